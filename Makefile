@@ -1,0 +1,68 @@
+# A fresh machine needs python3 (3.11 or newer), git and make. Everything else goes into .venv and judges/node_modules.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+SETUP := .venv/.setup-done
+JUDGES := judges/node_modules/.setup-done
+CHECKED := src tests $(wildcard benchmarks)
+
+.PHONY: help setup run test judges check format lint types imports docs bench lock clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(SETUP) ## make .venv; afterwards .venv/bin/codex-mcp works
+
+$(SETUP): requirements/lock.txt pyproject.toml
+	@echo "setting up .venv (a minute or two)"
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "cannot set up: python3 is older than 3.11; say make PYTHON=...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(PIP) install --require-hashes -r requirements/lock.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: setup ## see it work: the demo, without an account or a network
+	@$(BIN)/codex-mcp demo
+
+test: setup ## all tests but those that need the large downloads
+	@$(BIN)/pytest -q --ignore=tests/judges
+
+judges: $(JUDGES) ## download the real clients, and let them judge us
+	@$(BIN)/pytest -q tests/judges
+
+# Install scripts are off: what they would do is not in the lock file. The native programs come as packages of their own.
+$(JUDGES): judges/package.json judges/package-lock.json | $(SETUP)
+	@echo "setting up judges/node_modules (a minute or two)"
+	@cd judges && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+check: format lint types imports test judges ## everything that CI runs (the docs check is one of the tests)
+
+format: setup ## is the code formatted?
+	@$(BIN)/ruff format --check $(CHECKED)
+
+lint: setup ## is it clean?
+	@$(BIN)/ruff check $(CHECKED)
+
+types: setup ## is it typed?
+	@$(BIN)/mypy $(CHECKED)
+
+imports: setup ## do imports go down only?
+	@$(BIN)/lint-imports
+
+docs: setup ## do links lead somewhere, and do examples parse?
+	@$(BIN)/pytest -q tests/test_docs.py
+
+bench: $(JUDGES) ## ours beside its peers, in one run, as ratios
+	@$(BIN)/python -m benchmarks
+
+lock: setup ## choose versions anew
+	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
+		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet -o requirements/lock.txt
+	@cd judges && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --package-lock-only --ignore-scripts \
+		--omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
+
+clean: ## back to a fresh clone
+	@rm -rf .venv judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

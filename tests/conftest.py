@@ -1,0 +1,49 @@
+"""Runs `async def` tests without a plugin, and looks after every test for what it left behind."""
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Callable, Coroutine, Iterator
+
+import pytest
+
+from tests.support.leaks import leaks_since, take_snapshot
+
+AsyncTest = Callable[..., Coroutine[object, object, None]]
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Iterator[None]:
+    """After every test: no child process, no open file, no thread that was not there before."""
+    before = take_snapshot()
+    yield
+    leaks = leaks_since(before)
+    assert not leaks, "\n".join(leaks)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Give pytest an ordinary function in place of an `async def` one (also below hypothesis' @given)."""
+    property_test = getattr(pyfuncitem.obj, "hypothesis", None)
+    if property_test is not None:
+        if inspect.iscoroutinefunction(property_test.inner_test):
+            property_test.inner_test = run_to_the_end(property_test.inner_test)
+    elif inspect.iscoroutinefunction(pyfuncitem.obj):
+        pyfuncitem.obj = run_to_the_end(pyfuncitem.obj)
+
+
+def run_to_the_end(test: AsyncTest) -> Callable[..., None]:
+    """Run the test in an event loop of its own, and fail if it leaves tasks."""
+
+    @functools.wraps(test)
+    def run(*args: object, **kwargs: object) -> None:
+        with asyncio.Runner(debug=False) as runner:
+            runner.run(_and_no_task_left(test(*args, **kwargs)))
+
+    return run
+
+
+async def _and_no_task_left(test: Coroutine[object, object, None]) -> None:
+    await test
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    assert not left, f"tasks are left: {sorted(map(repr, left))}"

@@ -1,0 +1,74 @@
+"""What a test may not leave behind: child processes (dead ones that nobody waited for included), open files, threads.
+
+Read from /proc, so that it sees what the kernel sees, not what our own objects believe.
+"""
+
+import gc
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+THREAD_GRACE = 2.0
+"""Seconds for a thread that is already ending, such as asyncio's waitpid thread after its process was reaped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What this process holds at one moment."""
+
+    children: frozenset[int]
+    files: frozenset[tuple[int, str]]
+    threads: frozenset[threading.Thread]
+
+
+def take_snapshot() -> Snapshot:
+    """Look at this process now."""
+    return Snapshot(_children(), _files(), frozenset(threading.enumerate()))
+
+
+def leaks_since(before: Snapshot) -> list[str]:
+    """Say in one sentence each what is here now and was not before."""
+    for thread in set(threading.enumerate()) - before.threads:
+        thread.join(THREAD_GRACE)
+    after = take_snapshot()
+    if after.files - before.files:
+        gc.collect()  # a file in a reference cycle closes here, and its ResourceWarning fails the test
+        after = take_snapshot()
+    return [
+        *(f"child process {pid} is left: {_describe(pid)}" for pid in sorted(after.children - before.children)),
+        *(f"file descriptor {fd} is left open: {target}" for fd, target in sorted(after.files - before.files)),
+        *(f"thread {thread.name!r} is left running" for thread in after.threads - before.threads),
+    ]
+
+
+def _children() -> frozenset[int]:
+    own = os.getpid()
+    return frozenset(pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _parent(pid) == own)
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None  # it ended while we looked
+    # pid (name) state ppid ...; the name may hold spaces and parentheses
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def _describe(pid: int) -> str:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return "ended meanwhile"
+    return command or "a zombie: nobody waited for it"
+
+
+def _files() -> frozenset[tuple[int, str]]:
+    files = set()
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            files.add((int(name), os.readlink(f"/proc/self/fd/{name}")))
+        except OSError:
+            continue  # the descriptor of this very listing
+    return frozenset(files)
