@@ -1,0 +1,147 @@
+"""The rules of the house that no linter knows: pure modules, sizes, docstrings, mirrored tests, neutral texts."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src"
+PACKAGE = "codex_mcp"
+
+MAX_LINES = 400
+"""A file that is longer holds two things."""
+
+IMPURE = frozenset(
+    {"asyncio", "contextvars", "logging", "os", "pathlib", "random", "select", "selectors", "shutil", "signal"}
+    | {"socket", "ssl", "subprocess", "tempfile", "threading", "time"}
+)
+"""What a pure module may not import: whatever waits, touches the world, or answers differently the second time."""
+
+WITHOUT_OWN_TEST = frozenset({"__init__.py", "__main__.py"})
+
+# The names are put together from halves, so that this file does not break its own rule.
+MACHINE_PATH = re.compile(r"(?<![\w.*~$}/-])/(?:(?:wo" + r"rk|ro" + r"ot)(?![\w-])|tm" + "p/)")
+REGISTRY = re.compile("|".join(["py" + r"pi\.org", "python" + r"hosted\.org", "npm" + r"js\.(?:org|com)"]))
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of ours: dotted name to file."""
+    return {dotted(path): path for path in sorted((SRC / PACKAGE).rglob("*.py"))}
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(SRC).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def is_pure(path: Path) -> bool:
+    """A module says in its docstring that it is pure; an empty one does nothing anyway."""
+    return not tree(path).body or (ast.get_docstring(tree(path)) or "").startswith("Pure.")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The full names of the modules that a file imports, wherever in it."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in modules() else node.module
+
+
+def why_not_pure(imported: str) -> str | None:
+    top = imported.partition(".")[0]
+    if top in IMPURE:
+        return "which does things"
+    if top == PACKAGE and imported in modules() and not is_pure(modules()[imported]):
+        return "which is not pure"
+    return None
+
+
+def tracked_files() -> list[Path]:
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [ROOT / name for name in listing.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_pure_modules_import_nothing_that_acts() -> None:
+    broken = [
+        f"{name} imports {imported}, {why}"
+        for name, path in modules().items()
+        if is_pure(path)
+        for imported in imports(path)
+        if (why := why_not_pure(imported))
+    ]
+    assert broken == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    assert [name for name, path in modules().items() if tree(path).body and not ast.get_docstring(tree(path))] == []
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    folders = {path.parent for path in modules().values()}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_packages_hold_nothing_but_modules() -> None:
+    inner = [path for name, path in modules().items() if path.name == "__init__.py" and name != PACKAGE]
+    assert [str(path) for path in inner if path.read_text()] == []
+
+
+def test_no_file_is_too_long() -> None:
+    files = [*SRC.rglob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in files}
+    assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}
+
+
+def test_every_module_has_its_test_at_the_same_place() -> None:
+    missing = []
+    for path in modules().values():
+        place = path.relative_to(SRC / PACKAGE)
+        test = ROOT / "tests" / place.with_name(f"test_{place.name}")
+        if place.name not in WITHOUT_OWN_TEST and not test.exists():
+            missing.append(str(test.relative_to(ROOT)))
+    assert missing == []
+
+
+def test_tests_start_no_task_without_an_owner() -> None:
+    ownerless = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute)
+        and node.attr in {"create_task", "ensure_future"}
+        and isinstance(node.value, ast.Name)
+        and node.value.id in {"asyncio", "loop"}
+    ]
+    assert ownerless == []
+
+
+def test_no_tracked_file_names_this_machine_or_a_registry() -> None:
+    found = []
+    for path in tracked_files():
+        for number, line in enumerate(path.read_bytes().decode(errors="replace").splitlines(), 1):
+            found += [
+                f"{path.relative_to(ROOT)}:{number}: {match.group()}"
+                for match in (MACHINE_PATH.search(line), REGISTRY.search(line))
+                if match
+            ]
+    assert found == []
+
+
+def test_what_names_this_machine_or_a_registry_is_recognised() -> None:
+    for path in ["tmp/x", "root", "root/.codex", "work", "work/main"]:
+        assert MACHINE_PATH.search(f'cwd = "/{path}"')
+    for path in ["example.com/work/x", "/workspace/x", "$HOME/tmp/x", "var/tmp/x", "the temporary folder"]:
+        assert not MACHINE_PATH.search(f'cwd = "{path}"')
+    assert REGISTRY.search("https://" + "py" + "pi.org/simple")
