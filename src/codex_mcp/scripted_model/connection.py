@@ -1,0 +1,111 @@
+"""One client of the scripted model: requests come in, answers go out, and a client that hangs up ends its answer.
+
+Plain asyncio, not uvicorn: breaking a connection in mid-stream has to be exact, a waiting answer has to end the moment
+its client leaves, closing has to be immediate, and importing it costs nothing.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import cast
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.scripted_model.actions import error_body
+from codex_mcp.scripted_model.http import LAST_CHUNK, BadHttp, HttpRequest, chunk, head, take_request, whole
+
+Answerer = Callable[[HttpRequest, "Connection"], Awaitable[None]]
+
+
+class Connection(asyncio.Protocol):
+    """Reads requests one after the other, and has each answered before the next."""
+
+    def __init__(self, answerer: Answerer, tasks: TaskSet, connections: set["Connection"]) -> None:
+        self._answerer = answerer
+        self._tasks = tasks
+        self._connections = connections
+        self._buffer = bytearray()
+        self._task: asyncio.Task[None] | None = None
+        self._transport: asyncio.Transport | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self.closed = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client is there."""
+        # Every TCP transport is one; uvloop's is not a subclass, so isinstance cannot tell.
+        self._transport = cast(asyncio.Transport, transport)
+        self._connections.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come."""
+        self._buffer += data
+        if self._task is None:
+            self._next()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone, or we have sent it away: nobody needs the answer."""
+        self._transport = None
+        self._connections.discard(self)
+        self.closed.set()
+        if self._task is not None:
+            self._task.cancel()
+
+    def pause_writing(self) -> None:
+        """The socket takes no more for now."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """The socket takes more."""
+        self._writable.set()
+
+    async def answer(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+        """Answer in one piece."""
+        await self._send(whole(status, body, headers))
+
+    async def begin_stream(self) -> None:
+        """Answer with a stream of events; `send`, then `end_stream`."""
+        fields = {"content-type": "text/event-stream", "cache-control": "no-cache", "transfer-encoding": "chunked"}
+        await self._send(head(200, fields))
+
+    async def send(self, data: bytes) -> None:
+        """Send a piece of the stream; an empty one is left out, as it would mean the end."""
+        if data:
+            await self._send(chunk(data))
+
+    async def end_stream(self) -> None:
+        """The stream is complete."""
+        await self._send(LAST_CHUNK)
+
+    def abort(self) -> None:
+        """Break the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def hang_up(self) -> None:
+        """Break the connection, but only after what was sent has left: a client must see the half answer."""
+        if self._transport is not None:
+            self._transport.close()
+        await self.closed.wait()
+
+    async def _send(self, data: bytes) -> None:
+        if self._transport is None:
+            raise ConnectionResetError("cannot send: the client is gone")
+        self._transport.write(data)
+        await self._writable.wait()
+
+    def _next(self) -> None:
+        try:
+            request = take_request(self._buffer)
+        except BadHttp as exc:
+            if self._transport is not None:
+                self._transport.write(
+                    whole(exc.status, error_body(exc.status, str(exc), None), {"connection": "close"})
+                )
+                self._transport.close()
+            return
+        if request is not None and self._transport is not None:
+            self._task = self._tasks.spawn(self._answer(request), name="scripted model: answer")
+
+    async def _answer(self, request: HttpRequest) -> None:
+        await self._answerer(request, self)
+        self._task = None
+        self._next()

@@ -1,0 +1,24 @@
+"""Reads scripts from files: the user's own, and those that come with the package."""
+
+from pathlib import Path
+
+from codex_mcp.scripted_model.script import Script, parse_script
+from codex_mcp.scripted_model.steps import ScriptError
+
+PACKAGED = Path(__file__).parent / "scripts"
+
+
+def load_script(path: str | Path) -> Script:
+    """Read a script file. Raises ScriptError."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as exc:
+        raise ScriptError(f"cannot read the script {path}: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise ScriptError(f"cannot read the script {path}: it is not UTF-8 text") from exc
+    return parse_script(text, str(path))
+
+
+def packaged_script(name: str) -> Script:
+    """Read one of our own scripts, such as "tour"."""
+    return load_script(PACKAGED / f"{name}.toml")

@@ -1,0 +1,141 @@
+"""Pure. What a Responses API request tells a scripted model: the newest message, and what tools have answered since.
+
+Codex sends the whole history with every request, so nothing needs to be remembered between two of them.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from codex_mcp.base.errors import Refused
+
+CONTEXT_OPENINGS = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<INSTRUCTIONS>",
+    "<turn_aborted>",
+    "<user_shell_command>",
+    "<subagent_notification>",
+    "<skill>",
+    "<user_action>",
+    "<goal_context>",
+)
+"""Messages of role user that Codex writes itself; a person's prompt begins otherwise."""
+
+_CALL_ID = re.compile(r"call_[0-9a-z]+_(\d+)_\d+")
+
+
+class RequestError(Refused):
+    """A request is not one of the Responses API."""
+
+
+class ContentPart(msgspec.Struct, frozen=True):
+    """One part of a message or tool output; only text matters here."""
+
+    text: str = ""
+
+
+class InputItem(msgspec.Struct, frozen=True):
+    """One entry of the history. `content` and `output` are read only where their shape is known."""
+
+    type: str = "message"
+    role: str = ""
+    content: msgspec.Raw = msgspec.Raw(b"null")
+    call_id: str | None = None
+    output: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """One tool that the model may call."""
+
+    type: str = "function"
+    name: str = ""
+
+
+class RequestBody(msgspec.Struct, frozen=True):
+    """The body of POST /responses, as far as a script needs it."""
+
+    model: str = ""
+    input: str | list[InputItem] = ""
+    tools: list[Tool] = []
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request, seen from the script."""
+
+    thread: str
+    """The thread's id, or "" if the client sent none."""
+    model: str
+    prompt: str
+    """The newest message of the user."""
+    opening: str
+    """The first message of the user in this thread."""
+    message: int
+    """How many messages the user has written, the newest included."""
+    done: int
+    """How many steps of the scene are over: one more than the last step whose tool call has been answered."""
+    output: str
+    """What the tools of that step answered, one after the other."""
+    tools: Mapping[str, str]
+    """Name to type of every tool offered."""
+
+
+def call_id(response: str, step: int, number: int) -> str:
+    """The id of a tool call. It tells which step made it, so the answer to the call tells where the scene is."""
+    return f"call_{response}_{step}_{number}"
+
+
+def read_request(body: bytes, headers: Mapping[str, str]) -> ModelRequest:
+    """Read a request. `headers` have lower-case names. Raises RequestError."""
+    try:
+        request = msgspec.json.decode(body, type=RequestBody)
+        return _read(request, headers.get("thread-id") or headers.get("session-id") or "")
+    except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
+        raise RequestError(f"cannot read the request: {exc}") from exc
+
+
+def _read(request: RequestBody, thread: str) -> ModelRequest:
+    items = request.input
+    if isinstance(items, str):
+        items = [InputItem(role="user", content=msgspec.Raw(msgspec.json.encode(items)))]
+    prompts: list[str] = []
+    outputs: list[tuple[int, str]] = []
+    for item in items:
+        if item.type == "message" and item.role == "user":
+            text = _text(item.content)
+            if not text.startswith(CONTEXT_OPENINGS):
+                prompts.append(text)
+                outputs = []
+        elif item.type.endswith("_output"):
+            outputs += [(step, _text(item.output)) for step in _step_of(item.call_id)]
+    last = max((step for step, _ in outputs), default=-1)
+    return ModelRequest(
+        thread=thread,
+        model=request.model,
+        prompt=prompts[-1] if prompts else "",
+        opening=prompts[0] if prompts else "",
+        message=len(prompts),
+        done=last + 1,
+        output="\n".join(text for step, text in outputs if step == last),
+        tools={tool.name: tool.type for tool in request.tools if tool.name},
+    )
+
+
+def _step_of(call: str | None) -> list[int]:
+    match = _CALL_ID.fullmatch(call or "")
+    return [int(match[1])] if match else []
+
+
+def _text(raw: msgspec.Raw) -> str:
+    """The text of a content list, a plain string, or the JSON itself if it is neither."""
+    try:
+        value = msgspec.json.decode(raw, type=str | list[ContentPart] | None)
+    except msgspec.ValidationError:
+        return bytes(raw).decode()
+    if isinstance(value, list):
+        return "\n".join(part.text for part in value if part.text)
+    return value or ""

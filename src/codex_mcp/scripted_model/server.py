@@ -1,0 +1,213 @@
+"""The scripted model: a loopback Responses API that plays a script to the real Codex.
+
+It remembers nothing that matters between two requests, so any number of threads, retries, resumes and restarts of
+Codex can use one of it. (The only memory is how often a step with `times` has failed.)
+"""
+
+import asyncio
+import secrets
+from collections import OrderedDict, deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.scripted_model.actions import (
+    Abort,
+    Action,
+    Hold,
+    HoldForever,
+    Pause,
+    Refuse,
+    Send,
+    actions,
+    error_body,
+    in_large_pieces,
+)
+from codex_mcp.scripted_model.connection import Connection
+from codex_mcp.scripted_model.gates import Gates
+from codex_mcp.scripted_model.http import HttpRequest
+from codex_mcp.scripted_model.playing import FAILURES, Response, play
+from codex_mcp.scripted_model.request import ModelRequest, read_request
+from codex_mcp.scripted_model.script import Script
+
+HOST = "127.0.0.1"
+
+KEPT_REQUESTS = 128
+"""Requests kept for whoever looks into `requests`; one is some 50 kB. The oldest goes first."""
+
+KEPT_FAILURES = 10_000
+"""Steps whose failures are counted; the oldest is forgotten, and would fail again."""
+
+PROVIDER = "scripted"
+"""The id of the model provider in Codex' configuration."""
+
+NO_OUTBOUND_CALLS = ("features.plugins=false", "features.apps=false", "analytics.enabled=false")
+"""Codex calls home for these even with a provider of our own."""
+
+FailureKey = tuple[str, int, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRequest:
+    """A request that was answered by the script."""
+
+    thread: str
+    scene: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> dict[str, object]:
+        """The decoded body."""
+        return msgspec.json.decode(self.body, type=dict[str, object])
+
+
+class ScriptedModel:
+    """`async with ScriptedModel(script) as model:` and give `model.codex_overrides()` to Codex."""
+
+    def __init__(self, script: Script, port: int = 0) -> None:
+        self.requests: deque[SeenRequest] = deque(maxlen=KEPT_REQUESTS)
+        self._script = script
+        self._port = port
+        self._gates = Gates()
+        self._failures: OrderedDict[FailureKey, int] = OrderedDict()
+        self._tasks = TaskSet()
+        self._connections: set[Connection] = set()
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> Self:
+        """Listen. Raises Refused if the port is taken."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(self._connection, HOST, self._port)
+        except OSError as exc:
+            raise Refused(f"cannot start the scripted model on port {self._port}: {exc.strerror or exc}") from exc
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close at once, open streams included."""
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stop listening, break every connection, end every answer. May be called twice."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        server.close()
+        connections = list(self._connections)
+        for connection in connections:
+            connection.abort()
+        await self._tasks.aclose()
+        for connection in connections:
+            await connection.closed.wait()
+        await server.wait_closed()
+
+    @property
+    def base_url(self) -> str:
+        """What a Responses API client takes as its base URL."""
+        return f"http://{HOST}:{self._port}/v1"
+
+    def codex_overrides(self, *, retries: int = 0) -> list[str]:
+        """The `-c key=value` strings that make Codex use this model, without an account and without outbound calls."""
+        provider = (
+            f'{{name="Scripted model", base_url="{self.base_url}", wire_api="responses", '
+            f'experimental_bearer_token="{PROVIDER}", request_max_retries={retries}, stream_max_retries={retries}}}'
+        )
+        return [
+            f'model="{self._script.model}"',
+            f'model_provider="{PROVIDER}"',
+            f"model_providers.{PROVIDER}={provider}",
+            *NO_OUTBOUND_CALLS,
+        ]
+
+    def release(self, gate: str) -> None:
+        """Open a gate, for those who wait there and for those who come."""
+        self._gates.open(gate)
+
+    def shut(self, gate: str) -> None:
+        """Shut a gate again."""
+        self._gates.shut(gate)
+
+    async def wait_for_gate(self, gate: str, number: int = 1) -> None:
+        """Wait until at least `number` answers are held at this gate."""
+        await self._gates.wait_for(gate, number)
+
+    def _connection(self) -> Connection:
+        return Connection(self._answer, self._tasks, self._connections)
+
+    async def _answer(self, request: HttpRequest, connection: Connection) -> None:
+        # The client may leave at any moment; then there is nothing left to do.
+        with suppress(ConnectionError):
+            match request.method, request.path.strip("/").split("/"):
+                case "POST", [*_, "responses"]:
+                    await self._play(request, connection)
+                case "GET", [*_, "models"]:
+                    models = [{"id": self._script.model, "object": "model", "owned_by": PROVIDER}]
+                    await connection.answer(200, msgspec.json.encode({"object": "list", "data": models}))
+                case "GET", ["gates"]:
+                    await connection.answer(200, msgspec.json.encode({"waiting": self._gates.waiting()}))
+                case "POST", ["gates", gate]:
+                    self.release(gate)
+                    await connection.answer(200, b"{}")
+                case "DELETE", ["gates", gate]:
+                    self.shut(gate)
+                    await connection.answer(200, b"{}")
+                case _:
+                    text = f"cannot {request.method} {request.path}: the scripted model has no such address"
+                    await connection.answer(404, error_body(404, text, None))
+
+    async def _play(self, request: HttpRequest, connection: Connection) -> None:
+        try:
+            told = read_request(request.body, request.headers)
+            response = play(self._script, told, lambda scene, index: self._times_failed(told, scene, index))
+        except Refused as exc:
+            # Plain text: Codex shows the body of a 400 as it is, so the sentence reaches the person.
+            await connection.answer(400, str(exc).encode(), {"content-type": "text/plain; charset=utf-8"})
+            return
+        self.requests.append(SeenRequest(told.thread, response.scene, request.headers, request.body))
+        self._count_failure(told, response)
+        await self._perform(actions(response, told, secrets.token_hex(8)), connection)
+
+    async def _perform(self, todo: Iterator[Action], connection: Connection) -> None:
+        streaming = False
+        for action in in_large_pieces(todo):
+            match action:
+                case Send(data):
+                    if not streaming:
+                        await connection.begin_stream()
+                        streaming = True
+                    await connection.send(data)
+                case Pause(seconds):
+                    await asyncio.sleep(seconds)
+                case Hold(gate, file):
+                    await self._gates.pass_through(gate, file)
+                case HoldForever():
+                    await connection.closed.wait()
+                case Refuse(status, headers, body):
+                    await connection.answer(status, body, headers)
+                    return
+                case Abort():
+                    await connection.hang_up()
+                    return
+        await connection.end_stream()
+
+    def _times_failed(self, request: ModelRequest, scene: str, index: int) -> int:
+        return self._failures.get((request.thread, request.message, scene, index), 0)
+
+    def _count_failure(self, request: ModelRequest, response: Response) -> None:
+        if not response.beats or not isinstance(response.beats[-1].step, FAILURES):
+            return
+        key = (request.thread, request.message, response.scene, response.beats[-1].index)
+        self._failures[key] = self._failures.get(key, 0) + 1
+        self._failures.move_to_end(key)
+        while len(self._failures) > KEPT_FAILURES:
+            self._failures.popitem(last=False)
