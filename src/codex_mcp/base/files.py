@@ -1,0 +1,57 @@
+"""Files that are read if they are there, and written whole or not at all.
+
+Names are plain strings: importing pathlib costs 5 ms of the 150 that we have until `initialize` is answered.
+"""
+
+import contextlib
+import os
+
+PRIVATE = 0o600
+"""What we write may name projects, prompts and threads: nobody else on the machine needs to read it."""
+
+
+def read_if_there(path: str) -> bytes | None:
+    """The file's bytes, or None if there is no such file. Other troubles (rights, a folder) are OSErrors."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def write_whole(path: str, data: bytes, *, mode: int = PRIVATE) -> None:
+    """Replace the file's contents in one step: whoever reads sees the old bytes or the new ones, also after a crash.
+
+    A file that exists keeps its permissions, and a symbolic link keeps pointing to what it did. Raises OSError; then
+    the old contents are untouched and nothing is left lying around.
+    """
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.stat(target).st_mode & 0o777
+    draft = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.draft")
+    try:
+        _write_and_sync(draft, data, mode)
+        os.replace(draft, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        raise
+    _sync_folder(folder)
+
+
+def _write_and_sync(path: str, data: bytes, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with open(descriptor, "wb") as file:
+        os.fchmod(file.fileno(), mode)  # the umask may have taken bits away
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,190 @@
+"""The log: `$CODEX_HOME/log/codex-rmcp.log` with secrets masked, and stderr as it is. Stdout is the protocol's alone.
+
+Every line says which session, request and thread it is about, where there is one (`about(...)`). Several servers may
+share the file. A log that cannot be written never hurts the server: one warning on stderr, and on it goes; a stderr
+that nobody reads loses lines rather than stop us.
+"""
+
+import contextlib
+import fcntl
+import logging
+import os
+import select
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+from codex_mcp.base.files import PRIVATE
+from codex_mcp.base.redact import redact
+from codex_mcp.base.settings import LogLevel, Settings
+
+LOG_FILE = os.path.join("log", "codex-rmcp.log")
+
+TRACE = 5
+"""Below DEBUG (10), for which the logging module has no name: every message on the wire."""
+
+NUMBERS: dict[LogLevel, int] = {
+    LogLevel.OFF: logging.CRITICAL + 10,
+    LogLevel.ERROR: logging.ERROR,
+    LogLevel.WARNING: logging.WARNING,
+    LogLevel.INFO: logging.INFO,
+    LogLevel.DEBUG: logging.DEBUG,
+    LogLevel.TRACE: TRACE,
+}
+
+STDERR = 2
+
+PIPE_PIECE = 512
+"""A pipe that polls as writable takes at least PIPE_BUF bytes without blocking, and POSIX promises 512 of them."""
+
+_subject: ContextVar[str] = ContextVar("log_subject", default="")
+
+
+@contextlib.contextmanager
+def about(*, session: str = "", request: str = "", thread: str = "") -> Iterator[None]:
+    """Lines logged inside, also by tasks that are started inside, carry these ids (besides those of outer calls)."""
+    given = {"session": session, "request": request, "thread": thread}
+    ids = [f"{name}={value}" for name, value in given.items() if value]
+    before = _subject.set(" ".join(filter(None, (_subject.get(), *ids))))
+    try:
+        yield
+    finally:
+        _subject.reset(before)
+
+
+@contextlib.contextmanager
+def logs_written(settings: Settings) -> Iterator[None]:
+    """Write logs as the settings say, while inside. To be entered once, by the program."""
+    file_level = NUMBERS[settings.log_level or LogLevel.INFO]
+    stderr_level = NUMBERS[settings.log_level or LogLevel.WARNING]
+    path = os.path.join(settings.codex_home, LOG_FILE)
+    handlers: tuple[logging.Handler, ...] = (
+        LogFile(path, file_level, max_bytes=settings.log_file_bytes, kept=settings.log_files_kept),
+        StderrLog(STDERR, stderr_level),
+    )
+    ours, root = logging.getLogger("codex_mcp"), logging.getLogger()
+    ours_before, root_before = ours.level, root.level
+    ours.setLevel(min(file_level, stderr_level))
+    root.setLevel(max(file_level, logging.WARNING))  # of libraries only what went wrong
+    for handler in handlers:
+        root.addHandler(handler)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            root.removeHandler(handler)
+            handler.close()
+        ours.setLevel(ours_before)
+        root.setLevel(root_before)
+
+
+def line_for(record: logging.LogRecord) -> str:
+    """One record as text: time (UTC), level, module, ids, message. Further lines are indented: none can be forged."""
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    try:
+        text = record.getMessage()
+    except (TypeError, ValueError, KeyError):  # arguments that do not fit the text must not end what is logged
+        text = f"{record.msg} {record.args!r}"
+    if record.exc_info:
+        text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"
+    head = f"{moment}.{int(record.msecs):03d}Z {record.levelname:<7} {record.name}"
+    return " ".join(filter(None, (head, _subject.get(), "\n    ".join(text.splitlines())))) + "\n"
+
+
+class StderrLog(logging.Handler):
+    """Lines for whoever watches. A client that never reads them must not stop us: what does not fit is dropped."""
+
+    def __init__(self, descriptor: int, level: int) -> None:
+        super().__init__(level)
+        self._descriptor = descriptor
+        self._dropped = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record, if the reader keeps up."""
+        line = line_for(record)
+        if self._dropped:
+            line = f"({self._dropped} lines were dropped: nobody read them)\n{line}"
+        if self._write(line.encode(errors="backslashreplace")):
+            self._dropped = 0
+        else:
+            self._dropped += 1
+
+    def _write(self, data: bytes) -> bool:
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLOUT)
+        try:
+            while data and any(event & select.POLLOUT for _, event in poll.poll(0)):
+                data = data[os.write(self._descriptor, data[:PIPE_PIECE]) :]
+        except OSError:
+            return False  # closed: there is nobody to tell
+        return not data
+
+
+class LogFile(logging.Handler):
+    """Appends masked lines to a file, made (with its folder) at the first line, and set aside when it gets too long."""
+
+    def __init__(self, path: str, level: int, *, max_bytes: int, kept: int) -> None:
+        super().__init__(level)
+        self._path = path
+        self._max_bytes = max_bytes
+        self._kept = kept
+        self._descriptor: int | None = None
+        self._complained = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Append the record; complain once if that is impossible."""
+        data = redact(line_for(record)).encode(errors="backslashreplace")
+        try:
+            os.write(self._with_room_for(len(data)), data)
+        except OSError as error:
+            self._complain(error)
+
+    def close(self) -> None:
+        """Close the file, if it was opened. A later line opens it again."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        super().close()
+
+    def _with_room_for(self, size: int) -> int:
+        descriptor = self._opened()
+        length = os.fstat(descriptor).st_size
+        if length == 0 or length + size <= self._max_bytes:
+            return descriptor
+        # Of several servers that write here, the first one to hold the lock sets the file aside; the others then
+        # see that the name belongs to another file, and open that one.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if self._is_current(descriptor):
+            self._set_aside()
+        self._descriptor = None
+        os.close(descriptor)
+        return self._opened()
+
+    def _opened(self) -> int:
+        if self._descriptor is None:
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+        return self._descriptor
+
+    def _is_current(self, descriptor: int) -> bool:
+        try:
+            return os.path.samestat(os.stat(self._path), os.fstat(descriptor))
+        except FileNotFoundError:
+            return False
+
+    def _set_aside(self) -> None:
+        for number in range(self._kept - 1, 0, -1):
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(f"{self._path}.{number}", f"{self._path}.{number + 1}")
+        if self._kept:
+            os.replace(self._path, f"{self._path}.1")
+        else:
+            os.unlink(self._path)
+
+    def _complain(self, error: OSError) -> None:
+        if self._complained:
+            return
+        self._complained = True
+        reason = error.strerror or type(error).__name__
+        with contextlib.suppress(OSError):
+            os.write(STDERR, f"codex-mcp: cannot write the log {self._path}: {reason}; going on without it\n".encode())

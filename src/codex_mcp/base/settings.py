@@ -1,0 +1,171 @@
+"""Pure. Every setting of the server in one place: what it means, its default, and why the number is that number.
+
+Where the values come from is config.py's business. Times are in seconds, sizes in bytes. These are msgspec Structs
+and not dataclasses because a dataclass of this size costs 3 ms of the time to the first answer, and a Struct 0.2.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+MIB = 1024 * 1024
+
+
+class Events(StrEnum):
+    """Which `codex/event` notifications a client gets."""
+
+    STANDARD = "standard"
+    FULL = "full"
+    NONE = "none"
+
+
+class LogLevel(StrEnum):
+    """How much is logged, from nothing to everything."""
+
+    OFF = "off"
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    DEBUG = "debug"
+    TRACE = "trace"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What the server was told, with defaults for what it was not."""
+
+    codex_home: str
+    """Codex' own folder: config.toml, sign-in, threads; our log. `$CODEX_HOME`, else `~/.codex`."""
+
+    codex_bin: str | None = None
+    """The Codex to run, a path or a name on PATH. None: the `codex` on PATH if we know its version, else our own."""
+
+    allow_untested_codex: bool = False
+    """Run a `codex_bin` of a version that we were not tested with. Its behaviour changes between versions."""
+
+    overrides: tuple[str, ...] = ()
+    """`key=value` for Codex' configuration, as its own `-c` takes them, in order; they win over config.toml."""
+
+    profile: str | None = None
+    """The profile of Codex' configuration for calls that name none."""
+
+    scripted: str | None = None
+    """A script file: the model is then the scripted one, on this machine, and needs no account."""
+
+    trust_repo_settings: bool = False
+    """Let a repository's `.atm.toml` say which program runs and with which rights; see config.py."""
+
+    events: Events = Events.STANDARD
+    """`full` adds item_* and raw_* events, several times the traffic; `none` sends no `codex/event` at all."""
+
+    log_level: LogLevel | None = None
+    """None: info in the file and warnings on stderr. A level: that level in both."""
+
+    log_file_bytes: int = 10 * MIB
+    """A log file that would grow beyond this is set aside. Some 80,000 lines; it still opens in any editor."""
+
+    log_files_kept: int = 3
+    """Older log files kept: with the current one 40 MiB at most, which nobody has to notice on a small disk."""
+
+    approval_timeout: float = 600
+    """A question to a person is a denial after this. Ten minutes: time to come back from coffee, while a forgotten
+    question does not hold a turn for a day. 0 refuses at once."""
+
+    soft_deadline: float | None = None
+    """A call that runs longer returns `status: running`, to be collected by `codex_wait`. None: by client, see
+    `soft_deadline_for`; 0: never."""
+
+    progress_interval: float = 5
+    """At least one progress notification in this time, for clients that asked for them. Often enough to be seen as
+    alive by a person, and far below every client's idle limit (60 s is the shortest known)."""
+
+    start_timeout: float = 30
+    """The core must have answered its handshake by then. It takes 0.1 s; a cold disk or a busy machine, some more."""
+
+    request_timeout: float = 120
+    """A request to the core must be answered by then. All of them take milliseconds, but resuming a thread of a
+    hundred megabytes reads it first. Turns are not requests in this sense: they have no limit."""
+
+    max_requests_in_flight: int = 64
+    """Requests to the core at once; more wait for their turn. The core queues 128, and beyond some 200 it has been
+    measured to leave requests without any answer; half of its queue keeps well away from that."""
+
+    max_turns_waiting: int = 32
+    """Prompts that wait behind a running turn of one thread; the next one is refused. Nobody means to queue more, and
+    a client in a loop is stopped before it fills the memory."""
+
+    max_message_bytes: int = 64 * MIB
+    """The longest message that is read, from client or core. Holds several images in base64; a longer one is answered
+    with an error and skipped."""
+
+    outbox_bytes: int = 8 * MIB
+    """Unsent bytes for one client beyond which its events are held back. Tens of thousands of deltas: a client that is
+    so far behind does not read. Answers are never dropped."""
+
+    stderr_kept_bytes: int = 64 * 1024
+    """The end of the core's stderr that is kept for error reports: a panic with its backtrace fits."""
+
+    finished_turns_kept: int = 256
+    """Results that were returned as `running` and not yet collected by `codex_wait`; beyond it the oldest is dropped,
+    and remains in the thread's history on disk."""
+
+    interrupt_grace: float = 10
+    """A turn that was told to stop must have ended by then, else its call is answered without it. Commands get killed
+    at once by the core; what takes time is a tool of somebody else's MCP server."""
+
+    shutdown_grace: float = 30
+    """What running turns get after the client closed our stdin or sent SIGTERM, before they are interrupted. A turn
+    that is about to end does so; longer would look like a process that cannot be stopped."""
+
+
+class Budget(Struct, frozen=True):
+    """How long a client lets a call run; None is for ever."""
+
+    with_progress: float | None
+    without_progress: float | None
+
+
+# What the clients do was measured; their limits are those of the last version looked at, and a margin is left for
+# the answer to arrive.
+UNKNOWN_CLIENT = Budget(with_progress=240, without_progress=45)
+"""Cursor and others give up at 300 s whatever progress they see. Without a progress token it is most likely a client
+on the TypeScript SDK's default of 60 s."""
+
+CLIENT_BUDGETS: dict[str, Budget] = {
+    # No limit while there is progress; silent calls over stdio end after 30 minutes.
+    "claude-code": Budget(with_progress=None, without_progress=1500),
+    # Claude Desktop has been seen to end calls at 60 s and at 240 s.
+    "claude-ai": Budget(with_progress=45, without_progress=45),
+    # Codex as a client: 300 s (`tool_timeout_sec`), progress or not.
+    "codex-mcp-client": Budget(with_progress=240, without_progress=240),
+}
+
+
+def soft_deadline_for(client_name: str, settings: Settings, *, has_progress_token: bool) -> float | None:
+    """After how many seconds a call of this client returns `status: running`; None is never."""
+    if settings.soft_deadline is not None:
+        return settings.soft_deadline or None
+    budget = CLIENT_BUDGETS.get(client_name.lower(), UNKNOWN_CLIENT)
+    return budget.with_progress if has_progress_token else budget.without_progress
+
+
+OUR_LOG_TARGETS = ("codex_mcp", "codex_mcp_server")
+"""How a log filter may name us: our package, and the program that we replace."""
+
+_LEVEL_NAMES: dict[str, LogLevel] = {**{level.value: level for level in LogLevel}, "warn": LogLevel.WARNING}
+
+
+def level_from_filter(text: str) -> LogLevel | None:
+    """The level that a filter such as `debug` or `codex_mcp_server=debug,axum=info` gives us; None if it gives none.
+
+    Our own target wins over the default, wherever it stands; the last one of a kind wins. Parts that cannot be read
+    are skipped, since RUST_LOG belongs to other programs too.
+    """
+    default: LogLevel | None = None
+    ours: LogLevel | None = None
+    for part in text.lower().split(","):
+        target, is_targeted, level = part.strip().rpartition("=")
+        if not is_targeted:
+            default = _LEVEL_NAMES.get(level.strip(), default)
+        elif target.strip().replace("-", "_") in OUR_LOG_TARGETS:
+            ours = _LEVEL_NAMES.get(level.strip(), ours)
+    return ours or default

@@ -1,0 +1,62 @@
+"""The only place where tasks are made: each has a name and an owner, and none fails in silence."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_unowned: set[asyncio.Task[Any]] = set()
+"""The event loop holds its tasks weakly; without a reference here, one could vanish while it waits."""
+
+
+def spawn(coro: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+    """Start a task that nobody owns: for work that ends by itself. Prefer a TaskSet or a TaskGroup."""
+    return _start(coro, name, _unowned)
+
+
+class TaskSet:
+    """Owns the tasks of one object; `aclose()` ends them all, and may be called twice."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    def __len__(self) -> int:
+        """How many of the tasks still run."""
+        return len(self._tasks)
+
+    def spawn(self, coro: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+        """Start a task that ends with this set at the latest."""
+        if self._closed:
+            coro.close()  # else Python warns that it was never awaited
+            raise RuntimeError(f"cannot start {name}: its owner is closed")
+        return _start(coro, name, self._tasks)
+
+    async def aclose(self) -> None:
+        """Cancel what still runs, and wait until it has ended. A task of the set may call this itself."""
+        self._closed = True
+        others = self._tasks - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        if others:
+            await asyncio.wait(others)
+
+
+def _start(coro: Coroutine[Any, Any, T], name: str, owner: set[asyncio.Task[Any]]) -> asyncio.Task[T]:
+    task = asyncio.create_task(coro, name=name)
+    owner.add(task)
+    task.add_done_callback(owner.discard)
+    task.add_done_callback(_log_failure)
+    return task
+
+
+def _log_failure(task: asyncio.Task[Any]) -> None:
+    if task.cancelled():
+        return
+    error = task.exception()
+    if error is not None:
+        logger.error("task %s failed: %s", task.get_name(), error, exc_info=error)

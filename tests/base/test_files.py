@@ -1,0 +1,64 @@
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.base.files import read_if_there, write_whole
+
+
+def test_a_missing_file_reads_as_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    assert read_if_there(str(tmp_path / "nothing")) is None
+    assert read_if_there(str(tmp_path / "file" / "below")) is None
+    assert read_if_there(str(tmp_path / "file")) == b"x"
+
+
+def test_what_is_there_but_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        read_if_there(str(tmp_path))
+
+
+def test_a_new_file_is_private_and_whole(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    write_whole(str(path), b"{}")
+    assert path.read_bytes() == b"{}"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["state.json"]
+
+
+def test_an_existing_file_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(b"old")
+    path.chmod(0o664)
+    write_whole(str(path), b"new")
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o664
+
+
+def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    write_whole(str(tmp_path / "link"), b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("call", ["open", "fchmod", "fsync", "replace"])
+def test_a_write_that_fails_anywhere_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(b"old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    failing: Callable[..., None] = full
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, failing)
+        with pytest.raises(OSError, match="No space left"):
+            write_whole(str(path), b"new")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["state.json"]

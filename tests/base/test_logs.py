@@ -1,0 +1,172 @@
+import asyncio
+import logging
+import os
+import re
+import stat
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from codex_mcp.base.logs import LOG_FILE, LogFile, StderrLog, about, line_for, logs_written
+from codex_mcp.base.settings import LogLevel, Settings
+from codex_mcp.base.tasks import TaskSet
+
+logger = logging.getLogger("codex_mcp.threads.book")
+
+
+def settings(home: Path, level: LogLevel | None = None) -> Settings:
+    return Settings(codex_home=str(home), log_level=level)
+
+
+def record(message: str, *args: object) -> logging.LogRecord:
+    return logging.LogRecord("codex_mcp.x", logging.INFO, "x.py", 1, message, args, None)
+
+
+def test_nothing_is_made_before_the_first_line(tmp_path: Path) -> None:
+    with logs_written(settings(tmp_path)):
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_line_has_time_level_module_ids_and_message(tmp_path: Path) -> None:
+    with logs_written(settings(tmp_path)), about(session="s1"), about(request="7", thread="t9"):
+        logger.info("turn %s started", "a")
+    line = (tmp_path / LOG_FILE).read_text()
+    shape = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO    codex_mcp\.threads\.book "
+    assert re.fullmatch(shape + r"session=s1 request=7 thread=t9 turn a started\n", line)
+
+
+async def test_tasks_keep_the_ids_of_where_they_were_started(tmp_path: Path) -> None:
+    async def work() -> None:
+        await asyncio.sleep(0)
+        logger.info("working")
+
+    tasks = TaskSet()
+    with logs_written(settings(tmp_path)):
+        with about(thread="t1"):
+            inside = tasks.spawn(work(), name="inside")
+        await asyncio.wait([inside, tasks.spawn(work(), name="outside")])
+    assert [line.split("book ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
+        "thread=t1 working",
+        "working",
+    ]
+
+
+def test_the_file_is_private_and_masked_and_stderr_is_neither_masked_nor_stdout(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with logs_written(settings(tmp_path)):
+        logger.warning("refused: Authorization: Bearer abc.def")
+    path = tmp_path / LOG_FILE
+    assert path.read_text().endswith("Authorization: Bearer ****\n")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.endswith("Authorization: Bearer abc.def\n")
+
+
+@pytest.mark.parametrize(
+    ("level", "in_file", "on_stderr"),
+    [
+        (None, ["info", "warning", "error"], ["warning", "error"]),
+        (LogLevel.DEBUG, ["debug", "info", "warning", "error"], ["debug", "info", "warning", "error"]),
+        (LogLevel.ERROR, ["error"], ["error"]),
+        (LogLevel.OFF, [], []),
+    ],
+)
+def test_the_level_decides_what_goes_where(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], level: LogLevel | None, in_file: list[str], on_stderr: list[str]
+) -> None:
+    with logs_written(settings(tmp_path, level)):
+        for name in ("debug", "info", "warning", "error"):
+            logger.log(logging.getLevelNamesMapping()[name.upper()], name)
+    path = tmp_path / LOG_FILE
+    written = path.read_text() if path.exists() else ""
+    assert [line.split()[-1] for line in written.splitlines()] == in_file
+    assert [line.split()[-1] for line in capfd.readouterr().err.splitlines()] == on_stderr
+
+
+def test_libraries_are_heard_when_something_went_wrong_only(tmp_path: Path) -> None:
+    with logs_written(settings(tmp_path, LogLevel.DEBUG)):
+        logging.getLogger("some.library").info("chatter")
+        logging.getLogger("some.library").error("trouble")
+    assert [line.split()[-1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == ["trouble"]
+
+
+def test_an_exception_is_logged_with_its_traceback_indented(tmp_path: Path) -> None:
+    with logs_written(settings(tmp_path)):
+        try:
+            raise ValueError("api_key=abc")
+        except ValueError:
+            logger.exception("cannot go on")
+    lines = (tmp_path / LOG_FILE).read_text().splitlines()
+    assert lines[0].endswith("cannot go on")
+    assert all(line.startswith("    ") for line in lines[1:])
+    assert lines[-1] == "    ValueError: api_key=****"
+
+
+def test_a_message_cannot_forge_a_line() -> None:
+    assert line_for(record("a\n2026-01-01T00:00:00.000Z INFO forged")).count("\n    2026") == 1
+
+
+def test_arguments_that_do_not_fit_the_text_are_logged_all_the_same() -> None:
+    assert line_for(record("%d turns", "many")).endswith("%d turns ('many',)\n")
+
+
+def test_a_long_file_is_set_aside_and_a_few_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "log" / "x.log"
+    log = LogFile(str(path), logging.INFO, max_bytes=200, kept=2)
+    for number in range(40):
+        log.handle(record("line %d of some length, to fill it", number))
+    log.close()
+    assert sorted(os.listdir(path.parent)) == ["x.log", "x.log.1", "x.log.2"]
+    kept = [(path.parent / name).read_text() for name in ("x.log.2", "x.log.1", "x.log")]
+    assert all(len(text) <= 200 for text in kept)
+    numbers = [int(number) for number in re.findall(r"line (\d+)", "".join(kept))]
+    assert numbers == list(range(40 - len(numbers), 40))
+
+
+def test_two_writers_of_one_file_lose_nothing_when_it_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "x.log"
+    writers = [LogFile(str(path), logging.INFO, max_bytes=300, kept=99) for _ in range(2)]
+    for number in range(60):
+        writers[number % 2].handle(record("line %d", number))
+    for writer in writers:
+        writer.close()
+    text = "".join((tmp_path / name).read_text() for name in os.listdir(tmp_path))
+    assert sorted(int(number) for number in re.findall(r"line (\d+)", text)) == list(range(60))
+    assert all((tmp_path / name).stat().st_size <= 300 for name in os.listdir(tmp_path))
+
+
+def test_a_log_that_cannot_be_written_is_one_warning_and_no_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log").write_text("a file where the folder should be")
+    with logs_written(settings(tmp_path)):
+        logger.info("one")
+        logger.info("two")
+    err = capfd.readouterr().err
+    assert err == f"codex-mcp: cannot write the log {tmp_path / LOG_FILE}: File exists; going on without it\n"
+
+
+def test_a_reader_of_stderr_that_sleeps_does_not_stop_us_and_learns_what_it_missed() -> None:
+    reader, writer = os.pipe()
+    log = StderrLog(writer, logging.INFO)
+    for number in range(2000):  # a pipe holds 64 KiB; this is several times as much
+        log.handle(record("line %d %s", number, "x" * 100))
+    first = os.read(reader, 1 << 20)
+    log.handle(record("awake"))
+    second = os.read(reader, 1 << 20).decode()
+    os.close(reader)
+    log.handle(record("nobody is there any more"))
+    os.close(writer)
+    assert first.startswith(b"20")
+    assert re.search(r"\(\d+ lines were dropped: nobody read them\)\n.* awake\n", second)
+
+
+def test_the_loggers_are_afterwards_as_they_were(tmp_path: Path) -> None:
+    before = logging.getLogger().handlers[:], logging.getLogger().level, logging.getLogger("codex_mcp").level
+    with logs_written(msgspec.structs.replace(settings(tmp_path), log_level=LogLevel.TRACE)):
+        pass
+    assert before == (logging.getLogger().handlers, logging.getLogger().level, logging.getLogger("codex_mcp").level)
