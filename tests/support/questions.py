@@ -1,0 +1,110 @@
+"""Requests of the app-server in the shape of 0.163.0, with texts of our own."""
+
+import msgspec
+
+from codex_mcp.threads.questions import Json, Method, Question, Unreadable, question_from
+
+IDS: Json = {"threadId": "thread-1", "turnId": "turn-1", "itemId": "call-1", "startedAtMs": 1}
+RULE = ["make", "docs"]
+COMMAND: Json = {
+    **IDS,
+    "kind": "command",
+    "environmentId": "local",
+    "reason": "The page must be written outside.",
+    "command": "/bin/bash -lc 'make docs && echo ok'",
+    "cwd": "/home/ada/site",
+    "commandActions": [{"type": "unknown", "command": "make docs && echo ok"}],
+    "proposedExecpolicyAmendment": RULE,
+    "availableDecisions": ["accept", {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": RULE}}, "cancel"],
+}
+NETWORK: Json = {
+    **IDS,
+    "networkApprovalContext": {"host": "example.org", "protocol": "https"},
+    "proposedNetworkPolicyAmendments": [
+        {"host": "example.org", "action": "allow"},
+        {"host": "example.org", "action": "deny"},
+    ],
+}
+PATCH: Json = {**IDS, "reason": None, "grantRoot": None}
+CHANGES: Json = {"/home/ada/site/a.txt": {"type": "add", "content": "one\n"}}
+PERMISSIONS: Json = {
+    **IDS,
+    "cwd": "/home/ada/site",
+    "reason": "The cache lies elsewhere.",
+    "permissions": {
+        "network": {"enabled": True},
+        "fileSystem": {
+            "read": None,
+            "write": ["/var/cache"],
+            "entries": [{"path": {"type": "path", "path": "/var/cache"}, "access": "write"}],
+        },
+    },
+}
+USER_INPUT: Json = {
+    **IDS,
+    "isBlocking": True,
+    "questions": [
+        {
+            "id": "colour",
+            "header": "Colour",
+            "question": "Which colour?",
+            "isOther": True,
+            "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}],
+        },
+        {"id": "token", "header": "Token", "question": "Which token?", "isSecret": True, "options": None},
+    ],
+}
+TOOL: Json = {
+    "threadId": "thread-1",
+    "turnId": "turn-1",
+    "serverName": "weather",
+    "mode": "form",
+    "message": 'Allow the weather MCP server to run tool "forecast"?',
+    "requestedSchema": {"type": "object", "properties": {}},
+    "_meta": {
+        "codex_approval_kind": "mcp_tool_call",
+        "persist": ["session", "always"],
+        "tool_params": {"city": "Riga"},
+    },
+}
+INNER_FORM: Json = {
+    "threadId": "thread-1",
+    "turnId": None,
+    "serverName": "weather",
+    "mode": "form",
+    "message": "Which city?",
+    "requestedSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+INNER_URL: Json = {
+    "threadId": "thread-1",
+    "serverName": "weather",
+    "mode": "url",
+    "message": "Sign in.",
+    "url": "https://example.org/in",
+    "elicitationId": "el-1",
+}
+
+REQUESTS: list[tuple[Method, Json]] = [
+    (Method.EXEC, COMMAND),
+    (Method.EXEC, NETWORK),
+    (Method.PATCH, PATCH),
+    (Method.PERMISSIONS, PERMISSIONS),
+    (Method.USER_INPUT, USER_INPUT),
+    (Method.MCP, TOOL),
+    (Method.MCP, INNER_FORM),
+    (Method.MCP, INNER_URL),
+]
+
+
+def ask(method: str, params: object, **changed: object) -> Question:
+    """The question of a request that must be readable; `changed` replaces parameters."""
+    assert isinstance(params, dict)
+    raw = msgspec.Raw(msgspec.json.encode({**params, **changed}))
+    question = question_from(method, raw, CHANGES if method == Method.PATCH else None)
+    assert not isinstance(question, Unreadable), question.why
+    return question
+
+
+def every_question() -> list[Question]:
+    """One question of each form that Codex asks."""
+    return [ask(method, params) for method, params in REQUESTS]
