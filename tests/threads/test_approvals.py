@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.threads.approvals import core_answer, decide, must_interrupt, offered, refusal
+from codex_mcp.threads.approvals import core_answer, decide, explanation, must_interrupt, offered, refusal
 from codex_mcp.threads.decisions import (
     DECLINED,
     DISMISSED,
@@ -214,6 +214,20 @@ RESULTS: list[tuple[Question, Decision, dict[str, object]]] = [
 @pytest.mark.parametrize(("question", "decision", "result"), RESULTS)
 def test_codex_is_told(question: Question, decision: Decision, result: dict[str, object]) -> None:
     assert core_answer(question, decision) == result
+
+
+def test_a_refusal_with_a_reason_is_explained_to_the_model() -> None:
+    text = "The request to run the command was not approved. Reason given: use the cache"
+    assert explanation(EXEC, Denied("use the cache")) == {
+        "type": "message",
+        "role": "developer",
+        "content": [{"type": "input_text", "text": text}],
+    }
+
+
+@pytest.mark.parametrize("decision", [Denied(), Aborted(), Approved(), RuleApproved(tuple(RULE))])
+def test_what_codex_itself_tells_the_model_needs_no_explanation(decision: Decision) -> None:
+    assert explanation(EXEC, decision) is None
 
 
 def test_only_commands_and_patches_have_an_answer_that_ends_the_turn() -> None:

@@ -40,6 +40,7 @@ from codex_mcp.threads.decisions import (
 )
 from codex_mcp.threads.questions import (
     CommandQuestion,
+    Kind,
     Method,
     PatchQuestion,
     PermissionsQuestion,
@@ -51,6 +52,15 @@ from codex_mcp.wire.approvals import NetworkAmendment
 
 OTHER_SUFFIX = ".other"
 """Beside a question with choices, the form has a field of this ending for the user's own words."""
+
+ASKED_TO = {
+    Kind.EXEC: "run the command",
+    Kind.PATCH: "change the files",
+    Kind.PERMISSIONS: "have more permissions",
+    Kind.USER_INPUT: "ask the user",
+    Kind.MCP: "use the MCP server",
+}
+"""What was refused, in words for the model."""
 
 
 def offered(question: Question) -> tuple[Decision, ...]:
@@ -120,6 +130,18 @@ def refusal(method: str) -> dict[str, object]:
             return {"action": "decline"}
         case _:
             return {"decision": "decline"}
+
+
+def explanation(question: Question, decision: Decision) -> dict[str, object] | None:
+    """Why not, as an item for `thread/inject_items`, to be sent before the answer; None where Codex says enough.
+
+    The app-server's own refusal carries no text. An injected item reaches the model with its next request, after the
+    refused call's output, and neither looks like a prompt of the user nor makes an event.
+    """
+    if not isinstance(decision, Denied) or decision.reason == DECLINED:
+        return None
+    text = f"The request to {ASKED_TO[question.kind]} was not approved. Reason given: {decision.reason}"
+    return {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": text}]}
 
 
 def must_interrupt(question: Question, decision: Decision) -> bool:
