@@ -1,5 +1,6 @@
 """The real Codex does what our answers to its questions say."""
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,10 +12,17 @@ from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.threads.approvals import core_answer, decide, explanation
 from codex_mcp.threads.questions import Question, Unreadable, question_from
+from tests.support import inner_server
 from tests.support.app_server import AppServer, Turn
 
 ESCALATE = '[[scene: escalate cmd="touch made.txt"]]'
 PATCH = "[[scene: patch]]"
+ECHO = '[[scene: mcp namespace="mcp__inner" tool="echo"]]'
+ASK = '[[scene: mcp namespace="mcp__inner" tool="ask"]]'
+INNER_SERVER = (
+    f"mcp_servers.inner.command={msgspec.json.encode(sys.executable).decode()}",
+    f"mcp_servers.inner.args={msgspec.json.encode([inner_server.__file__]).decode()}",
+)
 
 
 @dataclass
@@ -51,11 +59,11 @@ class Conversation:
 
 
 @asynccontextmanager
-async def conversation(tmp_path: Path) -> AsyncIterator[Conversation]:
+async def conversation(tmp_path: Path, *overrides: str) -> AsyncIterator[Conversation]:
     folder = tmp_path / "work"
     folder.mkdir()
     model = ScriptedModel(packaged_script("tour"))
-    async with model, AppServer(tmp_path / "home", model.codex_overrides()) as server:
+    async with model, AppServer(tmp_path / "home", [*model.codex_overrides(), *overrides]) as server:
         thread = await server.start_thread(cwd=str(folder), approvalPolicy="on-request", sandbox="read-only")
         yield Conversation(model, server, thread, folder)
 
@@ -125,3 +133,30 @@ async def test_abort_ends_the_turn(tmp_path: Path) -> None:
     async with conversation(tmp_path) as talk:
         assert (await talk.turn(ESCALATE, {"decision": "abort"})).status == "interrupted"
         assert not (talk.folder / "made.txt").exists()
+
+
+async def test_a_tool_of_an_inner_server_runs_when_it_is_approved_and_then_again_for_the_session(
+    tmp_path: Path,
+) -> None:
+    async with conversation(tmp_path, *INNER_SERVER) as talk:
+        assert "echo: {}" in (await talk.turn(ECHO, {"decision": "approved_for_session"})).text
+        assert "echo: {}" in (await talk.turn(ECHO)).text
+
+
+async def test_a_refused_tool_of_an_inner_server_does_not_run(tmp_path: Path) -> None:
+    async with conversation(tmp_path, *INNER_SERVER) as talk:
+        assert "echo: {}" not in (await talk.turn(ECHO, {"action": "decline"})).text
+        assert "user rejected MCP tool call" in str(talk.last_told())
+
+
+async def test_what_the_user_fills_in_reaches_the_inner_server(tmp_path: Path) -> None:
+    async with conversation(tmp_path, *INNER_SERVER) as talk:
+        filled = {"action": "accept", "content": {"city": "Riga"}}
+        turn = await talk.turn(ASK, {"action": "accept", "content": {}}, filled)
+        assert '"content": {"city": "Riga"}' in turn.text
+
+
+async def test_an_inner_server_learns_that_the_user_declined(tmp_path: Path) -> None:
+    async with conversation(tmp_path, *INNER_SERVER) as talk:
+        turn = await talk.turn(ASK, {"decision": "approved"}, {"action": "decline"})
+        assert '"action": "decline"' in turn.text

@@ -105,7 +105,11 @@ MESSAGES: list[tuple[Question, str]] = [
         "Allow Codex these permissions in `/home/ada/site`?\n- read `/a`",
     ),
     (ask(Method.USER_INPUT, USER_INPUT), "Codex asks:\nWhich colour?\nWhich token?"),
-    (ask(Method.MCP, TOOL), 'Allow the weather MCP server to run tool "forecast"?'),
+    (
+        ask(Method.MCP, TOOL),
+        'Allow the weather MCP server to run tool "forecast"?\nArguments: {"city":"Riga"}',
+    ),
+    (ask(Method.MCP, TOOL, _meta={"codex_approval_kind": "mcp_tool_call"}, message="Allow it?"), "Allow it?"),
     (ask(Method.MCP, INNER_FORM), "The MCP server weather asks: Which city?"),
 ]
 
@@ -144,6 +148,12 @@ def test_a_page_to_open_is_forwarded_in_url_mode() -> None:
     params = elicitation_params(ask(Method.MCP, INNER_URL), tool_call_id=1)
     assert (params["mode"], params["url"], params["elicitationId"]) == ("url", "https://example.org/in", "el-1")
     assert "requestedSchema" not in params
+
+
+def test_a_command_that_wants_more_permissions_names_them() -> None:
+    wanted = {"network": {"enabled": True}}
+    params = elicitation_params(ask(Method.EXEC, COMMAND, additionalPermissions=wanted), tool_call_id=1)
+    assert params["codex_permissions"] == wanted
 
 
 def test_secret_questions_are_named() -> None:

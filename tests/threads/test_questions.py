@@ -105,6 +105,12 @@ def test_codex_asking_about_a_tool_differs_from_a_server_asking_the_user() -> No
     assert (form.is_tool_approval, form.offers_session, form.offers_always, form.turn_id) == (False, False, False, "")
 
 
+def test_a_form_with_fields_is_never_taken_for_codex_asking_about_a_tool() -> None:
+    question = ask(Method.MCP, INNER_FORM, _meta=TOOL["_meta"])
+    assert isinstance(question, ServerQuestion)
+    assert not question.is_tool_approval
+
+
 @pytest.mark.parametrize(
     ("line", "argv"),
     [

@@ -9,6 +9,8 @@ Text of the model or of an inner server is made visible in the message; the `cod
 
 from typing import assert_never
 
+import msgspec
+
 from codex_mcp.mcp.elicitation_forms import decision_form, is_flat_form, user_form
 from codex_mcp.mcp.visible import one_line, visible
 from codex_mcp.threads.approvals import offered
@@ -102,7 +104,7 @@ def message_for(question: Question) -> str:
         case UserQuestion():
             lines = ["Codex asks:", *(visible(asked.question) for asked in question.questions)]
         case ServerQuestion(is_tool_approval=True):
-            lines = [visible(question.message)]
+            lines = [visible(question.message), *_tool_lines(question.meta)]
         case ServerQuestion():
             lines = [f"The MCP server {one_line(question.server_name)} asks: {visible(question.message)}"]
         case _:
@@ -118,6 +120,12 @@ def _command_message(question: CommandQuestion) -> str:
     if question.is_stdin:
         return f"Allow Codex to type `{visible(question.command_line)}` into a running terminal{where}?"
     return f"Allow Codex to run `{visible(question.command_line)}` in `{visible(question.cwd)}`{where}?"
+
+
+def _tool_lines(meta: Json) -> list[str]:
+    """The tool's arguments: nobody should allow a call without seeing what it is called with."""
+    arguments = meta.get("tool_params")
+    return [f"Arguments: {one_line(msgspec.json.encode(arguments).decode())}"] if arguments else []
 
 
 def _permission_lines(permissions: Json) -> list[str]:

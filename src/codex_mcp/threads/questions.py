@@ -267,10 +267,16 @@ def _server(params: msgspec.Raw, _changes: Json) -> Question:
         url=asked.url or "",
         elicitation_id=asked.elicitation_id or "",
         meta=meta,
-        is_tool_approval=meta.get("codex_approval_kind") == TOOL_APPROVAL,
+        is_tool_approval=_is_tool_approval(asked),
         offers_session="session" in lasting,
         offers_always="always" in lasting,
     )
+
+
+def _is_tool_approval(asked: ServerElicitation) -> bool:
+    """Codex's own question has no fields; a server that borrows its mark for a form of its own gets its form shown."""
+    fields = (asked.requested_schema or {}).get("properties")
+    return not fields and (asked.meta or {}).get("codex_approval_kind") == TOOL_APPROVAL
 
 
 READERS: dict[str, Callable[[msgspec.Raw, Json], Question]] = {
