@@ -75,6 +75,7 @@ class ScriptedModel:
         self.requests: deque[SeenRequest] = deque(maxlen=KEPT_REQUESTS)
         self._script = script
         self._port = port
+        self._came = asyncio.Event()
         self._gates = Gates()
         self._failures: OrderedDict[FailureKey, int] = OrderedDict()
         self._tasks = TaskSet()
@@ -141,6 +142,11 @@ class ScriptedModel:
         """Wait until at least `number` answers are held at this gate."""
         await self._gates.wait_for(gate, number)
 
+    async def wait_for_scene(self, scene: str, number: int = 1) -> None:
+        """Wait until at least `number` of the kept requests were answered with this scene."""
+        while sum(seen.scene == scene for seen in self.requests) < number:
+            await self._came.wait()
+
     def _connection(self) -> Connection:
         return Connection(self._answer, self._tasks, self._connections)
 
@@ -174,6 +180,8 @@ class ScriptedModel:
             await connection.answer(400, str(exc).encode(), {"content-type": "text/plain; charset=utf-8"})
             return
         self.requests.append(SeenRequest(told.thread, response.scene, request.headers, request.body))
+        came, self._came = self._came, asyncio.Event()
+        came.set()
         self._count_failure(told, response)
         await self._perform(actions(response, told, secrets.token_hex(8)), connection)
 

@@ -1,0 +1,227 @@
+"""The real Codex, fed by the scripted model: every kind of step does what its documentation says."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from codex_mcp.scripted_model.load import packaged_script
+from codex_mcp.scripted_model.script import Script
+from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.app_server import PATIENCE, AppServer, Turn
+
+TOUR = packaged_script("tour")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A model, a Codex that listens to it, and a folder to work in."""
+
+    model: ScriptedModel
+    server: AppServer
+    folder: Path
+
+    async def thread(self, sandbox: str = "read-only", policy: str = "never", **params: object) -> str:
+        return await self.server.start_thread(cwd=str(self.folder), sandbox=sandbox, approvalPolicy=policy, **params)
+
+    async def play(self, prompt: str, sandbox: str = "read-only", policy: str = "never") -> Turn:
+        return await self.server.run_turn(await self.thread(sandbox, policy), prompt)
+
+
+@asynccontextmanager
+async def stage(tmp_path: Path, *overrides: str, script: Script = TOUR, retries: int = 0) -> AsyncIterator[Stage]:
+    folder = tmp_path / "folder"
+    folder.mkdir(exist_ok=True)
+    async with (
+        ScriptedModel(script) as model,
+        AppServer(tmp_path / "home", [*model.codex_overrides(retries=retries), *overrides]) as server,
+    ):
+        yield Stage(model, server, folder)
+
+
+async def test_it_says_what_the_script_says_in_as_many_pieces(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        turn = await on.play('[[scene: say text="Good morning to you" deltas=4]]')
+        deltas = [m["params"]["delta"] for m in on.server.messages if m["method"] == "item/agentMessage/delta"]
+        usage = await on.server.wait_for("thread/tokenUsage/updated")
+    assert (turn.status, turn.text, turn.error) == ("completed", "Good morning to you", None)
+    assert len(deltas) == 4
+    assert "".join(deltas) == "Good morning to you"
+    assert usage["tokenUsage"]["total"]["totalTokens"] == 120
+
+
+async def test_it_thinks_aloud(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        turn = await on.play('[[scene: think thought="**Looking**"]]')
+        await on.server.wait_for("item/reasoning/summaryTextDelta")
+    [thought] = turn.items_of("reasoning")
+    assert thought["summary"] == ["**Looking**"]
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "written"), [("read-only", False), ("workspace-write", True), ("danger-full-access", True)]
+)
+async def test_it_runs_a_command_in_the_sandbox_of_the_thread(tmp_path: Path, sandbox: str, *, written: bool) -> None:
+    async with stage(tmp_path) as on:
+        turn = await on.play('[[scene: run cmd="touch written; echo code $?"]]', sandbox)
+        [command] = turn.items_of("commandExecution")
+        assert ("code 0" in command["aggregatedOutput"]) == written
+        assert command["aggregatedOutput"] in turn.text
+        assert (on.folder / "written").exists() == written
+
+
+async def test_a_command_that_the_sandbox_denies_is_told_to_the_model_alone(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        turn = await on.play('[[scene: run cmd="touch written"]]')
+    assert "Read-only file system" in turn.text
+    assert turn.items_of("commandExecution") == []  # Codex reports no item for it
+
+
+@pytest.mark.parametrize(
+    ("decision", "says", "written"), [("accept", "It ran.", True), ("decline", "It was refused.", False)]
+)
+async def test_it_asks_to_leave_the_sandbox_and_reacts_to_the_answer(
+    tmp_path: Path, decision: str, says: str, *, written: bool
+) -> None:
+    async with stage(tmp_path) as on:
+        turn = await on.server.start_turn(await on.thread(policy="on-request"), "[[scene: escalate]]")
+        asked = await on.server.asked()
+        assert asked.method == "item/commandExecution/requestApproval"
+        assert asked.params["reason"] == "It has to write a file."
+        await on.server.answer(asked, {"decision": decision})
+        assert (await on.server.finish_turn(turn)).text == says
+        assert (on.folder / "escalated").exists() == written
+
+
+async def test_it_runs_two_commands_at_once(tmp_path: Path) -> None:
+    # Each waits for the other, so neither could finish alone.
+    meet = "touch {me}; until [ -e {other} ]; do sleep 0.01; done; echo {me} met {other}"
+    first, second = meet.format(me="a", other="b"), meet.format(me="b", other="a")
+    async with stage(tmp_path) as on:
+        turn = await on.play(f'[[scene: parallel first="{first}" second="{second}"]]', "workspace-write")
+    assert len(turn.items_of("commandExecution")) == 2
+    assert "a met b" in turn.text
+    assert "b met a" in turn.text
+
+
+@pytest.mark.parametrize("model", ["gpt-5.5", "some-unknown-model"])
+async def test_it_patches_files_with_the_tool_that_the_model_has(tmp_path: Path, model: str) -> None:
+    async with stage(tmp_path, f'model="{model}"') as on:
+        turn = await on.play("[[scene: patch file=new.txt line=hello]]", "workspace-write")
+        assert (on.folder / "new.txt").read_text() == "hello\n"
+    assert turn.text == "The file is written."
+    [change] = turn.items_of("fileChange")
+    assert change["status"] == "completed"
+
+
+async def test_it_reacts_to_a_refused_patch(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        turn = await on.server.start_turn(await on.thread(policy="on-request"), "[[scene: patch]]")
+        asked = await on.server.asked()
+        assert asked.method == "item/fileChange/requestApproval"
+        await on.server.answer(asked, {"decision": "decline"})
+        assert (await on.server.finish_turn(turn)).text == "The patch was refused."
+
+
+async def test_it_makes_a_plan(tmp_path: Path) -> None:
+    async with stage(tmp_path, "tools.update_plan.enabled=true") as on:
+        turn = await on.play("[[scene: plan]]")
+        plan = (await on.server.wait_for("turn/plan/updated"))["plan"]
+    assert turn.text == "That is the plan."
+    assert [(item["step"], item["status"]) for item in plan] == [
+        ("Look", "inProgress"),
+        ("Change", "pending"),
+        ("Test", "pending"),
+    ]
+
+
+async def test_it_calls_a_tool_of_the_client(tmp_path: Path) -> None:
+    tool = {"name": "weigh", "description": "Weighs", "inputSchema": {"type": "object", "properties": {}}}
+    async with stage(tmp_path) as on:
+        thread = await on.thread(dynamicTools=[tool])
+        turn = await on.server.start_turn(thread, '[[scene: call tool=weigh arguments="{\\"a\\": 1}"]]')
+        asked = await on.server.asked()
+        assert (asked.method, asked.params["tool"], asked.params["arguments"]) == ("item/tool/call", "weigh", {"a": 1})
+        await on.server.answer(asked, {"contentItems": [{"type": "inputText", "text": "3 kg"}], "success": True})
+        assert (await on.server.finish_turn(turn)).text == "The tool answered:\n3 kg"
+
+
+FAILURES: list[tuple[str, object, str]] = [
+    ("fail status=500", "internalServerError", "high demand"),
+    ("fail status=401", {"httpConnectionFailed": {"httpStatusCode": 401}}, "the script says so"),
+    ("fail status=429", {"responseTooManyFailedAttempts": {"httpStatusCode": 429}}, "429 Too Many Requests"),
+    ("fail status=400", "other", "the script says so"),
+    ("error code=context_length_exceeded", "contextWindowExceeded", "ran out of room"),
+    ("error code=rate_limit_exceeded", "rateLimitExceeded", "the script says so"),
+    ("error", "other", "the script says so"),
+    ("disconnect", "other", "stream disconnected before completion"),
+    ("nope", "other", "cannot play [[scene: nope]]: no such scene in "),
+]
+
+
+async def test_it_fails_in_every_way_and_the_next_turn_works(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        for scene, info, message in FAILURES:
+            thread = await on.thread()
+            turn = await on.server.run_turn(thread, f"[[scene: {scene}]]")
+            assert (turn.status, turn.error and turn.error["codexErrorInfo"]) == ("failed", info), scene
+            assert turn.error is not None
+            assert message in turn.error["message"]
+            assert (await on.server.run_turn(thread, "hi")).text == "Hello! You said: hi"
+
+
+@pytest.mark.parametrize("scene", ["fail", "disconnect"])
+async def test_a_failure_that_happens_once_is_over_when_codex_tries_again(tmp_path: Path, scene: str) -> None:
+    async with stage(tmp_path, retries=1) as on:
+        thread = await on.thread()
+        for _ in range(2):
+            turn = await on.server.run_turn(thread, f"[[scene: {scene} times=1]]")
+            assert (turn.status, turn.text) == ("completed", "It worked in the end.")
+        assert len(on.model.requests) == 4
+
+
+async def test_a_turn_is_held_at_a_gate_and_released(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        threads = [await on.thread() for _ in range(3)]
+        turns = [await on.server.start_turn(thread, "[[scene: gate]]") for thread in threads]
+        await asyncio.wait_for(on.model.wait_for_gate("gate", 3), PATIENCE)
+        assert not [message for message in on.server.messages if message["method"] == "turn/completed"]
+        on.model.release("gate")
+        assert [(await on.server.finish_turn(turn)).text for turn in turns] == ["The gate is open."] * 3
+
+
+@pytest.mark.parametrize("scene", ["gate", "endless", "silence"])
+async def test_an_interrupted_turn_hangs_up_and_the_thread_goes_on(tmp_path: Path, scene: str) -> None:
+    async with stage(tmp_path) as on:
+        thread = await on.thread()
+        turn = await on.server.start_turn(thread, f"[[scene: {scene}]]")
+        await asyncio.wait_for(on.model.wait_for_scene(scene), PATIENCE)
+        await on.server.request("turn/interrupt", {"threadId": thread, "turnId": turn})
+        assert (await on.server.finish_turn(turn)).status == "interrupted"
+        assert (await on.server.run_turn(thread, "still there?")).text == "Hello! You said: still there?"
+
+
+async def test_a_scene_goes_on_where_it_was_after_codex_was_started_anew(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        thread = await on.thread()
+        await on.server.run_turn(thread, "[[scene: run]]")
+    async with stage(tmp_path) as on:
+        await on.server.request("thread/resume", {"threadId": thread, "excludeTurns": True})
+        turn = await on.server.run_turn(thread, "[[scene: say text={nth}]]")
+        assert turn.text == "{nth}"
+        [seen] = on.model.requests
+        told = msgspec.json.encode(seen.json["input"]).decode()
+    assert "The command answered" in told
+    assert seen.thread == thread
+
+
+async def test_five_thousand_pieces_arrive(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        turn = await on.play('[[scene: stream piece="ab " count=5000]]')
+        deltas = sum(message["method"] == "item/agentMessage/delta" for message in on.server.messages)
+    assert turn.text == "ab " * 5000
+    assert deltas == 5000
