@@ -1,0 +1,212 @@
+"""Finds the Codex to run: the one that the user names, else a `codex` on PATH that we know, else our own.
+
+A version is read from the `codex-package.json` that lies beside every packaged Codex, and only for others by asking
+the program. npm's `codex` is a Node program that starts the real one: we take the real one, which saves a process and
+40 ms. All of this touches the disk; on an event loop use `find_codex_soon`.
+"""
+
+import asyncio
+import importlib.util
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct
+
+from codex_mcp.base.errors import NoCodex
+from codex_mcp.base.files import read_if_there
+from codex_mcp.base.settings import Settings
+
+Version = tuple[int, int, int]
+
+TESTED_FROM: Version = (0, 163, 0)
+TESTED_BELOW: Version = (0, 167, 0)
+"""Codex' protocol only grows, but its behaviour changes: every version in this range has been run through our tests.
+The dependency on openai-codex-cli-bin in pyproject.toml names the same range."""
+
+OUR_PACKAGE = "codex_cli_bin"
+"""The module of the distribution openai-codex-cli-bin, which holds Codex and what it needs."""
+
+VERSION_PATIENCE = 10.0
+"""Seconds for `codex --version`: the real one takes 0.02 s, a wrapper on a cold disk some more."""
+
+PLATFORMS: dict[tuple[str, str], tuple[str, str]] = {
+    # system and machine as uname says them, npm's package, the folder in it
+    ("Linux", "x86_64"): ("codex-linux-x64", "x86_64-unknown-linux-musl"),
+    ("Linux", "aarch64"): ("codex-linux-arm64", "aarch64-unknown-linux-musl"),
+    ("Darwin", "x86_64"): ("codex-darwin-x64", "x86_64-apple-darwin"),
+    ("Darwin", "arm64"): ("codex-darwin-arm64", "aarch64-apple-darwin"),
+}
+
+
+class Origin(StrEnum):
+    """Where a Codex was found."""
+
+    SETTING = "codex_bin"
+    PATH = "PATH"
+    PACKAGE = "openai-codex-cli-bin"
+
+
+class Binary(Struct, frozen=True):
+    """A Codex that can be run."""
+
+    path: str
+    version: Version
+    origin: Origin
+    tools_dir: str | None = None
+    """A folder of programs that came with it (rg), to be put on its PATH."""
+
+    notes: tuple[str, ...] = ()
+    """What the user may want to know about the choice, such as a `codex` on PATH that was passed over."""
+
+    def search_path(self, search_path: str) -> str:
+        """The PATH for this Codex: its own tools first, as its own packages arrange it."""
+        return os.pathsep.join(filter(None, (self.tools_dir, search_path)))
+
+
+class _Package(Struct):
+    """What we need of `codex-package.json`."""
+
+    version: str
+    pathDir: str | None = None
+
+
+async def find_codex_soon(settings: Settings, search_path: str) -> Binary:
+    """As `find_codex`, without holding up the event loop."""
+    return await asyncio.to_thread(find_codex, settings, search_path)
+
+
+def find_codex(settings: Settings, search_path: str) -> Binary:
+    """The Codex to run; `search_path` is the user's PATH. Raises NoCodex with what was found where."""
+    if settings.codex_bin is not None:
+        return _of_setting(settings.codex_bin, search_path, allow_untested=settings.allow_untested_codex)
+    notes: list[str] = []
+    on_path = _which("codex", search_path)
+    if on_path is not None:
+        try:
+            found = _examined(on_path, Origin.PATH)
+        except NoCodex as error:
+            notes.append(str(error))
+        else:
+            if is_tested(found.version):
+                return found
+            notes.append(f"{on_path} is Codex {shown(found.version)}, and we know {tested_range()}")
+    own = _own_codex()
+    if own is None:
+        raise NoCodex(_nothing_found(notes))
+    return msgspec.structs.replace(own, notes=tuple(f"{note}; using our own {shown(own.version)}" for note in notes))
+
+
+def is_tested(version: Version) -> bool:
+    """Whether we know how this version behaves."""
+    return TESTED_FROM <= version < TESTED_BELOW
+
+
+def tested_range() -> str:
+    """The versions that we know, for people."""
+    return f"{shown(TESTED_FROM)} up to, but not including, {shown(TESTED_BELOW)}"
+
+
+def shown(version: Version) -> str:
+    """A version as people write it."""
+    return ".".join(map(str, version))
+
+
+def parse_version(text: str) -> Version | None:
+    """The first x.y.z in a text such as `codex-cli 0.163.0`; what follows it (`-alpha.1`) is not looked at."""
+    found = re.search(r"(\d+)\.(\d+)\.(\d+)", text)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def _of_setting(codex_bin: str, search_path: str, *, allow_untested: bool) -> Binary:
+    path = codex_bin if os.sep in codex_bin else _which(codex_bin, search_path)
+    if path is None or not _is_program(path):
+        where = "there is no such program" if os.sep in codex_bin else "there is no such program on PATH"
+        raise NoCodex(f"cannot run codex_bin {codex_bin}: {where}; correct it, or leave it out to use our own Codex")
+    found = _examined(path, Origin.SETTING)
+    if is_tested(found.version):
+        return found
+    mismatch = f"codex_bin {codex_bin} is Codex {shown(found.version)}, and we know {tested_range()}"
+    if not allow_untested:
+        raise NoCodex(f"cannot run it: {mismatch}; leave it out to use our own Codex, or set allow_untested_codex")
+    return msgspec.structs.replace(found, notes=(f"{mismatch}; running it because of allow_untested_codex",))
+
+
+def _own_codex() -> Binary | None:
+    spec = importlib.util.find_spec(OUR_PACKAGE)
+    if spec is None or spec.origin is None:
+        return None
+    path = os.path.join(os.path.dirname(spec.origin), "bin", "codex")
+    return _examined(path, Origin.PACKAGE) if _is_program(path) else None
+
+
+def _examined(path: str, origin: Origin) -> Binary:
+    path = _behind_wrapper(os.path.realpath(path))
+    root = os.path.dirname(os.path.dirname(path))
+    package = _package_of(root)
+    version = parse_version(package.version) if package else _asked_version(path)
+    if version is None:
+        raise NoCodex(f"cannot run {path}: it does not say which version of Codex it is, or is no Codex at all")
+    tools_dir = os.path.join(root, package.pathDir) if package and package.pathDir else None
+    return Binary(path, version, origin, tools_dir if tools_dir and os.path.isdir(tools_dir) else None)
+
+
+def _package_of(root: str) -> _Package | None:
+    try:
+        data = read_if_there(os.path.join(root, "codex-package.json"))
+        return None if data is None else msgspec.json.decode(data, type=_Package)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _asked_version(path: str) -> Version | None:
+    try:
+        answer = subprocess.run(
+            [path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=VERSION_PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    said = answer.stdout.decode(errors="replace")
+    return parse_version(said) if answer.returncode == 0 and "codex" in said else None
+
+
+def _behind_wrapper(path: str) -> str:
+    """The real Codex that npm's `bin/codex.js` would start; another path is returned as it is."""
+    machine = os.uname()
+    if os.path.basename(path) != "codex.js" or (machine.sysname, machine.machine) not in PLATFORMS:
+        return path
+    package, triple = PLATFORMS[machine.sysname, machine.machine]
+    root = os.path.dirname(os.path.dirname(path))
+    inside = [os.path.join(place, "node_modules", "@openai", package) for place in _upward(root)]
+    candidates = (os.path.join(folder, "vendor", triple, "bin", "codex") for folder in (*inside, root))
+    return next(filter(_is_program, candidates), path)
+
+
+def _upward(folder: str) -> Iterator[str]:
+    """The folder and all above it: where Node looks for packages."""
+    while True:
+        yield folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return
+        folder = parent
+
+
+def _which(name: str, search_path: str) -> str | None:
+    folders = [folder for folder in search_path.split(os.pathsep) if os.path.isabs(folder)]
+    return next(filter(_is_program, (os.path.join(folder, name) for folder in folders)), None)
+
+
+def _is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def _nothing_found(notes: list[str]) -> str:
+    found = "; ".join(notes) or "there is no `codex` on PATH"
+    return (
+        f"cannot find Codex: {found}, and our own ({Origin.PACKAGE}) is not installed here; "
+        f"install it with `pip install {Origin.PACKAGE}`, or name a Codex {tested_range()} as codex_bin"
+    )

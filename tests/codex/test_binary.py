@@ -1,0 +1,180 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import codex_cli_bin
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.base.errors import NoCodex
+from codex_mcp.base.settings import Settings
+from codex_mcp.codex import binary
+from codex_mcp.codex.binary import Binary, Origin, find_codex, find_codex_soon, is_tested, parse_version, shown
+
+OWN = codex_cli_bin.bundled_codex_path()
+
+
+def settings(codex_bin: object = None, *, allow_untested: bool = False) -> Settings:
+    name = None if codex_bin is None else str(codex_bin)
+    return Settings(codex_home="home", codex_bin=name, allow_untested_codex=allow_untested)
+
+
+def program(path: Path, says: str) -> Path:
+    """A program that answers `--version` and is not packaged as Codex is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+    return path
+
+
+def npm_codex(folder: Path, version: str) -> tuple[Path, Path]:
+    """Codex as npm installs it; returns the command that npm puts on PATH, and the program behind it."""
+    package, triple = binary.PLATFORMS[os.uname().sysname, os.uname().machine]
+    modules = folder / "node_modules"
+    wrapper = program(modules / "@openai" / "codex" / "bin" / "codex.js", "the wrapper was asked")
+    vendor = modules / "@openai" / package / "vendor" / triple
+    native = program(vendor / "bin" / "codex", "the program was asked")
+    (vendor / "codex-path").mkdir()
+    (vendor / "codex-package.json").write_text(json.dumps({"version": version, "pathDir": "codex-path"}))
+    command = modules / ".bin" / "codex"
+    command.parent.mkdir()
+    command.symlink_to(os.path.relpath(wrapper, command.parent))
+    return command, native
+
+
+def test_without_a_codex_anywhere_else_our_own_is_used() -> None:
+    found = find_codex(settings(), "")
+    said = subprocess.run([found.path, "--version"], capture_output=True, text=True, check=True).stdout
+    assert found == Binary(
+        str(OWN), found.version, Origin.PACKAGE, tools_dir=str(codex_cli_bin.bundled_path_dir()), notes=()
+    )
+    assert said.strip() == f"codex-cli {shown(found.version)}"
+    assert is_tested(found.version)
+
+
+def test_our_own_codex_finds_its_tools_first_on_its_path() -> None:
+    found = find_codex(settings(), "")
+    assert found.search_path("/usr/bin:/bin") == f"{found.tools_dir}:/usr/bin:/bin"
+    assert found.search_path("") == found.tools_dir
+    assert Binary("codex", (0, 163, 0), Origin.PATH).search_path("/usr/bin") == "/usr/bin"
+
+
+def test_a_codex_on_path_in_the_tested_range_goes_before_our_own(tmp_path: Path) -> None:
+    codex = program(tmp_path / "codex", "codex-cli 0.164.2")
+    found = find_codex(settings(), f"{tmp_path / 'empty'}:{tmp_path}")
+    assert found == Binary(str(codex), (0, 164, 2), Origin.PATH)
+
+
+def test_of_an_npm_install_the_program_behind_the_wrapper_is_used_and_neither_is_asked(tmp_path: Path) -> None:
+    command, native = npm_codex(tmp_path, "0.166.0")
+    found = find_codex(settings(), str(command.parent))
+    tools = native.parent.parent / "codex-path"
+    assert found == Binary(str(native), (0, 166, 0), Origin.PATH, tools_dir=str(tools))
+    assert find_codex(settings(command), "").path == str(native)
+
+
+def test_a_wrapper_without_its_program_is_asked_itself(tmp_path: Path) -> None:
+    wrapper = program(tmp_path / "codex" / "bin" / "codex.js", "codex-cli 0.163.1")
+    assert find_codex(settings(wrapper), "") == Binary(str(wrapper), (0, 163, 1), Origin.SETTING)
+
+
+def test_an_old_codex_on_path_is_passed_over_with_a_note(tmp_path: Path) -> None:
+    command, _ = npm_codex(tmp_path, "0.153.4")
+    found = find_codex(settings(), str(command.parent))
+    assert found.origin is Origin.PACKAGE
+    assert found.notes == (
+        f"{command} is Codex 0.153.4, and we know 0.163.0 up to, but not including, 0.167.0; "
+        f"using our own {shown(found.version)}",
+    )
+
+
+def test_something_else_called_codex_on_path_is_passed_over_with_a_note(tmp_path: Path) -> None:
+    codex = program(tmp_path / "codex", "book binder 0.163.0")
+    found = find_codex(settings(), str(tmp_path))
+    assert found.origin is Origin.PACKAGE
+    assert found.notes[0].startswith(f"cannot run {codex}: it does not say which version of Codex it is")
+
+
+def test_relative_folders_on_path_are_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path / "bin" / "codex", "codex-cli 0.164.0")
+    monkeypatch.chdir(tmp_path)
+    assert find_codex(settings(), "bin::.").origin is Origin.PACKAGE
+
+
+def test_codex_bin_may_be_a_name_on_path(tmp_path: Path) -> None:
+    codex = program(tmp_path / "my-codex", "codex-cli 0.165.0")
+    assert find_codex(settings("my-codex"), str(tmp_path)) == Binary(str(codex), (0, 165, 0), Origin.SETTING)
+
+
+@pytest.mark.parametrize(("name", "where"), [("nosuch", "on PATH"), ("/no/such/codex", "there is no such program;")])
+def test_a_codex_bin_that_is_not_there_is_an_error_that_says_what_to_do(name: str, where: str) -> None:
+    with pytest.raises(NoCodex, match=f"cannot run codex_bin {name}: .*{where}.* leave it out to use our own Codex"):
+        find_codex(settings(name), "/usr/bin")
+
+
+def test_an_untested_codex_bin_is_refused_unless_the_user_insists(tmp_path: Path) -> None:
+    codex = program(tmp_path / "codex", "codex-cli 0.170.0")
+    with pytest.raises(NoCodex, match=r"is Codex 0\.170\.0, and we know 0\.163\.0 .* set allow_untested_codex"):
+        find_codex(settings(codex), "")
+    found = find_codex(settings(codex, allow_untested=True), "")
+    assert found.version == (0, 170, 0)
+    assert "because of allow_untested_codex" in found.notes[0]
+
+
+@pytest.mark.parametrize("script", ["#!/bin/sh\nexit 1\n", "#!/no/such/interpreter\n"])
+def test_a_codex_bin_that_does_not_run_is_an_error(tmp_path: Path, script: str) -> None:
+    codex = program(tmp_path / "codex", "")
+    codex.write_text(script)
+    with pytest.raises(NoCodex, match=f"cannot run {codex}: it does not say"):
+        find_codex(settings(codex), "")
+
+
+def test_a_broken_package_description_is_not_believed(tmp_path: Path) -> None:
+    codex = program(tmp_path / "bin" / "codex", "codex-cli 0.163.0")
+    (tmp_path / "codex-package.json").write_text("{")
+    assert find_codex(settings(codex), "").version == (0, 163, 0)
+
+
+def test_no_codex_at_all_is_an_error_that_says_what_was_found_and_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binary, "OUR_PACKAGE", "no_such_package")
+    with pytest.raises(NoCodex, match=r"there is no `codex` on PATH, and our own .* is not installed here; install it"):
+        find_codex(settings(), str(tmp_path))
+    program(tmp_path / "codex", "codex-cli 0.153.4")
+    with pytest.raises(NoCodex, match=r"codex is Codex 0\.153\.4, and we know .*, and our own"):
+        find_codex(settings(), str(tmp_path))
+
+
+async def test_it_can_be_found_without_holding_up_the_event_loop(tmp_path: Path) -> None:
+    codex = program(tmp_path / "codex", "codex-cli 0.164.2")
+    assert await find_codex_soon(settings(), str(tmp_path)) == Binary(str(codex), (0, 164, 2), Origin.PATH)
+
+
+@given(st.tuples(*[st.integers(0, 999)] * 3), st.sampled_from(["", "-alpha.3", "-linux-x64", "\n"]))
+def test_a_version_is_read_whatever_stands_around_it(version: tuple[int, int, int], tail: str) -> None:
+    assert parse_version(f"codex-cli {shown(version)}{tail}") == version
+
+
+@pytest.mark.parametrize("text", ["", "codex", "0.1", "v1.x.2"])
+def test_a_text_without_a_version_has_none(text: str) -> None:
+    assert parse_version(text) is None
+
+
+def test_the_tested_range_is_the_one_that_we_depend_on() -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    low, high = (".".join(map(str, version[:2])) for version in (binary.TESTED_FROM, binary.TESTED_BELOW))
+    assert f'"openai-codex-cli-bin>={low},<{high}"' in project.read_text()
+
+
+def test_finding_codex_imports_nothing_slow() -> None:
+    code = "import asyncio, msgspec, sys; before = set(sys.modules); import codex_mcp.codex.binary; "
+    code += (
+        "print(*sorted({'pathlib', 'tomllib', 'importlib.metadata', 'shutil', 'ctypes'} & (set(sys.modules) - before)))"
+    )
+    path = {"PYTHONPATH": str(Path(binary.__file__).parents[2])}
+    said = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True).stdout
+    assert said.strip() == ""
