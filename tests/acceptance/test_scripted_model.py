@@ -1,6 +1,7 @@
 """The real Codex, fed by the scripted model: every kind of step does what its documentation says."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ import msgspec
 import pytest
 
 from codex_mcp.scripted_model.load import packaged_script
-from codex_mcp.scripted_model.script import Script
+from codex_mcp.scripted_model.script import Script, parse_script
 from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support import inner_server
 from tests.support.app_server import PATIENCE, AppServer, Turn
 
 TOUR = packaged_script("tour")
@@ -41,6 +43,11 @@ async def stage(tmp_path: Path, *overrides: str, script: Script = TOUR, retries:
         AppServer(tmp_path / "home", [*model.codex_overrides(retries=retries), *overrides]) as server,
     ):
         yield Stage(model, server, folder)
+
+
+def quoted(text: str) -> str:
+    """A text as TOML writes it."""
+    return msgspec.json.encode(text).decode()
 
 
 async def test_it_says_what_the_script_says_in_as_many_pieces(tmp_path: Path) -> None:
@@ -150,6 +157,33 @@ async def test_it_calls_a_tool_of_the_client(tmp_path: Path) -> None:
         assert (await on.server.finish_turn(turn)).text == "The tool answered:\n3 kg"
 
 
+async def test_it_calls_a_tool_of_an_mcp_server_by_its_namespace(tmp_path: Path) -> None:
+    command = f"mcp_servers.inner={{command={quoted(sys.executable)}, args=[{quoted(inner_server.__file__)}]}}"
+    async with stage(tmp_path, command) as on:
+        prompt = '[[scene: mcp namespace=mcp__inner tool=echo arguments="{\\"text\\": \\"hi\\"}"]]'
+        turn = await on.play(prompt, "danger-full-access")
+    assert "echo: {'text': 'hi'}" in turn.text
+    [call] = turn.items_of("mcpToolCall")
+    assert (call["server"], call["tool"], call["status"]) == ("inner", "echo", "completed")
+
+
+async def test_it_talks_to_a_command_that_waits_for_input(tmp_path: Path) -> None:
+    script = parse_script(
+        """
+        [scenes.x]
+        steps = [
+            { run = "read -r name; echo Hello $name", tty = true, yield_time_ms = 250 },
+            { call = "write_stdin", if_output = 'session ID (?P<id>\\d+)', arguments = '''
+                {"session_id": {id}, "chars": "you\\n", "yield_time_ms": 5000}''' },
+            { say = "It said: {output}" },
+        ]
+        """,
+        "dialogue",
+    )
+    async with stage(tmp_path, script=script) as on:
+        assert "Hello you" in (await on.play("go")).text
+
+
 FAILURES: list[tuple[str, object, str]] = [
     ("fail status=500", "internalServerError", "high demand"),
     ("fail status=401", {"httpConnectionFailed": {"httpStatusCode": 401}}, "the script says so"),
@@ -205,18 +239,17 @@ async def test_an_interrupted_turn_hangs_up_and_the_thread_goes_on(tmp_path: Pat
         assert (await on.server.run_turn(thread, "still there?")).text == "Hello! You said: still there?"
 
 
-async def test_a_scene_goes_on_where_it_was_after_codex_was_started_anew(tmp_path: Path) -> None:
+async def test_a_resumed_thread_brings_its_history_to_a_model_that_never_saw_it(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
         thread = await on.thread()
         await on.server.run_turn(thread, "[[scene: run]]")
-    async with stage(tmp_path) as on:
+    second = parse_script('[scenes.x]\nsteps = [{ say = "This is message {nth}." }]', "second")
+    async with stage(tmp_path, script=second) as on:
         await on.server.request("thread/resume", {"threadId": thread, "excludeTurns": True})
-        turn = await on.server.run_turn(thread, "[[scene: say text={nth}]]")
-        assert turn.text == "{nth}"
+        assert (await on.server.run_turn(thread, "And now?")).text == "This is message 2."
         [seen] = on.model.requests
-        told = msgspec.json.encode(seen.json["input"]).decode()
-    assert "The command answered" in told
-    assert seen.thread == thread
+        assert seen.thread == thread
+        assert b"The command answered" in seen.body
 
 
 async def test_five_thousand_pieces_arrive(tmp_path: Path) -> None:

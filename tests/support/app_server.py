@@ -21,7 +21,7 @@ PATIENCE = 30.0
 
 LONGEST_LINE = 64 * 1024 * 1024
 
-PASSED_ON = ("PATH", "LANG", "TMPDIR")
+PASSED_ON = ("PATH", "LANG")
 """What Codex gets of our environment; nothing that could hold a key."""
 
 
@@ -72,8 +72,11 @@ class AppServer:
         self._process: asyncio.subprocess.Process | None = None
 
     async def __aenter__(self) -> Self:
-        codex_home = self._home / ".codex"
-        codex_home.mkdir(parents=True, exist_ok=True)
+        # A CODEX_HOME below the temporary folder would cost Codex its helpers, and sandboxed terminals with them.
+        codex_home, temporary = self._home / ".codex", self._home / "temporary"
+        for folder in (codex_home, temporary):
+            folder.mkdir(parents=True, exist_ok=True)
+        private = {"HOME": str(self._home), "CODEX_HOME": str(codex_home), "TMPDIR": str(temporary)}
         inherited = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
         self._process = await asyncio.create_subprocess_exec(
             str(bundled_codex_path()),
@@ -82,7 +85,7 @@ class AppServer:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env={**inherited, "HOME": str(self._home), "CODEX_HOME": str(codex_home), **self._env},
+            env={**inherited, **private, **self._env},
             limit=LONGEST_LINE,
             start_new_session=True,
         )
