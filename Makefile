@@ -2,9 +2,11 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 SETUP := .venv/.setup-done
 JUDGES := judges/node_modules/.setup-done
+# Node from the venv; it trusts what the machine trusts, as pip does, so that both work behind a company's proxy.
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 CHECKED := src tests $(wildcard benchmarks)
 
 .PHONY: help setup run test judges check format lint types imports docs bench lock clean
@@ -31,10 +33,12 @@ test: setup ## all tests but those that need the large downloads
 judges: $(JUDGES) ## download the real clients, and let them judge us
 	@$(BIN)/pytest -q tests/judges
 
-# Install scripts are off: what they would do is not in the lock file. The native programs come as packages of their own.
+# Install scripts are off: what they fetch is not in the lock file. Claude Code's only links its native program into place.
+# package.json holds vite and rolldown (of the Inspector) back to releases that every platform's package is published for.
 $(JUDGES): judges/package.json judges/package-lock.json | $(SETUP)
 	@echo "setting up judges/node_modules (a minute or two)"
-	@cd judges && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@cd judges && $(NPM) ci
+	@cd judges && "$(CURDIR)/$(BIN)/node" node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@
 
 check: format lint types imports test judges ## everything that CI runs (the docs check is one of the tests)
@@ -59,9 +63,9 @@ bench: $(JUDGES) ## ours beside its peers, in one run, as ratios
 
 lock: setup ## choose versions anew
 	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
-		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet -o requirements/lock.txt
-	@cd judges && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --package-lock-only --ignore-scripts \
-		--omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
+		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/lock.txt >/dev/null
+	@rm -f judges/package-lock.json
+	@cd judges && $(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## back to a fresh clone
 	@rm -rf .venv judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
