@@ -184,6 +184,34 @@ async def test_it_talks_to_a_command_that_waits_for_input(tmp_path: Path) -> Non
         assert "Hello you" in (await on.play("go")).text
 
 
+PRICES = "def total(prices):\n    return sum(prices[1:])\n"
+TEST_PRICES = """import unittest
+
+from prices import total
+
+
+class Total(unittest.TestCase):
+    def test_total(self):
+        self.assertEqual(total([3, 4]), 7)
+"""
+
+
+@pytest.mark.parametrize(("decision", "fixed"), [("accept", True), ("decline", False)])
+async def test_it_repairs_a_program_if_it_may(tmp_path: Path, decision: str, *, fixed: bool) -> None:
+    async with stage(tmp_path, script=packaged_script("repair")) as on:
+        (on.folder / "prices.py").write_text(PRICES)
+        (on.folder / "test_prices.py").write_text(TEST_PRICES)
+        turn = await on.server.start_turn(await on.thread(policy="on-request"), "The test fails. Please repair it.")
+        asked = await on.server.asked()
+        assert asked.method == "item/fileChange/requestApproval"
+        await on.server.answer(asked, {"decision": decision})
+        done = await on.server.finish_turn(turn)
+        assert ("sum(prices)" in (on.folder / "prices.py").read_text()) == fixed
+    codes = [item["exitCode"] for item in done.items_of("commandExecution") if "unittest" in item["command"]]
+    assert codes == ([1, 0] if fixed else [1])
+    assert ("the test passes" in done.text) == fixed
+
+
 FAILURES: list[tuple[str, object, str]] = [
     ("fail status=500", "internalServerError", "high demand"),
     ("fail status=401", {"httpConnectionFailed": {"httpStatusCode": 401}}, "the script says so"),

@@ -70,6 +70,7 @@ def steps_of(script: Script, asked: ModelRequest) -> list[object]:
         (request("anything", thread="t9"), "thread"),
         (request("go on", opening="A Story", message=2), "and then"),
         (request("go on", opening="A story", message=3), "go on||t1|3|m"),
+        (request("go on", opening="A poem", message=2), "go on||t1|2|m"),
         (request("hello", output="x"), "hello|x|t1|1|m"),
         (request("[[scene: run]]"), "true"),
         (request("Deploy [[scene: run cmd=ls]] now"), "ls"),
@@ -124,6 +125,12 @@ def test_steps_depend_on_what_the_tool_answered_and_can_use_it() -> None:
     [ran] = steps_of(script, request(done=1, output="ok"))
     assert isinstance(ran, Say)
     assert ran.say == "ran"
+
+
+def test_a_step_may_end_the_turn_before_the_scene_is_over() -> None:
+    script = scene('{run="a"}', '{say="no", if_output="rejected", end=true}', '{say="yes"}')
+    assert steps_of(script, request(done=1, output="rejected")) == [Say(say="no", if_output="rejected", end=True)]
+    assert steps_of(script, request(done=1, output="ok")) == [Say(say="yes")]
 
 
 def test_an_output_that_was_not_expected_ends_the_turn_with_another_text() -> None:

@@ -1,6 +1,7 @@
 """The scripted model over bare HTTP. With the real Codex: tests/acceptance/test_scripted_model.py."""
 
 import asyncio
+import tomllib
 from contextlib import AsyncExitStack
 
 import msgspec
@@ -134,6 +135,30 @@ async def test_a_marker_that_cannot_be_played_is_answered_with_a_sentence() -> N
         assert refused.status == 400
         assert refused.body.startswith(b"cannot play [[scene: nope]]: no such scene in ")
         assert (await wire.ask("POST", "/v1/responses", b"{")).body.startswith(b"cannot read the request: ")
+
+
+async def test_what_codex_is_given_is_toml_that_points_to_the_model_and_keeps_it_at_home() -> None:
+    async with ScriptedModel(TOUR) as model:
+        config = tomllib.loads("\n".join(model.codex_overrides(retries=2)))
+        provider = config["model_providers"][config["model_provider"]]
+        assert provider["base_url"] == model.base_url
+    assert (provider["wire_api"], provider["request_max_retries"], provider["stream_max_retries"]) == (
+        "responses",
+        2,
+        2,
+    )
+    assert config["model"] == "gpt-5.5"
+    assert config["features"] == {"plugins": False, "apps": False}
+    assert config["analytics"] == {"enabled": False}
+
+
+async def test_it_can_be_awaited_until_a_scene_is_played() -> None:
+    async with ScriptedModel(TOUR) as model, connect(port_of(model)) as wire, asyncio.TaskGroup() as group:
+        waiting = group.create_task(asyncio.wait_for(model.wait_for_scene("say", 2), PATIENCE))
+        for prompt in ("hello", "[[scene: say]]"):
+            await answer(wire, prompt)
+        assert not waiting.done()
+        await answer(wire, "[[scene: say]]")
 
 
 async def test_other_addresses_are_answered_too() -> None:

@@ -72,6 +72,7 @@ BAD: list[tuple[object, str]] = [
     ({"fail": 200}, "field 'fail': Expected `int` >= 400"),
     ({"say": "x", "if_output": "("}, "field 'if_output' is no regular expression"),
     ({"say": "x", "unless_output": "["}, "field 'unless_output' is no regular expression"),
+    ({"run": "x", "end": True}, "field 'end' cannot be in a step that calls a tool"),
     ({"say": "x", "otherwise": "y"}, "field 'otherwise' needs 'expect'"),
     (
         {"say": "x", "usage": {"inputs": 1}},

@@ -5,7 +5,7 @@
     else                                       -> the script's default scene
 
 A response is played from the first step that is not over to the next one that needs an answer (a tool call) or ends
-it (a failure), both included; without such a step it runs to the end of the scene, and that ends the turn.
+it (a failure, or `end`), both included; without such a step it runs to the end of the scene, and that ends the turn.
 """
 
 import re
@@ -93,7 +93,7 @@ def play(script: Script, request: ModelRequest, times_failed: Callable[[str, int
             continue
         unexpected = _unexpected(step, request.output)
         beats.append(Beat(index, unexpected or step))
-        if unexpected or isinstance(step, CALLS + FAILURES):
+        if unexpected or step.end or isinstance(step, CALLS + FAILURES):
             break
     _check_order(beats, choice.scene)
     return Response(choice.scene.name, tuple(beats), _usage(script, choice.scene, beats))

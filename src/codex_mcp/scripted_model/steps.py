@@ -38,6 +38,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     unless_output: str | None = None
     expect: str | None = None
     otherwise: str | None = None
+    end: bool = False
     usage: dict[str, Many] = {}
 
 
@@ -229,6 +230,10 @@ def _check(step: Step, where: str) -> None:
     check_usage(step.usage, where)
     if step.otherwise is not None and step.expect is None:
         raise ScriptError(f"cannot use {where}: field 'otherwise' needs 'expect' beside it")
+    if step.end and isinstance(step, Run | Patch | Plan | Call):
+        raise ScriptError(
+            f"cannot use {where}: field 'end' cannot be in a step that calls a tool: its answer comes after"
+        )
     if isinstance(step, Run | Think) and (step.run if isinstance(step, Run) else step.think) == []:
         raise ScriptError(f"cannot use {where}: the list is empty")
     if isinstance(step, Call) and step.input is not None and step.arguments:
