@@ -108,6 +108,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Results that were returned as `running` and not yet collected by `codex_wait`; beyond it the oldest is dropped,
     and remains in the thread's history on disk."""
 
+    thread_idle: float = 900
+    """A thread that nobody used for this long is put away by the core, which frees its memory; it is loaded again when
+    somebody asks. A quarter of an hour: a person who reads an answer and thinks is not made to wait."""
+
     interrupt_grace: float = 10
     """A turn that was told to stop must have ended by then, else its call is answered without it. Commands get killed
     at once by the core; what takes time is a tool of somebody else's MCP server."""

@@ -1,0 +1,201 @@
+"""Pure. What may be said for each setting, in words and numbers: the kinds of values, and the help of each flag.
+
+A kind turns a raw value (text of a flag or variable, or what TOML holds) into the setting's own, or raises ValueError
+with a text that ends the sentence "it must be …".
+"""
+
+import math
+import posixpath
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeVar
+
+from msgspec import Struct
+
+from codex_mcp.base.settings import MIB, Events, LogLevel, level_from_filter
+
+E = TypeVar("E", bound=StrEnum)
+
+TRUE = ("true", "1", "yes", "on")
+FALSE = ("false", "0", "no", "off")
+
+UNITS = {"kib": 1024, "mib": MIB, "gib": 1024 * MIB}
+
+
+class Place(Struct, frozen=True):
+    """Where a value was written: what its relative paths are relative to, and what `~` means."""
+
+    folder: str
+    home: str
+
+
+Kind = Callable[[object, Place], object]
+
+
+class Option(Struct, frozen=True):
+    """How one setting may be given."""
+
+    kind: Kind
+    help: str
+    metavar: str = ""
+    flag: str = ""
+    """The flag's name, if it is not the setting's."""
+    short: str = ""
+    is_list: bool = False
+    is_switch: bool = False
+
+    def flags_for(self, name: str) -> tuple[str, ...]:
+        """The flags of the setting of this name, the short one first."""
+        long = f"--{self.flag or name.replace('_', '-')}"
+        return (f"-{self.short}", long) if self.short else (long,)
+
+
+def text(value: object, _: Place) -> str:
+    """Some words."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text that is not empty")
+    return value
+
+
+def path(value: object, place: Place) -> str:
+    """A file or folder; `~` is the home, and a relative one is relative to where it was written."""
+    name = text(value, place)
+    if name == "~" or name.startswith("~/"):
+        name = place.home + name[1:]
+    return posixpath.normpath(posixpath.join(place.folder, name))
+
+
+def program(value: object, place: Place) -> str:
+    """A path, or the name of a program on PATH."""
+    name = text(value, place)
+    return path(name, place) if "/" in name or name.startswith("~") else name
+
+
+def switch(value: object, _: Place) -> bool:
+    """Yes or no."""
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word not in TRUE + FALSE:
+        raise ValueError("true or false")
+    return word in TRUE
+
+
+def one_of(choices: type[E]) -> Kind:
+    """One word of a few."""
+
+    def kind(value: object, _: Place) -> E:
+        word = value.strip().lower() if isinstance(value, str) else ""
+        if word not in set(choices):
+            raise ValueError("one of " + ", ".join(choices))
+        return choices(word)
+
+    return kind
+
+
+def level(value: object, _: Place) -> LogLevel:
+    """A log level, or a filter that names one for us."""
+    found = level_from_filter(value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError("one of " + ", ".join(LogLevel) + ", or a filter such as codex_mcp=debug")
+    return found
+
+
+def seconds(*, zero: str = "") -> Kind:
+    """A time. `zero` says what 0 means, if it is allowed."""
+    allowed = "a number of seconds above 0" + (f" (or 0, {zero})" if zero else "")
+
+    def kind(value: object, _: Place) -> float:
+        number = _number(value, allowed)
+        if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
+            raise ValueError(allowed)
+        return number
+
+    return kind
+
+
+def count(least: int, most: int) -> Kind:
+    """A whole number."""
+    allowed = f"a whole number from {least} to {most}"
+
+    def kind(value: object, _: Place) -> int:
+        number = _number(value, allowed)
+        if not (least <= number <= most) or number != int(number):
+            raise ValueError(allowed)
+        return int(number)
+
+    return kind
+
+
+def size(least: int) -> Kind:
+    """A number of bytes, plain or with a unit."""
+    allowed = f"a number of bytes of at least {least}, such as {64 * MIB} or 64MiB"
+
+    def kind(value: object, place: Place) -> int:
+        factor = 1
+        if isinstance(value, str):
+            word = value.strip().lower()
+            factor = UNITS.get(word[-3:], 1)
+            value = word[:-3] if factor > 1 else word
+        number = _number(value, allowed) * factor
+        if not math.isfinite(number) or number < least:
+            raise ValueError(allowed)
+        return int(number)
+
+    return kind
+
+
+def assignments(value: object, _: Place) -> tuple[str, ...]:
+    """`key=value` texts: a list, or one text with one of them in each line."""
+    items = value.splitlines() if isinstance(value, str) else value
+    if not isinstance(items, list):
+        raise ValueError('a list of key=value, such as ["model=o3"]')
+    found = tuple(item for item in items if not isinstance(item, str) or item.strip())
+    if not all(isinstance(item, str) and item.partition("=")[0].strip() and "=" in item for item in found):
+        raise ValueError("key=value, such as model=o3 or tools.web_search=true")
+    return found
+
+
+def _number(value: object, allowed: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(allowed)
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        raise ValueError(allowed) from None
+
+
+OPTIONS: dict[str, Option] = {
+    "codex_home": Option(path, "Codex' folder (default: $CODEX_HOME, else ~/.codex)", "DIR"),
+    "codex_bin": Option(program, "the Codex to run (default: one on PATH that we know, else our own)", "FILE"),
+    "allow_untested_codex": Option(switch, "run codex_bin even in a version that we do not know", is_switch=True),
+    "overrides": Option(
+        assignments, "override a value of Codex' config.toml", "KEY=VALUE", flag="config", short="c", is_list=True
+    ),
+    "profile": Option(text, "the profile of Codex' configuration to use", "NAME", short="p"),
+    "scripted": Option(path, "play this script in place of a real model", "FILE"),
+    "trust_repo_settings": Option(switch, "let the repository's .atm.toml say what runs", is_switch=True),
+    "events": Option(one_of(Events), "which codex/event notifications to send: standard, full or none", "WHICH"),
+    "log_level": Option(level, "off, error, warning, info, debug or trace", "LEVEL"),
+    "log_file_bytes": Option(size(4096), "set the log file aside at this size", "BYTES"),
+    "log_files_kept": Option(count(0, 99), "how many older log files to keep", "N"),
+    "approval_timeout": Option(seconds(zero="refuse at once"), "deny what nobody has answered by then", "SECONDS"),
+    "soft_deadline": Option(
+        seconds(zero="never"), "return a longer call as still running (default: by client)", "SECONDS"
+    ),
+    "progress_interval": Option(seconds(), "send progress at least this often", "SECONDS"),
+    "start_timeout": Option(seconds(), "give up on a Codex that has not started by then", "SECONDS"),
+    "request_timeout": Option(seconds(), "give up on a request to Codex by then", "SECONDS"),
+    "max_requests_in_flight": Option(count(1, 128), "requests to Codex at once", "N"),
+    "max_turns_waiting": Option(count(0, 10_000), "prompts that may wait for one thread", "N"),
+    "max_message_bytes": Option(size(65536), "the longest message that is read", "BYTES"),
+    "outbox_bytes": Option(size(65536), "unsent bytes beyond which a client's events are held back", "BYTES"),
+    "stderr_kept_bytes": Option(size(1024), "how much of Codex' stderr to keep for error reports", "BYTES"),
+    "finished_turns_kept": Option(count(1, 100_000), "results kept until they are collected", "N"),
+    "thread_idle": Option(seconds(), "put a thread away that nobody used for this long", "SECONDS"),
+    "interrupt_grace": Option(seconds(zero="do not wait"), "how long an interrupted turn may take to end", "SECONDS"),
+    "shutdown_grace": Option(
+        seconds(zero="interrupt at once"), "how long running turns may go on at the end", "SECONDS"
+    ),
+}
+"""Every setting, in the order of base/settings.py."""

@@ -1,0 +1,105 @@
+import contextlib
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.base.options import (
+    OPTIONS,
+    Kind,
+    Place,
+    assignments,
+    count,
+    level,
+    one_of,
+    path,
+    program,
+    seconds,
+    size,
+    switch,
+    text,
+)
+from codex_mcp.base.settings import Events, LogLevel, Settings
+
+HERE = Place("/repo/sub", "/home/me")
+anything = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.lists(st.text(max_size=4))
+)
+
+
+def test_every_setting_has_its_option_and_no_option_is_left_over() -> None:
+    assert list(OPTIONS) == list(Settings.__struct_fields__)
+
+
+def test_no_flag_is_used_twice() -> None:
+    flags = [flag for name, option in OPTIONS.items() for flag in option.flags_for(name)]
+    assert len(flags) == len(set(flags))
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@given(value=anything)
+def test_a_value_is_taken_or_refused_whatever_it_is(name: str, value: object) -> None:
+    with contextlib.suppress(ValueError):
+        OPTIONS[name].kind(value, HERE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "value"),
+    [
+        (text, "x", "x"),
+        (path, "~/x", "/home/me/x"),
+        (path, "~", "/home/me"),
+        (path, "a/../b", "/repo/sub/b"),
+        (path, "/abs/x", "/abs/x"),
+        (program, "codex", "codex"),
+        (program, "./codex", "/repo/sub/codex"),
+        (program, "~/codex", "/home/me/codex"),
+        (switch, True, True),
+        (switch, "Yes", True),
+        (switch, "0", False),
+        (one_of(Events), "FULL", Events.FULL),
+        (level, "debug", LogLevel.DEBUG),
+        (level, "codex_mcp_server=trace,axum=info", LogLevel.TRACE),
+        (seconds(), "1.5", 1.5),
+        (seconds(), 3, 3.0),
+        (seconds(zero="never"), "0", 0.0),
+        (count(1, 9), "9", 9),
+        (count(1, 9), 9.0, 9),
+        (size(1), "64MiB", 64 * 1024 * 1024),
+        (size(1), "1.5 kib", 1536),
+        (size(1), 1000, 1000),
+        (assignments, ["a=1", "b.c=x y"], ("a=1", "b.c=x y")),
+        (assignments, "a=1\n\nb=2", ("a=1", "b=2")),
+    ],
+)
+def test_what_is_taken(kind: Kind, raw: object, value: object) -> None:
+    assert kind(raw, HERE) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "allowed"),
+    [
+        (text, " ", "a text that is not empty"),
+        (text, 3, "a text that is not empty"),
+        (switch, "maybe", "true or false"),
+        (one_of(Events), "loud", "one of standard, full, none"),
+        (level, "shout", "one of off, error, warning, info, debug, trace, or a filter such as codex_mcp=debug"),
+        (seconds(), "0", "a number of seconds above 0"),
+        (seconds(zero="never"), "-1", r"a number of seconds above 0 \(or 0, never\)"),
+        (seconds(), math.nan, "a number of seconds above 0"),
+        (seconds(), "inf", "a number of seconds above 0"),
+        (seconds(), True, "a number of seconds above 0"),
+        (count(1, 9), "10", "a whole number from 1 to 9"),
+        (count(1, 9), "1.5", "a whole number from 1 to 9"),
+        (size(4096), "1KiB", "a number of bytes of at least 4096"),
+        (size(4096), "muchMiB", "a number of bytes of at least 4096"),
+        (assignments, "a", "key=value"),
+        (assignments, ["=a"], "key=value"),
+        (assignments, [3], "key=value"),
+        (assignments, 3, "a list of key=value"),
+    ],
+)
+def test_what_is_refused(kind: Kind, raw: object, allowed: str) -> None:
+    with pytest.raises(ValueError, match=allowed):
+        kind(raw, HERE)

@@ -1,0 +1,251 @@
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from codex_mcp import config
+from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.options import OPTIONS
+from codex_mcp.base.settings import Events, LogLevel, Settings
+from codex_mcp.config import Loaded, Sourced, add_arguments, load
+
+ROOT = Path(__file__).parents[1]
+
+
+class World:
+    """A home and a repository on disk, in which settings are loaded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.repo = folder / "repo"
+        self.cwd = self.repo / "sub"
+        (self.repo / ".git").mkdir(parents=True)
+        (self.repo / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        self.cwd.mkdir()
+        self.home.mkdir()
+        self.repo_file = self.repo / ".atm.toml"
+        self.home_file = self.home / ".config" / "atm" / "config.toml"
+        self.home_file.parent.mkdir(parents=True)
+
+    def load(self, *flags: str, **environ: str) -> Loaded:
+        parser = argparse.ArgumentParser()
+        add_arguments(parser)
+        return load(parser.parse_args(flags), {"HOME": str(self.home), **environ}, str(self.cwd))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def table(path: Path, lines: str) -> str:
+    path.write_text(f"[plugins.codex-mcp]\n{lines}\n")
+    return str(path)
+
+
+def test_with_nothing_said_every_setting_has_its_default(world: World) -> None:
+    loaded = world.load()
+    assert loaded.settings == Settings(codex_home=f"{world.home}/.codex")
+    assert {sourced.source for sourced in loaded.sources.values()} == {"default"}
+    assert set(loaded.sources) == set(Settings.__struct_fields__)
+    assert loaded.warnings == ()
+
+
+def test_the_nearer_one_wins_and_each_value_knows_where_it_came_from(world: World) -> None:
+    home = table(world.home_file, 'events = "none"\nstart_timeout = 1\nrequest_timeout = 1\nshutdown_grace = 1')
+    repo = table(world.repo_file, 'events = "standard"\nstart_timeout = 2\nrequest_timeout = 2')
+    loaded = world.load("--events", "full", CODEX_MCP_EVENTS="none", CODEX_MCP_START_TIMEOUT="3")
+    assert {
+        name: loaded.sources[name] for name in ("events", "start_timeout", "request_timeout", "shutdown_grace")
+    } == {
+        "events": Sourced(Events.FULL, "--events"),
+        "start_timeout": Sourced(3.0, "CODEX_MCP_START_TIMEOUT"),
+        "request_timeout": Sourced(2.0, repo),
+        "shutdown_grace": Sourced(1.0, home),
+    }
+    assert loaded.settings.events is Events.FULL
+    assert loaded.settings.request_timeout == 2
+
+
+def test_a_dashed_name_in_a_file_is_the_same_setting(world: World) -> None:
+    table(world.home_file, 'max-message-bytes = "1MiB"')
+    assert world.load().settings.max_message_bytes == 1024 * 1024
+
+
+def test_codex_home_comes_from_codex_own_variable_after_ours(world: World) -> None:
+    theirs, ours = world.home / "theirs", world.home / "ours"
+    theirs.mkdir()
+    ours.mkdir()
+    assert world.load(CODEX_HOME=str(theirs)).sources["codex_home"] == Sourced(str(theirs), "CODEX_HOME")
+    loaded = world.load(CODEX_HOME=str(theirs), CODEX_MCP_CODEX_HOME="~/ours")
+    assert loaded.sources["codex_home"] == Sourced(str(ours), "CODEX_MCP_CODEX_HOME")
+
+
+def test_a_codex_home_that_does_not_exist_is_a_slip_of_the_pen(world: World) -> None:
+    with pytest.raises(BadSetting, match="from CODEX_HOME: it must be a folder that exists"):
+        world.load(CODEX_HOME=str(world.home / "nosuch"))
+
+
+@pytest.mark.parametrize(
+    ("environ", "level", "source"),
+    [
+        ({"RUST_LOG": "codex_mcp_server=debug,axum=info"}, LogLevel.DEBUG, "RUST_LOG"),
+        ({"RUST_LOG": "axum=info"}, None, "default"),
+        ({"RUST_LOG": "nonsense"}, None, "default"),
+        ({"RUST_LOG": "debug", "CODEX_MCP_LOG": "warn"}, LogLevel.WARNING, "CODEX_MCP_LOG"),
+        ({"CODEX_MCP_LOG": "warn", "CODEX_MCP_LOG_LEVEL": "error"}, LogLevel.ERROR, "CODEX_MCP_LOG_LEVEL"),
+        ({"CODEX_MCP_LOG": ""}, None, "default"),
+    ],
+)
+def test_the_log_level_comes_from_our_variables_before_rust_log(
+    world: World, environ: dict[str, str], level: LogLevel | None, source: str
+) -> None:
+    assert world.load(**environ).sources["log_level"] == Sourced(level, source)
+
+
+def test_overrides_add_up_and_the_nearer_ones_come_last(world: World) -> None:
+    home = table(world.home_file, 'overrides = ["model=a", "x=1"]')
+    loaded = world.load("-c", "model=c", "--config", "y=2", CODEX_MCP_OVERRIDES="model=b\nz=3")
+    assert loaded.sources["overrides"] == Sourced(
+        ("model=a", "x=1", "model=b", "z=3", "model=c", "y=2"), f"{home}, CODEX_MCP_OVERRIDES, --config"
+    )
+
+
+def test_relative_paths_belong_to_where_they_were_written(world: World) -> None:
+    table(world.home_file, 'scripted = "play.toml"')
+    assert world.load().settings.scripted == f"{world.home_file.parent}/play.toml"
+    assert world.load("--scripted", "mine.toml").settings.scripted == f"{world.cwd}/mine.toml"
+
+
+def test_a_repository_may_not_say_what_runs_unless_the_user_trusts_it(world: World) -> None:
+    repo = table(
+        world.repo_file, 'codex_bin = "./evil"\noverrides = ["a=1"]\nevents = "none"\ntrust_repo_settings = true'
+    )
+    loaded = world.load()
+    assert loaded.settings == Settings(codex_home=f"{world.home}/.codex", events=Events.NONE)
+    assert [warning.partition(",")[0] for warning in loaded.warnings] == [
+        f"{repo} sets codex_bin",
+        f"{repo} sets overrides",
+        f"{repo} sets trust_repo_settings",
+    ]
+    trusting = world.load("--trust-repo-settings")
+    assert trusting.settings.codex_bin == f"{world.repo}/evil"
+    assert trusting.warnings == ()
+    table(world.home_file, "trust_repo_settings = true")
+    assert world.load().settings.overrides == ("a=1",)
+    assert world.load(CODEX_MCP_TRUST_REPO_SETTINGS="no").settings.codex_bin is None
+
+
+def test_the_nearest_file_of_the_repository_counts_and_none_above_it(world: World) -> None:
+    table(world.repo.parent / ".atm.toml", 'events = "full"')
+    assert world.load().settings.events is Events.STANDARD
+    table(world.repo_file, 'events = "none"')
+    assert world.load().settings.events is Events.NONE
+    table(world.cwd / ".atm.toml", "start_timeout = 7")
+    assert world.load().settings.start_timeout == 7
+    assert world.load().settings.events is Events.STANDARD
+
+
+def test_a_work_tree_whose_git_folder_is_elsewhere_is_a_repository_too(world: World) -> None:
+    table(world.repo_file, 'events = "none"')
+    (world.repo / ".git" / "HEAD").unlink()
+    (world.repo / ".git").rmdir()
+    (world.repo / ".git").write_text("gitdir: elsewhere\n")
+    assert world.load().settings.events is Events.NONE
+
+
+def test_outside_of_a_repository_only_the_working_folder_is_looked_at(world: World) -> None:
+    (world.repo / ".git" / "HEAD").unlink()  # an empty .git is no repository
+    table(world.repo_file, 'events = "none"')
+    assert world.load().settings.events is Events.STANDARD
+    table(world.cwd / ".atm.toml", 'events = "full"')
+    assert world.load().settings.events is Events.FULL
+
+
+@pytest.mark.parametrize(
+    ("flags", "environ", "sentence"),
+    [
+        (["--events", "loud"], {}, "cannot use events = 'loud' from --events: it must be one of standard, full, none"),
+        (
+            [],
+            {"CODEX_MCP_SHUTDOWN_GRACE": "soon"},
+            "cannot use shutdown_grace = 'soon' from CODEX_MCP_SHUTDOWN_GRACE: ",
+        ),
+        (["-c", "model"], {}, "cannot use overrides = ['model'] from --config: it must be key=value"),
+        (["--log-level", "shout"], {}, "cannot use log_level = 'shout' from --log-level: it must be one of off, error"),
+        ([], {"CODEX_MCP_LOG": "shout"}, "cannot use log_level = 'shout' from CODEX_MCP_LOG: it must be one of"),
+    ],
+)
+def test_a_wrong_value_is_one_sentence(world: World, flags: list[str], environ: dict[str, str], sentence: str) -> None:
+    with pytest.raises(BadSetting) as caught:
+        world.load(*flags, **environ)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_a_wrong_value_in_a_file_names_the_file(world: World) -> None:
+    home = table(world.home_file, "max_turns_waiting = -1")
+    with pytest.raises(BadSetting) as caught:
+        world.load()
+    assert str(caught.value) == (
+        f"cannot use max_turns_waiting = -1 from {home}: it must be a whole number from 0 to 10000"
+    )
+
+
+def test_a_secret_in_a_wrong_value_is_not_repeated(world: World) -> None:
+    with pytest.raises(BadSetting) as caught:
+        world.load("-c", "Authorization: Bearer abcdef")
+    assert "abcdef" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("x =", r"cannot read .*config\.toml: .*; mend the file"),
+        ("plugins = 3", None),
+        ("[plugins]\ncodex-mcp = 3", r"cannot use plugins\.codex-mcp from .*: it must be a table"),
+        ("[other]\nx = 1", None),
+    ],
+)
+def test_a_file_that_is_broken_is_an_error_and_one_that_is_not_about_us_is_none(
+    world: World, content: str, sentence: str | None
+) -> None:
+    world.home_file.write_text(content)
+    if sentence is None:
+        assert world.load().settings == Settings(codex_home=f"{world.home}/.codex")
+    else:
+        with pytest.raises(BadSetting, match=sentence):
+            world.load()
+
+
+def test_a_file_that_cannot_be_read_is_an_error(world: World) -> None:
+    world.home_file.mkdir()
+    with pytest.raises(BadSetting, match=r"cannot read .*config\.toml: Is a directory"):
+        world.load()
+
+
+def test_a_name_that_we_do_not_know_is_a_warning(world: World) -> None:
+    home = table(world.home_file, 'evnts = "none"')
+    assert world.load().warnings == (f"{home} sets evnts, which is no setting of this version; it is not heeded",)
+
+
+def test_switches_need_no_value(world: World) -> None:
+    assert world.load("--allow-untested-codex").settings.allow_untested_codex is True
+
+
+def test_every_setting_is_in_the_manual() -> None:
+    manual = (ROOT / "docs" / "settings.md").read_text()
+    assert [name for name in OPTIONS if f"`{name}`" not in manual] == []
+
+
+def test_loading_settings_imports_nothing_slow(tmp_path: Path) -> None:
+    slow = {"pathlib", "tomllib", "importlib.metadata", "shutil", "ctypes", "logging.handlers", "dataclasses"}
+    code = (
+        "import argparse, asyncio, msgspec, sys; before = set(sys.modules); from codex_mcp import config; "
+        f"config.load(argparse.Namespace(), {{'HOME': {str(tmp_path)!r}}}, {str(tmp_path)!r}); "
+        f"print(*sorted({slow!r} & (set(sys.modules) - before)))"
+    )
+    path = {"PYTHONPATH": str(Path(config.__file__).parents[1])}
+    said = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True).stdout
+    assert said.strip() == ""
