@@ -34,7 +34,7 @@ END = ["task_complete"]
 
 def begun(*, full: bool = False) -> Talk:
     """A new thread whose first turn has heard its prompt."""
-    talk = Talk(full=full).opened().note("thread/started", thread={"id": THREAD}).turn_started()
+    talk = Talk(full=full).opened().turn_started()
     return talk.started(prompt()).completed(prompt())
 
 
@@ -260,16 +260,12 @@ def test_rate_limits_alone_are_no_event() -> None:
 
 
 def test_mcp_servers_may_start_while_the_turn_does() -> None:
-    talk = Talk().opened().note("mcpServer/startupStatus/updated", name="wiki", status="starting", error=None)
-    talk.note("thread/started", thread={"id": THREAD}).turn_started()
+    talk = Talk().opened().note("thread/started", thread={"id": THREAD})
+    talk.note("mcpServer/startupStatus/updated", name="wiki", status="starting", error=None).turn_started()
     talk.note("mcpServer/startupStatus/updated", name="wiki", status="ready", error=None)
     updates = ["mcp_startup_update", "task_started", "mcp_startup_update", "mcp_startup_complete"]
     assert talk.types == ["session_configured", *updates]
     assert [event.turn_id for event in talk.events] == ["", "", TURN, "", ""]
-
-
-def test_a_resumed_thread_says_that_start_up_is_complete_with_its_first_turn() -> None:
-    assert Talk().opened().turn_started().types == [*OPEN, "task_started"]
 
 
 def test_the_mode_of_a_turn_is_the_threads() -> None:

@@ -11,8 +11,8 @@ from codex_mcp.wire.approvals import CommandAction
 
 OUTPUT_CHARACTERS: Final = 32_768
 """Of a command's output in exec_command_end, where it stands three times: stdout, aggregated_output, formatted_output.
-0.153.4 sent lines of 600 KB. This is about what Codex lets its model see (10,000 tokens), and few commands print more.
-Beyond it the middle is left out; exec_command_output_delta still carries everything that the app-server streams."""
+0.153.4 sent lines of 600 KB. This is about what Codex lets its model see (10,000 tokens), and few commands print more;
+of those that do, the middle is left out."""
 
 # A command that had to be asked for is announced as "agent" and completes as this: 0.163 knows no other way to run one.
 SOURCE_ONCE_RUNNING: Final = "unified_exec_startup"
@@ -28,14 +28,19 @@ def argv(command: str) -> list[str]:
 
 def parsed_commands(actions: list[CommandAction]) -> list[dict[str, object]]:
     """What the command does, as Codex read it."""
-    return [
-        {
-            "type": snake(action.type),
-            "cmd": action.command,
-            **present(name=action.name, query=action.query, path=action.path),
-        }
-        for action in actions
-    ]
+    return [_parsed(action) for action in actions]
+
+
+def _parsed(action: CommandAction) -> dict[str, object]:
+    match action.type:
+        case "read":
+            return {"type": "read", "cmd": action.command, "name": action.name or "", "path": action.path or ""}
+        case "listFiles":
+            return {"type": "list_files", "cmd": action.command, "path": action.path}
+        case "search":
+            return {"type": "search", "cmd": action.command, "query": action.query, "path": action.path}
+        case _:
+            return {"type": "unknown", "cmd": action.command}
 
 
 def capped(text: str) -> str:

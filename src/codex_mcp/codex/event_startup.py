@@ -22,8 +22,8 @@ class Startup:
             return [update]
         return [update, self._complete()]
 
-    def opened(self) -> list[dict[str, object]]:
-        """Servers would have been named by now: if there are none, the start-up is complete."""
+    def turn_started(self) -> list[dict[str, object]]:
+        """Servers are named before the first turn starts: if none was, there are none, and the start-up is complete."""
         return [] if self._told or self._servers else [self._complete()]
 
     def _complete(self) -> dict[str, object]:

@@ -70,12 +70,12 @@ class EventTranslator:
 
     def notification(self, method: str, params: msgspec.Raw) -> list[Event]:
         """Any notification of this thread."""
-        handle = _NOTIFICATIONS.get(method)
+        handle = NOTIFICATIONS.get(method)
         return [] if handle is None else self._handled(handle, params)
 
     def request(self, method: str, params: msgspec.Raw) -> list[Event]:
         """The app-server asks us something about this thread."""
-        handle = _QUESTIONS.get(method)
+        handle = QUESTIONS.get(method)
         return [] if handle is None else self._handled(handle, params)
 
     def answered(self, method: str, params: msgspec.Raw, *, approved: bool) -> list[Event]:
@@ -173,7 +173,7 @@ class EventTranslator:
             "model_context_window": self._context_window,
             "collaboration_mode_kind": self._mode,
         }
-        return [*self._opened(), Event(turn.id, msg)]
+        return [*(Event("", each) for each in self._startup.turn_started()), Event(turn.id, msg)]
 
     def _turn_completed(self, note: app_notes.TurnNote) -> list[Event]:
         turn = note.turn
@@ -217,9 +217,6 @@ class EventTranslator:
 
     def _server_status(self, note: app_notes.ServerStatus) -> list[Event]:
         return [Event("", msg) for msg in self._startup.status(note)]
-
-    def _opened(self) -> list[Event]:
-        return [Event("", msg) for msg in self._startup.opened()]
 
     def _plain(self, kind: str, params: dict[str, object]) -> list[Event]:
         turn_id = params.get("turnId")
@@ -303,7 +300,7 @@ _ITEM_ID: Final = msgspec.json.Decoder(app_notes.AboutItem)
 
 _Self: TypeAlias = EventTranslator
 
-_NOTIFICATIONS: Final[dict[str, Handler]] = {
+NOTIFICATIONS: Final[dict[str, Handler]] = {
     "item/agentMessage/delta": _says(app_notes.Delta, event_deltas.message_delta),
     "item/plan/delta": _says(app_notes.Delta, event_deltas.plan_delta),
     "item/reasoning/summaryTextDelta": _says(app_notes.SummaryDelta, event_deltas.summary_delta),
@@ -319,7 +316,6 @@ _NOTIFICATIONS: Final[dict[str, Handler]] = {
     "turn/diff/updated": _reads(app_notes.DiffUpdated, _Self._diff_updated),
     "turn/plan/updated": _says(app_notes.PlanUpdated, event_deltas.plan_update),
     "error": _says(app_notes.ErrorNote, event_deltas.error_event),
-    "thread/started": lambda translator, _: translator._opened(),
     "thread/tokenUsage/updated": _reads(app_notes.UsageUpdated, _Self._usage_updated),
     "account/rateLimits/updated": _reads(app_notes.RateLimits, _Self._limits_updated),
     "thread/settings/updated": _reads(app_notes.SettingsUpdated, _Self._settings_updated),
@@ -329,7 +325,7 @@ _NOTIFICATIONS: Final[dict[str, Handler]] = {
     **{method: _renames(kind) for method, kind in PLAIN.items()},
 }
 
-_QUESTIONS: Final[dict[str, Handler]] = {
+QUESTIONS: Final[dict[str, Handler]] = {
     "item/commandExecution/requestApproval": _reads(app_notes.CommandAsked, _Self._ask_command),
     "item/fileChange/requestApproval": _reads(app_notes.PatchAsked, _Self._ask_patch),
     "item/permissions/requestApproval": _says(app_notes.PermissionsAsked, event_questions.request_permissions),
