@@ -206,6 +206,11 @@ def test_a_patch_that_grows_is_asked_for_as_it_is_now() -> None:
     assert begun().started(command()).translator.changes_of("call-1") is None
 
 
+def test_a_new_turn_knows_nothing_of_one_that_never_ended() -> None:
+    talk = begun().started(patch()).asks(PATCH_APPROVAL, itemId="call-2").turn_started("turn-2")
+    assert talk.translator.changes_of("call-2") is None
+
+
 def test_a_plan() -> None:
     plan = [{"step": "look", "status": "completed"}, {"step": "act", "status": "inProgress"}]
     talk = begun().in_turn("turn/plan/updated", explanation=None, plan=plan)

@@ -165,6 +165,7 @@ class EventTranslator:
 
     def _turn_started(self, note: app_notes.TurnNote) -> list[Event]:
         turn = note.turn
+        self._items.turn_ended()  # of a core that died in mid-turn nothing else is heard
         self._turn_id, self._last_message, self._diff = turn.id, None, ""
         msg = {
             "type": "task_started",
