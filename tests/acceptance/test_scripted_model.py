@@ -267,6 +267,40 @@ async def test_an_interrupted_turn_hangs_up_and_the_thread_goes_on(tmp_path: Pat
         assert (await on.server.run_turn(thread, "still there?")).text == "Hello! You said: still there?"
 
 
+async def test_a_message_into_a_running_turn_chooses_its_own_scene(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        thread = await on.thread()
+        turn = await on.server.start_turn(thread, "[[scene: gate]]")
+        await asyncio.wait_for(on.model.wait_for_gate("gate"), PATIENCE)
+        words = [{"type": "text", "text": "Hurry up"}]
+        await on.server.request("turn/steer", {"threadId": thread, "expectedTurnId": turn, "input": words})
+        on.model.release("gate")
+        assert (await on.server.finish_turn(turn)).text == "Hello! You said: Hurry up"
+
+
+async def test_a_thread_is_compacted_with_the_summary_that_the_script_gives(tmp_path: Path) -> None:
+    script = parse_script(
+        """
+        [scenes.talk]
+        steps = [{ say = "This is message {nth}." }]
+
+        [scenes.summary]
+        when = "CONTEXT CHECKPOINT COMPACTION"
+        steps = [{ say = "We only said hello." }]
+        """,
+        "compaction",
+    )
+    async with stage(tmp_path, script=script) as on:
+        thread = await on.thread()
+        await on.server.run_turn(thread, "Hello")
+        await on.server.request("thread/compact/start", {"threadId": thread})
+        begun = await on.server.wait_for("item/started", lambda params: params["item"]["type"] == "contextCompaction")
+        await on.server.finish_turn(begun["turnId"])
+        assert (await on.server.run_turn(thread, "And now?")).text == "This is message 2."
+        assert [seen.scene for seen in on.model.requests] == ["talk", "summary", "talk"]
+        assert b"We only said hello." in on.model.requests[-1].body
+
+
 async def test_a_resumed_thread_brings_its_history_to_a_model_that_never_saw_it(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
         thread = await on.thread()

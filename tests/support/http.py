@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 PATIENCE = 10.0
@@ -78,5 +78,5 @@ async def connect(port: int) -> AsyncIterator[Wire]:
         yield Wire(reader, writer)
     finally:
         writer.transport.abort()
-        # The transport closes its socket in the next round of the loop.
-        await asyncio.sleep(0)
+        with suppress(ConnectionError):
+            await writer.wait_closed()

@@ -22,6 +22,7 @@ CONTEXT_OPENINGS = (
     "<skill>",
     "<user_action>",
     "<goal_context>",
+    "Another language model started to solve this problem",
 )
 """Messages of role user that Codex writes itself; a person's prompt begins otherwise."""
 
