@@ -53,7 +53,7 @@ types: setup ## is it typed?
 	@$(BIN)/mypy $(CHECKED)
 
 imports: setup ## do imports go down only?
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 docs: setup ## do links lead somewhere, and do examples parse?
 	@$(BIN)/pytest -q tests/test_docs.py

@@ -14,6 +14,9 @@ PACKAGE = "codex_mcp"
 MAX_LINES = 400
 """A file that is longer holds two things."""
 
+MAX_FUNCTION_LINES = 40
+"""What one can take in without scrolling."""
+
 IMPURE = frozenset(
     {"asyncio", "contextvars", "logging", "os", "pathlib", "random", "select", "selectors", "shutil", "signal"}
     | {"socket", "ssl", "subprocess", "tempfile", "threading", "time"}
@@ -104,6 +107,17 @@ def test_no_file_is_too_long() -> None:
     assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}
 
 
+def test_no_function_is_too_long() -> None:
+    too_long = [
+        f"{name}.{node.name}: {length} lines"
+        for name, path in modules().items()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (length := (node.end_lineno or 0) - node.lineno + 1) > MAX_FUNCTION_LINES
+    ]
+    assert too_long == []
+
+
 def test_every_module_has_its_test_at_the_same_place() -> None:
     missing = []
     for path in modules().values():
@@ -111,7 +125,7 @@ def test_every_module_has_its_test_at_the_same_place() -> None:
         test = ROOT / "tests" / place.with_name(f"test_{place.name}")
         if place.name not in WITHOUT_OWN_TEST and not test.exists():
             missing.append(str(test.relative_to(ROOT)))
-    assert missing == []
+    assert not missing, "missing:\n" + "\n".join(missing)
 
 
 def test_tests_start_no_task_without_an_owner() -> None:
