@@ -127,6 +127,26 @@ def test_a_long_file_is_set_aside_and_a_few_are_kept(tmp_path: Path) -> None:
     assert numbers == list(range(40 - len(numbers), 40))
 
 
+def test_no_older_file_is_kept_if_none_is_wanted(tmp_path: Path) -> None:
+    log = LogFile(str(tmp_path / "x.log"), logging.INFO, max_bytes=100, kept=0)
+    for number in range(10):
+        log.handle(record("line %d", number))
+    log.close()
+    assert os.listdir(tmp_path) == ["x.log"]
+    assert (tmp_path / "x.log").read_text().endswith("line 9\n")
+
+
+def test_a_file_that_somebody_removed_is_made_again_when_the_old_one_is_full(tmp_path: Path) -> None:
+    path = tmp_path / "x.log"
+    log = LogFile(str(path), logging.INFO, max_bytes=100, kept=1)
+    log.handle(record("first, of some length, so that the next one does not fit"))
+    path.unlink()
+    log.handle(record("second, of some length"))
+    log.close()
+    assert os.listdir(tmp_path) == ["x.log"]
+    assert path.read_text().endswith("second, of some length\n")
+
+
 def test_two_writers_of_one_file_lose_nothing_when_it_is_set_aside(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     writers = [LogFile(str(path), logging.INFO, max_bytes=300, kept=99) for _ in range(2)]
