@@ -42,10 +42,11 @@ _subject: ContextVar[str] = ContextVar("log_subject", default="")
 
 @contextlib.contextmanager
 def about(*, session: str = "", request: str = "", thread: str = "") -> Iterator[None]:
-    """Lines logged inside, also by tasks that are started inside, carry these ids (besides those of outer calls)."""
+    """Lines logged inside, also by tasks that are started inside, carry these ids (an inner id replaces an outer one)."""
     given = {"session": session, "request": request, "thread": thread}
-    ids = [f"{name}={value}" for name, value in given.items() if value]
-    before = _subject.set(" ".join(filter(None, (_subject.get(), *ids))))
+    known = dict(part.split("=", 1) for part in _subject.get().split())
+    ids = {name: given[name] or known.get(name, "") for name in given}
+    before = _subject.set(" ".join(f"{name}={value.replace(' ', '_')}" for name, value in ids.items() if value))
     try:
         yield
     finally:

@@ -1,0 +1,52 @@
+"""`codex-mcp mcp-server`: MCP over stdio."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import importlib
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Final
+
+from codex_mcp import config
+from codex_mcp.base.logs import logs_written
+from codex_mcp.base.orphans import adopt_orphans
+from codex_mcp.base.settings import Settings
+from codex_mcp.codex.launch import launcher
+from codex_mcp.mcp.serve import serve_stdio
+
+DESCRIPTION: Final = "Serve Codex agents to an MCP client over stdin and stdout."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's flags."""
+    config.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    """Serve until stdin ends."""
+    settings = config.load(arguments, environment, cwd).settings
+    adopt_orphans()
+    with logs_written(settings):
+        asyncio.run(_serve(settings, environment))
+    return 0
+
+
+async def _serve(settings: Settings, environment: Mapping[str, str]) -> None:
+    async with _model(settings) as overrides:
+        await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, settings, launcher(settings, environment, overrides))
+
+
+@contextlib.asynccontextmanager
+async def _model(settings: Settings) -> AsyncIterator[Sequence[str]]:
+    """The scripted model, if one is asked for, and how Codex is told of it."""
+    if settings.scripted is None:
+        yield ()
+        return
+    # Not imported at the top: it costs a tenth of the time in which a client expects its first answer.
+    server = importlib.import_module("codex_mcp.scripted_model.server")
+    load = importlib.import_module("codex_mcp.scripted_model.load")
+    async with server.ScriptedModel(load.load_script(settings.scripted)) as model:
+        yield model.codex_overrides()

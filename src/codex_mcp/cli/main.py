@@ -1,0 +1,68 @@
+"""The program `codex-mcp`: finds the command, loads it alone, and turns refusals into a sentence and exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from codex_mcp import __version__
+from codex_mcp.base.errors import Refused
+
+
+class Command(Protocol):
+    """What a module `cmd_*` offers."""
+
+    DESCRIPTION: str
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add the command's flags."""
+
+    def run(self, arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+        """Do it; return the exit code."""
+
+
+COMMANDS: Final = {
+    "mcp-server": ("codex_mcp.cli.cmd_mcp_server", "serve Codex agents to an MCP client over stdio"),
+    "demo": ("codex_mcp.cli.cmd_demo", "see an agent mend a failing test, without an account or a network"),
+}
+
+USAGE_ERROR: Final = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `codex-mcp COMMAND …`."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] and words[0] in COMMANDS:
+        return _run(words[0], words[1:])
+    parser = argparse.ArgumentParser(
+        prog="codex-mcp",
+        description="Codex coding agents for MCP clients.",
+        epilog="codex-mcp COMMAND --help tells more about a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"codex-mcp {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, (_module, summary) in COMMANDS.items():
+        commands.add_parser(name, help=summary)
+    parser.parse_args(words)
+    raise AssertionError("argparse lets nothing through but the commands, which ran above")
+
+
+def mcp_server_main() -> int:
+    """Run `codex-mcp-server …`, which is `codex-mcp mcp-server …`."""
+    return _run("mcp-server", sys.argv[1:])
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    command: Command = importlib.import_module(COMMANDS[name][0])
+    parser = argparse.ArgumentParser(prog=f"codex-mcp {name}", description=command.DESCRIPTION)
+    command.configure(parser)
+    arguments = parser.parse_args(words)
+    try:
+        return command.run(arguments, os.environ, os.getcwd())
+    except Refused as exc:
+        print(f"codex-mcp {name}: {exc}", file=sys.stderr)
+        return USAGE_ERROR

@@ -1,0 +1,236 @@
+"""Typed calls to one running `codex app-server`, and its own messages on their way to whoever owns the thread.
+
+The app-server drops requests silently when flooded, so that at most `max_requests_in_flight` are open at once, and each
+has a time limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from codex_mcp import __version__
+from codex_mcp.base.settings import Settings
+from codex_mcp.codex.core import (
+    BadThreadId,
+    ConfigRefused,
+    CoreError,
+    CoreLost,
+    OpenedThread,
+    ThreadNotFound,
+    ThreadSpec,
+    TurnSpec,
+)
+from codex_mcp.rpc.channel import Channel
+from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
+from codex_mcp.rpc.peer import Handlers, Pace, Peer
+from codex_mcp.wire import appserver
+from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Id, Notification, Request
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+OVERLOAD_DELAYS: Final = (0.05, 0.2, 0.8)
+"""Seconds to wait before asking an overloaded app-server again. It empties its queue of 128 in tens of milliseconds."""
+
+CLIENT: Final = appserver.ClientInfo(name="codex-mcp-server", title="codex-mcp", version=__version__)
+
+
+class CoreListener(Protocol):
+    """Who hears what a core says."""
+
+    def notification_received(self, thread_id: str, method: str, params: Raw) -> None:
+        """Something happened in a thread; an empty thread id means the core as a whole."""
+
+    def question_received(
+        self, thread_id: str, question_id: Id, method: str, params: Raw
+    ) -> Coroutine[Any, Any, object]:
+        """The core asks; the coroutine returns the answer."""
+
+
+class AppServer:
+    """One running app-server."""
+
+    def __init__(self, channel: Channel, listener: CoreListener, settings: Settings, pace: Pace) -> None:
+        self._listener = listener
+        self._settings = settings
+        self._slots = asyncio.Semaphore(settings.max_requests_in_flight)
+        self.config_warning: str | None = None
+        """Codex could not use its configuration and runs on defaults: good for nothing but saying so."""
+        self._peer = Peer(
+            channel,
+            Handlers(self._request_received, self._notification_received),
+            # The core asks one question per pending approval; far more would be a flood.
+            max_requests=4096,
+            pace=pace,
+            version_required=False,
+        )
+
+    async def run(self) -> None:
+        """Listen until it is gone."""
+        await self._peer.run()
+
+    async def aclose(self) -> None:
+        """Close the conversation."""
+        await self._peer.aclose()
+
+    async def initialize(self) -> appserver.Initialized:
+        """Shake hands."""
+        params = appserver.Initialize(CLIENT, appserver.ClientCapabilities())
+        answer = await self._call("initialize", params, appserver.Initialized)
+        self._peer.notify("initialized")
+        return answer
+
+    async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
+        """Begin a new thread."""
+        params = appserver.ThreadStart(
+            cwd=_given(spec.cwd),
+            model=_given(spec.model),
+            approval_policy=_given(spec.approval_policy),
+            sandbox=_given(spec.sandbox),
+            base_instructions=_given(spec.base_instructions),
+            developer_instructions=_given(spec.developer_instructions),
+            config=dict(spec.config) or UNSET,
+            experimental_raw_events=spec.raw_events,
+        )
+        return await self._open("thread/start", params)
+
+    async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
+        """Load a thread from disk."""
+        params = appserver.ThreadResume(
+            thread_id=thread_id,
+            exclude_turns=True,
+            cwd=_given(spec.cwd),
+            model=_given(spec.model),
+            approval_policy=_given(spec.approval_policy),
+            sandbox=_given(spec.sandbox),
+            base_instructions=_given(spec.base_instructions),
+            developer_instructions=_given(spec.developer_instructions),
+            config=dict(spec.config) or UNSET,
+        )
+        return await self._open("thread/resume", params)
+
+    async def start_turn(self, thread_id: str, spec: TurnSpec) -> str:
+        """Begin a turn; return its id."""
+        schema = dict(spec.output_schema) if spec.output_schema is not None else UNSET
+        images = [_image(image) for image in spec.images]
+        params = appserver.TurnStart(thread_id, [appserver.TextInput(spec.prompt), *images], schema)
+        return (await self._call("turn/start", params, appserver.TurnStartResponse)).turn.id
+
+    async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
+        """Stop a turn; its end is announced by the notification that ends every turn."""
+        await self._call("turn/interrupt", appserver.TurnInterrupt(thread_id, turn_id), Raw)
+
+    async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
+        """Put an item into the conversation; the model reads it with its next request."""
+        await self._call("thread/inject_items", appserver.InjectItems(thread_id, [dict(item)]), Raw)
+
+    async def terminate_command(self, thread_id: str, process_id: str) -> None:
+        """Kill a command that an interrupt left running."""
+        params = appserver.TerminateTerminal(thread_id, process_id)
+        await self._call("thread/backgroundTerminals/terminate", params, Raw)
+
+    async def unload_thread(self, thread_id: str) -> None:
+        """Let go of a thread; it stays on disk."""
+        await self._call("thread/unsubscribe", appserver.ThreadId(thread_id), Raw)
+
+    async def account(self) -> appserver.Account:
+        """Ask who is signed in."""
+        return await self._call("account/read", appserver.AccountRead(), appserver.Account)
+
+    async def _open(self, method: str, params: object) -> OpenedThread:
+        raw = await self._call(method, params, Raw)
+        opened = msgspec.json.decode(raw, type=appserver.ThreadOpened)
+        return OpenedThread(opened.thread.id, opened.cwd, raw)
+
+    async def _call(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
+        try:
+            async with self._slots:
+                raw = await self._ask(method, params)
+        except ConnectionLost as exc:
+            raise CoreLost(f"Codex ended before it answered {method}") from exc
+        except TimeoutError as exc:
+            limit = self._settings.request_timeout
+            raise CoreError(f"Codex did not answer {method} within {limit:g} seconds") from exc
+        except RequestFailed as exc:
+            raise _refusal(exc.error.message) from exc
+        if answer_type is Raw:
+            return raw  # type: ignore[return-value]  # Raw is the type that was asked for
+        try:
+            return msgspec.json.decode(raw, type=answer_type)
+        except msgspec.MsgspecError as exc:
+            raise CoreError(f"Codex answered {method} in a form that this release cannot read: {exc}") from exc
+
+    async def _ask(self, method: str, params: object) -> Raw:
+        for delay in OVERLOAD_DELAYS:
+            try:
+                return await self._ask_once(method, params)
+            except RequestFailed as exc:
+                if exc.error.code != SERVER_BUSY:
+                    raise
+                logger.warning("the core is overloaded; asking %s again in %g s", method, delay)
+                await asyncio.sleep(delay)
+        return await self._ask_once(method, params)
+
+    async def _ask_once(self, method: str, params: object) -> Raw:
+        async with asyncio.timeout(self._settings.request_timeout):
+            return await self._peer.call(method, params)
+
+    def _notification_received(self, message: Notification) -> None:
+        if message.method == "configWarning":
+            self._config_warning_received(message.params)
+        self._listener.notification_received(_thread_of(message.params), message.method, message.params)
+
+    def _config_warning_received(self, params: Raw) -> None:
+        warning = msgspec.json.decode(params, type=appserver.ConfigWarning)
+        logger.info("Codex: %s %s", warning.summary, warning.details or "")
+        if warning.summary.startswith("Invalid configuration"):
+            self.config_warning = warning.details or warning.summary
+
+    def _request_received(self, request: Request) -> Coroutine[Any, Any, object]:
+        thread_id = _thread_of(request.params)
+        if not thread_id:
+            raise request_failed(METHOD_NOT_FOUND, f"{request.method} is not offered here")
+        return self._listener.question_received(thread_id, request.id, request.method, request.params)
+
+
+def _image(image: str) -> appserver.ImageInput | appserver.LocalImageInput:
+    return appserver.LocalImageInput(image) if image.startswith("/") else appserver.ImageInput(image)
+
+
+def _given(value: str | None) -> str | UnsetType:
+    return UNSET if value is None else value
+
+
+_scope = msgspec.json.Decoder(appserver.Scope)
+
+
+def _thread_of(params: Raw) -> str:
+    try:
+        return _scope.decode(params).thread_id or ""
+    except msgspec.MsgspecError:
+        return ""
+
+
+REFUSALS: Final = (
+    ("failed to load configuration: ", ConfigRefused),
+    ("no rollout found for thread id", ThreadNotFound),
+    ("thread not found", ThreadNotFound),
+    ("invalid session id: ", BadThreadId),
+    ("invalid thread id: ", BadThreadId),
+)
+"""The app-server gives every refusal the same code; only its text tells them apart."""
+
+
+def _refusal(message: str) -> CoreError:
+    for beginning, kind in REFUSALS:
+        if message.startswith(beginning):
+            text = message.removeprefix(beginning) if beginning.endswith(": ") else message
+            return kind(text.strip())
+    return CoreError(message)

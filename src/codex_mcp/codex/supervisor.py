@@ -1,0 +1,192 @@
+"""Keeps one `codex app-server` running for as long as somebody needs it.
+
+    state     core()                         it dies                       stop()
+    --------  -----------------------------  ----------------------------  --------------------
+    NONE      starts one, and waits for it   -                             STOPPED
+    STARTING  waits for the same start       the start fails: NONE         waits, ends it, STOPPED
+    RUNNING   returns it                     NONE, and the listener hears  ends it, STOPPED
+    STOPPED   CoreLost                       -                             nothing
+
+A dead core is not restarted until the next call needs one: a core that dies at once would otherwise die in a loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+from codex_mcp.base.orphans import kill_orphans
+from codex_mcp.base.settings import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.client import AppServer, CoreListener
+from codex_mcp.codex.core import CoreError, CoreLost
+from codex_mcp.rpc.peer import Pace
+from codex_mcp.transports.child import Child, Exit, start_child
+
+logger = logging.getLogger(__name__)
+
+EXIT_GRACE: Final = 2.0
+"""Seconds from closing its stdin until it is killed. It leaves within 0.1 s, and 0.3 s with a hundred threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How to start a core."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+
+
+Launcher: TypeAlias = Callable[[], Awaitable[Launch]]
+
+
+class SupervisorListener(CoreListener, Protocol):
+    """Who hears what a core says, and that it is gone."""
+
+    def core_lost(self, core: AppServer, reason: CoreLost) -> None:
+        """That core will never say anything again."""
+
+
+@dataclass(slots=True)
+class _Running:
+    app: AppServer
+    child: Child
+
+
+class Supervisor:
+    """Owns the child process."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        listener: SupervisorListener,
+        launch: Launcher,
+        pace: Pace,
+    ) -> None:
+        self._settings = settings
+        self._listener = listener
+        self._launch = launch
+        self._pace = pace
+        self._tasks = TaskSet()
+        self._starting: asyncio.Task[AppServer] | None = None
+        self._running: _Running | None = None
+        self._stopped = False
+        self.starts = 0
+        """How many cores there have been."""
+
+    def __repr__(self) -> str:
+        state = "stopped" if self._stopped else "running" if self._running else "starting" if self._starting else "none"
+        return f"<Supervisor {state}, {self.starts} starts>"
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the running core."""
+        return self._running.child.pid if self._running is not None else None
+
+    async def core(self) -> AppServer:
+        """Return the running core; start one if there is none. Raises CoreError, or Refused if there is no Codex."""
+        if self._stopped:
+            raise CoreLost("the server is shutting down")
+        if self._running is not None:
+            if self._running.app.config_warning is None:
+                return self._running.app
+            # It runs on defaults because config.toml was broken; the next one may find it mended.
+            await self._end(self._running)
+        return await asyncio.shield(self.start())
+
+    def start(self) -> asyncio.Task[AppServer]:
+        """Begin to start a core, unless one is starting."""
+        if self._starting is None:
+            self._starting = self._tasks.spawn(self._start(), name="start of the core")
+            self._starting.add_done_callback(self._start_done)
+        return self._starting
+
+    def _start_done(self, task: asyncio.Task[AppServer]) -> None:
+        self._starting = None
+
+    async def _start(self) -> AppServer:
+        launch = await self._launch()
+        try:
+            child = await start_child(launch.argv, launch.environment, self._settings.max_message_bytes)
+        except OSError as exc:
+            raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
+        self.starts += 1
+        app = AppServer(child, self._listener, self._settings, self._pace)
+        running = _Running(app, child)
+        listening = self._tasks.spawn(self._listen(running), name=f"core {child.pid}")
+        try:
+            async with asyncio.timeout(self._settings.start_timeout):
+                greeting = await app.initialize()
+        except (CoreError, TimeoutError, asyncio.CancelledError) as exc:
+            child.kill()
+            ended = await child.wait()
+            await asyncio.wait([listening])
+            raise CoreError(_cannot_start(launch.argv[0], ended, exc)) from exc
+        logger.info("core %d started: %s", child.pid, greeting.user_agent)
+        self._running = running
+        return app
+
+    async def _listen(self, running: _Running) -> None:
+        """Hear it until it is gone, then tell who must know."""
+        try:
+            await running.app.run()
+        finally:
+            ended = await self._buried(running.child)
+            if self._running is running:
+                self._running = None
+                reason = _lost(ended)
+                logger.error("%s; its last words: %s", reason, ended.stderr[-500:])
+                self._listener.core_lost(running.app, reason)
+
+    async def _buried(self, child: Child) -> Exit:
+        """It closed its stdout: it has ended, or it must."""
+        try:
+            async with asyncio.timeout(EXIT_GRACE):
+                ended = await child.wait()
+        except TimeoutError:
+            child.kill()
+            ended = await child.wait()
+        kill_orphans(self._own_pids())
+        return ended
+
+    def _own_pids(self) -> set[int]:
+        return {self._running.child.pid} if self._running is not None else set()
+
+    async def _end(self, running: _Running) -> None:
+        """End it in order: close its stdin, wait, kill."""
+        self._running = None
+        await running.child.aclose()
+        ended = await self._buried(running.child)
+        await running.app.aclose()
+        self._listener.core_lost(running.app, CoreLost("the server has stopped Codex"))
+        logger.info("core %d ended with %s", running.child.pid, ended)
+
+    async def stop(self) -> None:
+        """End the core for good. Twice is fine."""
+        self._stopped = True
+        if self._starting is not None:
+            self._starting.cancel()
+            with contextlib.suppress(CoreError, asyncio.CancelledError):
+                await self._starting
+        if self._running is not None:
+            await self._end(self._running)
+        await self._tasks.aclose()
+
+
+def _lost(ended: Exit) -> CoreLost:
+    return CoreLost(
+        f"Codex ended unexpectedly ({ended}). The thread is on disk: "
+        "call codex-reply to go on, and a new Codex starts by itself."
+    )
+
+
+def _cannot_start(program: str, ended: Exit, why: BaseException) -> str:
+    words = [line for line in ended.stderr.strip().splitlines() if line.strip()]
+    said = f": {words[-1].strip()}" if words else ""
+    if isinstance(why, TimeoutError):
+        return f"cannot start Codex ({program}): it did not answer in time{said}"
+    return f"cannot start Codex ({program}): it ended with {ended}{said}"

@@ -1,0 +1,120 @@
+"""One `tools/call` while it runs: it watches its turn for the client, and is what the client cancels."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from msgspec import UnsetType
+
+from codex_mcp.base.settings import Events, Settings, soft_deadline_for
+from codex_mcp.base.tasks import spawn
+from codex_mcp.codex.events import Event
+from codex_mcp.mcp.client import Client
+from codex_mcp.mcp.heartbeat import Heartbeat
+from codex_mcp.threads.decisions import Decision
+from codex_mcp.threads.questions import Question
+from codex_mcp.threads.record import Outcome, Status
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn import Turn
+from codex_mcp.wire import mcp
+from codex_mcp.wire.jsonrpc import Id
+
+logger = logging.getLogger(__name__)
+
+
+class Call:
+    """The audience of a turn, on behalf of one request of the client."""
+
+    def __init__(
+        self, client: Client, request_id: Id, progress_token: mcp.ProgressToken | UnsetType, settings: Settings
+    ) -> None:
+        self.request_id = request_id
+        self.events = settings.events
+        self.cancelled = asyncio.Event()
+        self._client = client
+        self._progress_token = progress_token
+        self._settings = settings
+        self._began = asyncio.get_running_loop().time()
+        self._heartbeat: Heartbeat | None = None
+        self._turn: tuple[Thread, Turn] | None = None
+
+    @property
+    def label(self) -> str:
+        """The request's id, for the log."""
+        return str(self.request_id)
+
+    # -- for the client -----------------------------------------------------------------------------------------------
+
+    def cancel(self) -> None:
+        """The client does not want it any longer."""
+        self.cancelled.set()
+        if self._turn is not None:
+            thread, turn = self._turn
+            thread.cancel(turn)
+
+    # -- for the tool -------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """From now on the client gets progress, if it asked for it."""
+        token = self._progress_token
+        if not isinstance(token, UnsetType):
+
+            def send(progress: float, message: str) -> None:
+                self._client.notify("notifications/progress", mcp.Progress(token, progress, message))
+
+            self._heartbeat = Heartbeat(send, self._settings.progress_interval, "starting")
+
+    def end(self) -> None:
+        """The call is about to be answered: no progress after that."""
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
+            self._heartbeat = None
+
+    def patience(self, asked: float | None) -> float | None:
+        """Seconds that remain until the call must be answered; None is no limit. `asked` is the caller's own limit."""
+        limit = asked or None
+        if asked is None:
+            has_token = not isinstance(self._progress_token, UnsetType)
+            limit = soft_deadline_for(self._client.name, self._settings, has_progress_token=has_token)
+        if limit is None:
+            return None
+        return max(0.0, limit - (asyncio.get_running_loop().time() - self._began))
+
+    async def follow(self, thread: Thread, turn: Turn, patience: float | None) -> Outcome:
+        """Wait for a turn of this call, and stop it if the client cancels."""
+        self._turn = (thread, turn)
+        if self.cancelled.is_set():
+            thread.cancel(turn)
+        outcome = await turn.wait(patience)
+        if outcome.status is not Status.RUNNING:
+            turn.delivered = True
+        return outcome
+
+    async def wait_for_one(self, turns: Sequence[Turn], patience: float | None) -> None:
+        """Wait until one of these turns has ended, the client cancels, or time is up."""
+        waiting: list[asyncio.Future[Outcome] | asyncio.Task[bool]] = [turn.end for turn in turns]
+        cancelled = spawn(self.cancelled.wait(), name="cancellation of a wait")
+        try:
+            await asyncio.wait([*waiting, cancelled], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            cancelled.cancel()
+
+    # -- for the turn -------------------------------------------------------------------------------------------------
+
+    def event_happened(self, thread_id: str, event: Event) -> None:
+        """Send it on as `codex/event`."""
+        if self.events is not Events.NONE:
+            meta = mcp.EventMeta(self.request_id, thread_id)
+            self._client.notify("codex/event", mcp.CodexEvent(meta, event.msg, event.turn_id))
+
+    def activity_changed(self, activity: str) -> None:
+        """Tell the client with the next progress."""
+        if self._heartbeat is not None:
+            self._heartbeat.activity_changed(activity)
+
+    async def ask(self, question: Question) -> Decision:
+        """Ask the person at the client."""
+        self.activity_changed("waiting for an approval")
+        return await self._client.ask(question, self.request_id)

@@ -1,0 +1,79 @@
+"""Pure. How an outcome looks to a client.
+
+Some clients show their model only `structuredContent`, others only `content`, and of an error only `content`. So each
+says everything that is needed to go on: an error text ends with the thread id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from codex_mcp.threads.record import Outcome, Status
+
+Result = dict[str, object]
+
+STILL_RUNNING: Final = (
+    "The agent is still working ({activity}, {seconds:.0f} s so far). It goes on without this call: "
+    'collect its answer with codex_wait {{"threadIds": ["{thread_id}"]}}.'
+)
+INTERRUPTED: Final = "The turn was interrupted"
+
+
+def refused(text: str) -> Result:
+    """A call that could not even begin."""
+    return {"content": [_text(text)], "isError": True}
+
+
+def refused_in_thread(text: str, thread_id: str) -> Result:
+    """A call that failed in a thread whose id is known."""
+    structured = {"threadId": thread_id, "content": text, "status": Status.FAILED}
+    return {"content": [_text(text)], "structuredContent": structured, "isError": True}
+
+
+def turn_result(outcome: Outcome) -> Result:
+    """The result of `codex` and `codex-reply`."""
+    structured = described(outcome)
+    if outcome.status in (Status.FAILED, Status.INTERRUPTED):
+        text = f"{structured['content']}\n\nthreadId: {outcome.thread_id} (codex-reply continues the thread)"
+        return {"content": [_text(text)], "structuredContent": structured, "isError": True}
+    return {"content": [_text(str(structured["content"]))], "structuredContent": structured}
+
+
+def wait_result(outcomes: Sequence[Outcome]) -> Result:
+    """The result of `codex_wait`."""
+    running = [described(outcome) for outcome in outcomes if outcome.status is Status.RUNNING]
+    finished = [described(outcome) for outcome in outcomes if outcome.status is not Status.RUNNING]
+    paragraphs = [f"[{turn['threadId']}] {turn['status']}\n{turn['content']}" for turn in (*finished, *running)]
+    text = "\n\n".join(paragraphs) or "Nothing is running, and nothing is left to collect."
+    return {"content": [_text(text)], "structuredContent": {"finished": finished, "running": running}}
+
+
+def described(outcome: Outcome) -> dict[str, object]:
+    """An outcome as structured content."""
+    described: dict[str, object] = {
+        "threadId": outcome.thread_id,
+        "content": _content(outcome),
+        "status": outcome.status,
+        "filesChanged": [{"path": change.path, "kind": change.kind} for change in outcome.files],
+        "durationSeconds": round(outcome.seconds, 3),
+    }
+    if outcome.usage is not None:
+        described["usage"] = msgspec.to_builtins(outcome.usage)
+    return described
+
+
+def _content(outcome: Outcome) -> str:
+    match outcome.status:
+        case Status.RUNNING:
+            return STILL_RUNNING.format(activity=outcome.activity, seconds=outcome.seconds, thread_id=outcome.thread_id)
+        case Status.INTERRUPTED:
+            return f"{INTERRUPTED}. {outcome.content}".rstrip() if outcome.content else f"{INTERRUPTED}."
+        case _:
+            return outcome.content
+
+
+def _text(text: str) -> dict[str, object]:
+    return {"type": "text", "text": text}

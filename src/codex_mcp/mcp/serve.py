@@ -1,0 +1,141 @@
+"""MCP over stdio, from the first byte to an orderly end.
+
+serving    stdin ends, or SIGTERM or SIGINT     -> finishing
+finishing  no call runs any longer              -> stopped
+finishing  the grace is over, or another signal -> stopping: everything is interrupted
+stopping   no call runs, or the grace is over   -> stopped: the core ends, what is queued is written
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Iterator
+from typing import IO, Final
+
+from codex_mcp.base.logs import about
+from codex_mcp.base.settings import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.supervisor import Launcher
+from codex_mcp.mcp import methods
+from codex_mcp.mcp.session import Session
+from codex_mcp.rpc.peer import Handlers, Peer
+from codex_mcp.threads.book import Book
+from codex_mcp.transports.stdio import StdioChannel, open_stdio
+from codex_mcp.wire.jsonrpc import Notification, Request
+
+logger = logging.getLogger(__name__)
+
+MAX_REQUESTS: Final = 1024
+"""Requests of one client at once. Each may be a turn of its own; more than this is a client in a loop."""
+
+UNREAD_LIMIT: Final = 64 * 1024 * 1024
+"""Unread bytes beyond which we stop reading the client's requests, since it does not read our answers."""
+
+FLUSH_GRACE: Final = 2.0
+"""Seconds that a client gets to read the last answers."""
+
+
+class StdioServer:
+    """One client on stdin and stdout, and the threads that it works with."""
+
+    def __init__(self, channel: StdioChannel, settings: Settings, launch: Launcher) -> None:
+        self._settings = settings
+        self._channel = channel
+        self._book = Book(settings, launch, self._client_keeps_up)
+        self._peer = Peer(
+            channel,
+            Handlers(self._request_received, self._notification_received),
+            max_requests=MAX_REQUESTS,
+            pace=self._client_reads_at_all,
+        )
+        self._session = Session(self._peer, self._book, settings)
+        self._tasks = TaskSet()
+
+    async def run(self) -> None:
+        """Serve until stdin ends or a signal comes, then stop in order."""
+        with about(session=self._session.id):
+            logger.info("serving on stdio")
+            with _signals() as signals:
+                reading = self._tasks.spawn(self._peer.run(), name="stdin")
+                await _first(reading, signals)
+                self._peer.stop_accepting()
+                logger.info("stopping: %s", "stdin has ended" if reading.done() else "a signal came")
+                await self._finish(signals)
+            await self._close()
+            logger.info("stopped")
+
+    async def _finish(self, signals: asyncio.Queue[int]) -> None:
+        """Let what runs come to its end, for a while; then interrupt it."""
+        finishing = self._tasks.spawn(self._wait_idle(self._settings.shutdown_grace), name="grace")
+        await _first(finishing, signals)
+        if not finishing.done() or not finishing.result():
+            self._session.cancel_all()
+            for thread in self._book:
+                thread.cancel_all()
+            stopping = self._tasks.spawn(self._wait_idle(self._settings.interrupt_grace), name="interrupts")
+            await _first(stopping, signals)
+
+    async def _wait_idle(self, timeout: float) -> bool:
+        """Wait until no call and no turn runs."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._session.wait_idle(timeout)
+                for thread in self._book:
+                    for turn in thread.unfinished():
+                        await turn.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _close(self) -> None:
+        await self._book.aclose()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FLUSH_GRACE):
+                # The calls have their answers now; this only waits until they are written.
+                await self._session.wait_idle(FLUSH_GRACE)
+                await self._peer.aclose()
+        await self._tasks.aclose()
+
+    def _request_received(self, request: Request) -> object:
+        return methods.handle_request(self._session, request)
+
+    def _notification_received(self, message: Notification) -> None:
+        methods.handle_notification(self._session, message)
+
+    async def _client_keeps_up(self) -> None:
+        """Hold the core back while the client has this much to read."""
+        await self._channel.drain(self._settings.outbox_bytes)
+
+    async def _client_reads_at_all(self) -> None:
+        await self._channel.drain(UNREAD_LIMIT)
+
+
+async def serve_stdio(stdin: IO[bytes], stdout: IO[bytes], settings: Settings, launch: Launcher) -> None:
+    """Serve one client on these two streams."""
+    channel = await open_stdio(stdin, stdout, settings.max_message_bytes)
+    await StdioServer(channel, settings, launch).run()
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[asyncio.Queue[int]]:
+    """Signals that ask us to stop, one by one."""
+    loop = asyncio.get_running_loop()
+    received: asyncio.Queue[int] = asyncio.Queue()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, received.put_nowait, number)
+    try:
+        yield received
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+async def _first(task: asyncio.Task[object], signals: asyncio.Queue[int]) -> None:
+    """Wait for the task or for the next signal."""
+    getting = TaskSet()
+    signalled = getting.spawn(signals.get(), name="signal")
+    await asyncio.wait([task, signalled], return_when=asyncio.FIRST_COMPLETED)
+    await getting.aclose()

@@ -1,0 +1,94 @@
+"""From the arguments of a call to what the core is told: settings laid over each other, paths checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings import Events, Settings
+from codex_mcp.codex.core import ThreadSpec, TurnSpec
+from codex_mcp.codex.overrides import core_config, parse_overrides, thread_config, tool_layer
+from codex_mcp.codex.profiles import read_profile, read_user_config
+from codex_mcp.mcp.arguments import CodexArguments, TurnArguments
+
+CONFIG_REFUSED: Final = "Failed to load Codex configuration from overrides: "
+
+URL_SCHEMES: Final = ("http:", "https:", "data:")
+
+
+@dataclass(frozen=True, slots=True)
+class NewThread:
+    """A thread to be, and what its caller gets only approximately."""
+
+    spec: ThreadSpec
+    warnings: tuple[str, ...]
+
+
+def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
+    """The thread that a call of `codex` asks for. Raises Refused."""
+    core = core_config(settings.overrides, read_user_config(settings.codex_home))
+    merged = thread_config(
+        _layers(arguments, settings, core.profile),
+        approval_policy=arguments.approval_policy,
+        core_policy=core.approval_policy,
+    )
+    spec = ThreadSpec(
+        cwd=_folder(arguments.cwd),
+        model=arguments.model,
+        approval_policy=merged.approval_policy,
+        sandbox=arguments.sandbox,
+        base_instructions=arguments.base_instructions,
+        developer_instructions=arguments.developer_instructions,
+        config=merged.config,
+        raw_events=events_of(arguments, settings) is Events.FULL,
+    )
+    return NewThread(spec, merged.warnings)
+
+
+def _layers(arguments: CodexArguments, settings: Settings, profile_of_core: str | None) -> list[Mapping[str, object]]:
+    layers: list[Mapping[str, object]] = []
+    server_profile = settings.profile or profile_of_core
+    if server_profile is not None:
+        # The server's -c beat its profile, so that they must follow it here although the core was started with them.
+        given = parse_overrides(settings.overrides)
+        given.pop("profile", None)
+        layers += [read_profile(settings.codex_home, server_profile), given]
+    if arguments.profile is not None:
+        layers.append(read_profile(settings.codex_home, arguments.profile))
+    # null stands for the empty text, as in 0.153.4: TOML has no null.
+    layers.append({key: "" if value is None else value for key, value in arguments.config.items()})
+    layers.append(tool_layer(include_plan_tool=arguments.include_plan_tool, compact_prompt=arguments.compact_prompt))
+    return layers
+
+
+def new_turn(arguments: TurnArguments, cwd: str) -> TurnSpec:
+    """The turn that a call asks for. Raises Refused."""
+    return TurnSpec(
+        prompt=arguments.prompt,
+        images=tuple(_image(image, cwd) for image in arguments.images),
+        output_schema=arguments.output_schema,
+    )
+
+
+def events_of(arguments: TurnArguments, settings: Settings) -> Events:
+    """Which events the call sends."""
+    return settings.events if arguments.events is None else arguments.events
+
+
+def _folder(cwd: str | None) -> str:
+    folder = os.path.abspath(cwd or ".")
+    if not os.path.isdir(folder):
+        raise Refused(f"{CONFIG_REFUSED}cwd `{cwd}` is not a folder ({folder}); make it first, or name another")
+    return folder
+
+
+def _image(image: str, cwd: str) -> str:
+    if image.startswith(URL_SCHEMES):
+        return image
+    path = os.path.join(cwd, image)
+    if not os.path.isfile(path):
+        raise Refused(f"cannot read the image `{image}`: {path} is no file; give a path or an http, https or data URL")
+    return path

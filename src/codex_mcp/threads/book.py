@@ -1,0 +1,199 @@
+"""All threads that this server has open: start one, find one, put idle ones away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from codex_mcp.base.settings import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.client import AppServer
+from codex_mcp.codex.core import CoreLost, OpenedThread, ThreadSpec
+from codex_mcp.codex.supervisor import Launcher, Supervisor
+from codex_mcp.rpc.peer import Pace
+from codex_mcp.threads.approvals import refusal
+from codex_mcp.threads.thread import Thread
+from codex_mcp.wire.jsonrpc import Id
+
+logger = logging.getLogger(__name__)
+
+EARLY_NOTIFICATIONS: Final = 256
+"""What may be said of a thread before the answer that opens it is read: some MCP servers starting, a warning or two."""
+
+SWEEP_INTERVAL: Final = 30.0
+"""Seconds between two looks for idle threads. The delay is minutes, so nobody needs it more exact."""
+
+
+class _Started(Struct, rename="camel"):
+    thread: _StartedThread
+
+
+class _StartedThread(Struct, rename="camel"):
+    id: str
+    parent_thread_id: str | None = None
+
+
+class Book:
+    """Owns the core and the threads."""
+
+    def __init__(self, settings: Settings, launch: Launcher, pace: Pace) -> None:
+        self._settings = settings
+        self._supervisor = Supervisor(settings, self, launch, pace)
+        self._threads: dict[str, Thread] = {}
+        self._opening: dict[str, asyncio.Task[Thread]] = {}
+        self._opens = 0
+        self._early: dict[str, list[tuple[str, Raw]]] = {}
+        self._parents: dict[str, str] = {}
+        self._tasks = TaskSet()
+        self._sweeping: asyncio.Task[None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Book {len(self._threads)} threads, {self._supervisor!r}>"
+
+    def __iter__(self) -> Iterator[Thread]:
+        """The threads that are open here."""
+        return iter(list(self._threads.values()))
+
+    @property
+    def supervisor(self) -> Supervisor:
+        """Who keeps the core running."""
+        return self._supervisor
+
+    def warm_up(self) -> None:
+        """Start the core before anybody needs it. A failure is told to the first call that does."""
+        self._supervisor.start()
+
+    # -- opening ------------------------------------------------------------------------------------------------------
+
+    async def start(self, spec: ThreadSpec) -> Thread:
+        """Begin a new thread. Raises CoreError or Refused."""
+        core = await self._supervisor.core()
+        self._opens += 1
+        try:
+            opened = await core.start_thread(spec)
+            return self._add(opened, spec, core)
+        finally:
+            self._open_done()
+
+    async def find(self, thread_id: str) -> Thread:
+        """Return a thread, from here or from disk. Raises CoreError or Refused."""
+        if (thread := self._threads.get(thread_id)) is not None:
+            return thread
+        opening = self._opening.get(thread_id)
+        if opening is None:
+            opening = self._tasks.spawn(self._resume(thread_id), name=f"resume of {thread_id}")
+            self._opening[thread_id] = opening
+            opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
+        return await asyncio.shield(opening)
+
+    def known(self, thread_id: str) -> Thread | None:
+        """Return a thread that is open here."""
+        return self._threads.get(thread_id)
+
+    async def _resume(self, thread_id: str) -> Thread:
+        core = await self._supervisor.core()
+        self._opens += 1
+        try:
+            spec = ThreadSpec()
+            opened = await core.resume_thread(thread_id, spec)
+            return self._add(opened, spec, core)
+        finally:
+            self._open_done()
+
+    def _add(self, opened: OpenedThread, spec: ThreadSpec, core: AppServer) -> Thread:
+        thread = Thread(opened, spec, core, self._supervisor.core, self._settings)
+        self._threads[thread.id] = thread
+        for method, params in self._early.pop(thread.id, ()):
+            thread.notification_received(method, params)
+        if self._sweeping is None:
+            self._sweeping = self._tasks.spawn(self._sweep(), name="sweep of idle threads")
+        return thread
+
+    def _open_done(self) -> None:
+        self._opens -= 1
+        if self._opens == 0:
+            self._early.clear()
+
+    # -- what the core says -------------------------------------------------------------------------------------------
+
+    def notification_received(self, thread_id: str, method: str, params: Raw) -> None:
+        """To the thread that it is about; what is about the core as a whole, to every thread that is busy."""
+        thread = self._threads.get(thread_id)
+        if thread is not None:
+            thread.notification_received(method, params)
+        elif not thread_id:
+            for busy in self:
+                if not busy.idle:
+                    busy.notification_received(method, params)
+        elif self._opens:
+            early = self._early.setdefault(thread_id, [])
+            if len(early) < EARLY_NOTIFICATIONS:
+                early.append((method, params))
+        if method == "thread/started":
+            self._thread_started(params)
+        elif method == "thread/closed":
+            self._parents.pop(thread_id, None)
+
+    def _thread_started(self, params: Raw) -> None:
+        """Remember whose child a thread is: an agent that our agent started asks through its parent."""
+        try:
+            started = msgspec.json.decode(params, type=_Started).thread
+        except msgspec.MsgspecError:
+            return
+        if started.parent_thread_id is not None:
+            self._parents[started.id] = started.parent_thread_id
+
+    def question_received(
+        self, thread_id: str, question_id: Id, method: str, params: Raw
+    ) -> Coroutine[Any, Any, object]:
+        """To the thread that asks, or to the one on whose behalf it works."""
+        thread = self._threads.get(thread_id) or self._threads.get(self._ancestor(thread_id))
+        if thread is not None:
+            return thread.question_received(question_id, method, params)
+        logger.warning("refused a question of thread %s, which is not open here", thread_id)
+        return _refused(method)
+
+    def _ancestor(self, thread_id: str) -> str:
+        seen = {thread_id}
+        while (parent := self._parents.get(thread_id)) is not None and parent not in seen:
+            seen.add(parent)
+            thread_id = parent
+            if thread_id in self._threads:
+                break
+        return thread_id
+
+    def core_lost(self, core: AppServer, reason: CoreLost) -> None:
+        """Every turn in it is over."""
+        self._parents.clear()
+        for thread in self:
+            thread.core_lost(core, reason)
+
+    # -- putting away -------------------------------------------------------------------------------------------------
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(min(SWEEP_INTERVAL, self._settings.thread_idle))
+            await self.unload_idle(time.monotonic())
+
+    async def unload_idle(self, now: float) -> None:
+        """Let the core forget threads that nobody used for a while. They come back when they are asked for."""
+        for thread in self:
+            if thread.idle and now - thread.used_at >= self._settings.thread_idle:
+                await thread.unload()
+
+    async def aclose(self) -> None:
+        """Answer everybody, end the core."""
+        for thread in self:
+            await thread.aclose()
+        await self._supervisor.stop()
+        await self._tasks.aclose()
+
+
+async def _refused(method: str) -> Mapping[str, object]:
+    return refusal(method)

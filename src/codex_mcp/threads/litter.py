@@ -1,0 +1,34 @@
+"""Empty folders that a killed sandbox leaves in the workspace, removed again.
+
+Codex hides four folders of the workspace from a sandboxed command by mounting over them, makes them first if need be,
+and removes them when the command ends; a killed command leaves them. An empty `.git` would confuse every tool that
+looks for one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Final
+
+MOUNT_POINTS: Final = (".git", ".codex", ".agents", ".aws")
+"""What the sandbox of Codex 0.163–0.166 mounts over."""
+
+
+class Litter:
+    """Remembers which of the folders were there before."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._ours: frozenset[str] = frozenset(MOUNT_POINTS)
+
+    def look(self) -> None:
+        """Before a turn: what exists now is not litter."""
+        self._ours = frozenset(name for name in MOUNT_POINTS if os.path.lexists(os.path.join(self._folder, name)))
+
+    def clean(self) -> None:
+        """After a command was killed: remove what was not there, if it is an empty folder."""
+        for name in MOUNT_POINTS:
+            if name not in self._ours:
+                with contextlib.suppress(OSError):
+                    os.rmdir(os.path.join(self._folder, name))

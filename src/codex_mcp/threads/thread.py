@@ -1,0 +1,292 @@
+"""One Codex conversation: its turns one after the other, its events to the turn's audience, its questions to a person.
+
+`turns.TurnQueue` decides; this file performs: it asks the core, waits, and tells those who wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.logs import about
+from codex_mcp.base.orphans import children, kill_orphans
+from codex_mcp.base.settings import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.client import AppServer
+from codex_mcp.codex.core import CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
+from codex_mcp.codex.events import Event, EventTranslator
+from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted, fact_of
+from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
+from codex_mcp.threads.decisions import is_approval
+from codex_mcp.threads.litter import Litter
+from codex_mcp.threads.open_questions import OpenQuestions
+from codex_mcp.threads.questions import Unreadable, question_from
+from codex_mcp.threads.record import Status
+from codex_mcp.threads.turn import Audience, Turn
+from codex_mcp.threads.turns import Action, Conclude, Interrupt, Place, Start, State, TurnQueue
+from codex_mcp.wire.app_notes import AboutItem
+from codex_mcp.wire.jsonrpc import Id
+
+logger = logging.getLogger(__name__)
+
+CoreSource = Callable[[], Awaitable[AppServer]]
+
+OUTCOMES_KEPT: Final = 32
+"""Outcomes of background turns that nobody has collected; as many as may wait in the queue."""
+
+
+class Thread:
+    """A conversation that we have opened."""
+
+    def __init__(
+        self, opened: OpenedThread, spec: ThreadSpec, core: AppServer, source: CoreSource, settings: Settings
+    ) -> None:
+        self.id = opened.thread_id
+        self.cwd = opened.cwd
+        self.used_at = time.monotonic()
+        self._spec = spec
+        self._opened = opened
+        self._source = source
+        self._settings = settings
+        self._loaded_in: AppServer | None = core
+        self._translator = EventTranslator(self.id, full=spec.raw_events)
+        self._queue = TurnQueue(settings.max_turns_waiting)
+        self._turns: dict[Place, Turn] = {}
+        self._newest: Turn | None = None
+        self._ended: deque[Turn] = deque(maxlen=OUTCOMES_KEPT)
+        self._questions = OpenQuestions()
+        self._opening_events = self._translator.thread_opened(opened.response)
+        self._litter = Litter(self.cwd)
+        self._tasks = TaskSet()
+
+    def __repr__(self) -> str:
+        return f"<Thread {self.id} {self._queue!r}>"
+
+    @property
+    def idle(self) -> bool:
+        """Nothing runs here and nothing waits."""
+        return self._queue.idle
+
+    @property
+    def current(self) -> Turn | None:
+        """The turn that runs."""
+        return self._turns.get(self._queue.current) if self._queue.current is not None else None
+
+    @property
+    def newest(self) -> Turn | None:
+        """The turn that was asked for last."""
+        return self._newest
+
+    # -- what callers want --------------------------------------------------------------------------------------------
+
+    def submit(self, spec: TurnSpec, audience: Audience, *, full_events: bool) -> Turn:
+        """Queue a turn. Raises QueueFull."""
+        turn = Turn(self.id, spec, audience, full_events=full_events)
+        actions = self._queue.offer(turn.place)
+        self._turns[turn.place] = turn
+        self._newest = turn
+        events, self._opening_events = self._opening_events, []
+        for event in events:
+            audience.event_happened(self.id, event)
+        self._perform(actions)
+        return turn
+
+    def cancel(self, turn: Turn) -> None:
+        """Stop a turn, whether it waits or runs. It ends in its own time; `turn.wait()` tells when."""
+        self._perform(self._queue.cancel(turn.place))
+
+    def uncollected(self) -> list[Turn]:
+        """The turns that ended without anybody being given their outcome, oldest first."""
+        return [turn for turn in self._ended if not turn.delivered]
+
+    def unfinished(self) -> list[Turn]:
+        """The turns that run or wait, in order."""
+        return list(self._turns.values())
+
+    def cancel_all(self) -> None:
+        """Stop everything, from the last to wait to the one that runs."""
+        for turn in reversed(self.unfinished()):
+            self.cancel(turn)
+
+    async def unload(self) -> None:
+        """Let the core forget it; the next turn loads it again."""
+        core, self._loaded_in = self._loaded_in, None
+        if core is not None:
+            with contextlib.suppress(CoreError):
+                await core.unload_thread(self.id)
+
+    async def aclose(self) -> None:
+        """End what runs, answer whoever waits."""
+        self._perform(self._queue.lost())
+        await self._tasks.aclose()
+
+    # -- what the core says -------------------------------------------------------------------------------------------
+
+    def notification_received(self, method: str, params: Raw) -> None:
+        """Something happened in this thread."""
+        fact = fact_of(method, params)
+        for event in self._translator.notification(method, params):
+            self._publish(event)
+        if fact is None:
+            return
+        if isinstance(fact, QuestionWithdrawn):
+            self._questions.withdraw(fact.request_id)
+        elif isinstance(fact, ThreadUnloaded):
+            self._loaded_in = None
+        elif (turn := self._turn_of(fact.turn_id)) is not None:
+            before = turn.record.activity
+            turn.record.add(fact)
+            if turn.record.activity != before:
+                turn.audience.activity_changed(turn.record.activity)
+        if isinstance(fact, TurnStarted):
+            self._perform(self._queue.started(fact.turn_id))
+        elif isinstance(fact, TurnEnded):
+            self._perform(self._queue.ended(fact.turn_id))
+
+    def question_received(self, question_id: Id, method: str, params: Raw) -> Coroutine[Any, Any, object]:
+        """The core asks; the coroutine returns its answer."""
+        for event in self._translator.request(method, params):
+            self._publish(event)
+        return self._answer(question_id, method, params)
+
+    def core_lost(self, core: AppServer, reason: CoreLost) -> None:
+        """The core is gone, and with it every turn of this thread."""
+        if self._loaded_in is not core:
+            return
+        self._loaded_in = None
+        for turn in self._turns.values():
+            turn.record.fail(str(reason))
+        self._perform(self._queue.lost())
+
+    # -- deeds --------------------------------------------------------------------------------------------------------
+
+    def _turn_of(self, turn_id: str) -> Turn | None:
+        """The turn of this id: the current one, unless it is known to be another."""
+        place = self._queue.current
+        if place is None or place.turn_id not in ("", turn_id):
+            return None
+        return self._turns.get(place)
+
+    def _publish(self, event: Event) -> None:
+        # Outside of a turn, and for news of a turn that has ended, it goes to whoever asked last: nothing is held back
+        # for a later call.
+        turn = self.current or self._newest
+        if turn is not None:
+            turn.audience.event_happened(self.id, event)
+
+    def _perform(self, actions: list[Action]) -> None:
+        for action in actions:
+            turn = self._turns[action.place]
+            match action:
+                case Start():
+                    self._tasks.spawn(self._start(turn), name=f"start of a turn in {self.id}")
+                case Interrupt():
+                    turn.stopped = asyncio.get_running_loop().create_future()
+                    self._tasks.spawn(self._stop(turn, turn.stopped), name=f"interrupt in {self.id}")
+                case Conclude():
+                    self._conclude(turn)
+
+    async def _start(self, turn: Turn) -> None:
+        with about(thread=self.id):
+            try:
+                core = await self._loaded()
+                self._translator.full = turn.full_events
+                self._litter.look()
+                turn_id = await core.start_turn(self.id, turn.spec)
+            except (CoreError, Refused) as exc:
+                logger.warning("cannot start a turn: %s", exc)
+                if turn.place.state is State.STOPPING:
+                    turn.record.interrupt()
+                else:
+                    turn.record.fail(str(exc))
+                self._perform(self._queue.start_failed(turn.place))
+            else:
+                logger.info("turn %s started", turn_id)
+                self._perform(self._queue.started(turn_id, turn.place))
+
+    async def _loaded(self) -> AppServer:
+        """The core that has this thread, loading it from disk if need be."""
+        core = await self._source()
+        if self._loaded_in is not core:
+            await core.resume_thread(self.id, self._spec)
+            self._loaded_in = core
+        return core
+
+    async def _stop(self, turn: Turn, stopped: asyncio.Future[None]) -> None:
+        """Interrupt a turn, kill the commands that it leaves running, and wait for its end, but not for ever."""
+        try:
+            if self._loaded_in is not None:
+                await self._interrupt(self._loaded_in, turn)
+        finally:
+            stopped.set_result(None)
+        await turn.wait(self._settings.interrupt_grace)
+        if not turn.ended:
+            logger.warning("a turn did not end within %g s of its interrupt", self._settings.interrupt_grace)
+            turn.record.interrupt()
+            self._perform(self._queue.given_up(turn.place))
+
+    async def _interrupt(self, core: AppServer, turn: Turn) -> None:
+        commands = turn.record.running_commands
+        already_orphans = children()
+        with contextlib.suppress(CoreError):
+            await core.interrupt_turn(self.id, turn.place.turn_id)
+        for process in commands:
+            # The core calls this "background": an interrupt leaves the command running, and forgets it.
+            with contextlib.suppress(CoreError):
+                await core.terminate_command(self.id, process)
+        if commands:
+            kill_orphans(already_orphans)
+            self._litter.clean()
+
+    def _conclude(self, turn: Turn) -> None:
+        del self._turns[turn.place]
+        self.used_at = time.monotonic()
+        if not turn.place.turn_id and turn.outcome.status is Status.RUNNING:
+            turn.record.interrupt()  # it never began: whoever wanted it has taken it back
+        self._ended.append(turn)
+        if turn.stopped is None or turn.stopped.done():
+            turn.conclude()
+        else:
+            # Its commands are being killed; whoever waits hears of the end when they are dead.
+            turn.stopped.add_done_callback(lambda _: turn.conclude())
+
+    async def _answer(self, question_id: Id, method: str, params: Raw) -> object:
+        turn = self.current
+        question = question_from(method, params, self._translator.changes_of(_item_of(params)))
+        if isinstance(question, Unreadable) or turn is None:
+            why = question.why if isinstance(question, Unreadable) else "no turn is running"
+            logger.warning("refused a question of the core (%s): %s", method, why)
+            return refusal(method)
+        with about(request=turn.audience.label, thread=self.id):
+            decision = await self._questions.ask(question_id, question, turn.audience)
+        if decision is None:
+            return refusal(method)  # withdrawn: nobody reads this
+        for event in self._translator.answered(method, params, approved=is_approval(decision)):
+            self._publish(event)
+        if must_interrupt(question, decision):
+            self.cancel(turn)
+        told = explanation(question, decision)
+        if told is not None and self._loaded_in is not None:
+            # Before the answer: afterwards the model might be asked without it.
+            with contextlib.suppress(CoreError):
+                await self._loaded_in.tell_model(self.id, told)
+        return core_answer(question, decision)
+
+
+_about_item = msgspec.json.Decoder(AboutItem)
+
+
+def _item_of(params: Raw) -> str:
+    try:
+        return _about_item.decode(params).item_id
+    except msgspec.MsgspecError:
+        return ""

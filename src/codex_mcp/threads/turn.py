@@ -1,0 +1,78 @@
+"""One turn as those who asked for it see it: a prompt, an audience, and an outcome to wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Protocol
+
+from codex_mcp.codex.core import TurnSpec
+from codex_mcp.codex.events import Event
+from codex_mcp.threads.decisions import Decision
+from codex_mcp.threads.questions import Question
+from codex_mcp.threads.record import Outcome, Record
+from codex_mcp.threads.turns import Place
+
+
+class Audience(Protocol):
+    """Who watches a turn, and answers for the person behind it."""
+
+    @property
+    def label(self) -> str:
+        """For the log: the request that this is about."""
+
+    def event_happened(self, thread_id: str, event: Event) -> None:
+        """Something for people to look at."""
+
+    def activity_changed(self, activity: str) -> None:
+        """The agent does something else now."""
+
+    async def ask(self, question: Question) -> Decision:
+        """May it? Never raises; who cannot be asked says no."""
+
+
+class Turn:
+    """A prompt on its way through a thread."""
+
+    def __init__(self, thread_id: str, spec: TurnSpec, audience: Audience, *, full_events: bool) -> None:
+        self.thread_id = thread_id
+        self.spec = spec
+        self.audience = audience
+        self.full_events = full_events
+        self.place = Place()
+        self.record = Record(time.monotonic())
+        self.stopped: asyncio.Future[None] | None = None
+        """Set once somebody wants it to stop; done when its commands are dead."""
+        self.delivered = False
+        """Somebody was given the outcome."""
+        self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+    def __repr__(self) -> str:
+        return f"<Turn of {self.thread_id}: {self.place!r}>"
+
+    @property
+    def ended(self) -> bool:
+        """It is over."""
+        return self._ended.done()
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it stands."""
+        if self._ended.done():
+            return self._ended.result()
+        return self.record.outcome(self.thread_id, time.monotonic())
+
+    def conclude(self) -> None:
+        """It is over; let everybody go who waits."""
+        if not self._ended.done():
+            self._ended.set_result(self.record.outcome(self.thread_id, time.monotonic()))
+
+    async def wait(self, timeout: float | None = None) -> Outcome:
+        """Wait for the end, or until so many seconds have passed; return how it stands then."""
+        await asyncio.wait([self._ended], timeout=timeout)
+        return self.outcome
+
+    @property
+    def end(self) -> asyncio.Future[Outcome]:
+        """For those who wait for several turns at once. Do not cancel it."""
+        return self._ended

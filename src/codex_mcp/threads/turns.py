@@ -1,0 +1,174 @@
+"""Pure. Whose turn is it? A thread runs one turn at a time; the others wait in the order in which they came.
+
+    state of a turn  cancel              started(id)     ended(id)   start failed   lost
+    ---------------  ------------------  --------------  ----------  -------------  ----------
+    WAITING          ENDED, never began  -               -           -              ENDED
+    STARTING         STOPPING            RUNNING         ENDED       ENDED          ENDED
+    RUNNING          STOPPING, Interrupt no change       ENDED       -              ENDED
+    STOPPING         no change           Interrupt, once ENDED       ENDED          ENDED
+    ENDED            no change           no change       no change   no change      no change
+
+`started` comes from the answer to turn/start or from the core's own announcement, whichever is first. An id that
+belongs to another turn changes nothing: late news of a turn that has ended must not touch the one that runs now. Each
+method returns what is to be done next.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+
+class State(StrEnum):
+    """Where a turn stands."""
+
+    WAITING = "waiting"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+class Place:
+    """One turn's place in the queue. Its identity is the turn's."""
+
+    __slots__ = ("interrupt_sent", "state", "turn_id")
+
+    def __init__(self) -> None:
+        self.state = State.WAITING
+        self.turn_id = ""
+        self.interrupt_sent = False
+
+    def __repr__(self) -> str:
+        return f"<Place {self.state} {self.turn_id}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Ask the core to begin this turn."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """Ask the core to stop this turn."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Conclude:
+    """This turn is over; tell who waits for it."""
+
+    place: Place
+
+
+Action: TypeAlias = Start | Interrupt | Conclude
+
+
+class QueueFull(Exception):
+    """As many turns wait as may."""
+
+
+class TurnQueue:
+    """The turns of one thread."""
+
+    def __init__(self, max_waiting: int) -> None:
+        self._max_waiting = max_waiting
+        self._current: Place | None = None
+        self._waiting: deque[Place] = deque()
+
+    def __repr__(self) -> str:
+        return f"<TurnQueue {self._current!r}, {len(self._waiting)} waiting>"
+
+    @property
+    def current(self) -> Place | None:
+        """The turn that the core has, if any."""
+        return self._current
+
+    @property
+    def idle(self) -> bool:
+        """Nothing runs and nothing waits."""
+        return self._current is None
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
+    def offer(self, place: Place) -> list[Action]:
+        """A new turn. Raises QueueFull."""
+        if self._current is None:
+            return self._begin(place)
+        if len(self._waiting) >= self._max_waiting:
+            raise QueueFull
+        self._waiting.append(place)
+        return []
+
+    def started(self, turn_id: str, place: Place | None = None) -> list[Action]:
+        """The core has begun the turn: in answer to our request for `place`, or by its own announcement."""
+        current = self._current
+        if current is None or current.turn_id or (place is not None and place is not current):
+            return []
+        current.turn_id = turn_id
+        if current.state is State.STOPPING:
+            current.interrupt_sent = True
+            return [Interrupt(current)]
+        current.state = State.RUNNING
+        return []
+
+    def start_failed(self, place: Place) -> list[Action]:
+        """The core refused to begin it."""
+        return self._conclude(place)
+
+    def cancel(self, place: Place) -> list[Action]:
+        """Whoever asked for it does not want it any longer."""
+        if place.state is State.WAITING and place in self._waiting:
+            self._waiting.remove(place)
+            place.state = State.ENDED
+            return [Conclude(place)]
+        if place is not self._current or place.state is State.STOPPING:
+            return []
+        place.state = State.STOPPING
+        if not place.turn_id:
+            return []
+        place.interrupt_sent = True
+        return [Interrupt(place)]
+
+    def ended(self, turn_id: str) -> list[Action]:
+        """The core says that this turn is over."""
+        current = self._current
+        if current is None or current.turn_id not in ("", turn_id):
+            return []
+        return self._conclude(current)
+
+    def given_up(self, place: Place) -> list[Action]:
+        """We waited long enough for the core to say that it is over."""
+        return self._conclude(place)
+
+    def lost(self) -> list[Action]:
+        """The core is gone, and everything that it had or would have had."""
+        gone = [*([self._current] if self._current else []), *self._waiting]
+        self._current = None
+        self._waiting.clear()
+        for place in gone:
+            place.state = State.ENDED
+        return [Conclude(place) for place in gone]
+
+    def _begin(self, place: Place) -> list[Action]:
+        self._current = place
+        place.state = State.STARTING
+        return [Start(place)]
+
+    def _conclude(self, place: Place) -> list[Action]:
+        if place is not self._current:
+            return []
+        place.state = State.ENDED
+        self._current = None
+        actions: list[Action] = [Conclude(place)]
+        if self._waiting:
+            actions += self._begin(self._waiting.popleft())
+        return actions

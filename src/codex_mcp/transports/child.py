@@ -1,0 +1,115 @@
+"""A child process whose stdin and stdout carry one message per line."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from codex_mcp.base.tasks import spawn
+from codex_mcp.rpc.frame import Frame
+from codex_mcp.transports import framing
+
+READ_BYTES = 1 << 18
+"""As much as one read of a pipe can return."""
+
+STDERR_TAIL_BYTES = 8192
+"""Enough of the child's last words for an error report, and no more than fits on a screen."""
+
+LAST_WORDS_GRACE = 0.5
+"""Seconds in which what an ended child wrote to stderr must have arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a child ended."""
+
+    code: int
+    stderr: str
+
+    def __str__(self) -> str:
+        if self.code >= 0:
+            return f"exit code {self.code}"
+        with contextlib.suppress(ValueError):
+            return f"signal {signal.Signals(-self.code).name}"
+        return f"signal {-self.code}"
+
+
+class Child:
+    """A running child, as a channel."""
+
+    def __init__(self, process: asyncio.subprocess.Process, max_message_bytes: int) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._stdin = process.stdin
+        self._stdout = process.stdout
+        self._frames = framing.FrameReader(max_message_bytes)
+        self._stderr_tail = b""
+        self._stderr_task = spawn(self._keep_stderr(), name=f"stderr of {process.pid}")
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def stderr(self) -> str:
+        """The last words so far."""
+        return self._stderr_tail.decode(errors="replace")
+
+    async def receive(self) -> Sequence[Frame]:
+        """Return the frames of the next read; nothing when it has closed its stdout."""
+        while data := await self._stdout.read(READ_BYTES):
+            if frames := self._frames.feed(data):
+                return frames
+        return self._frames.end()
+
+    def send(self, frame: bytes) -> None:
+        """Write one line to its stdin."""
+        if not self._stdin.is_closing():
+            self._stdin.write(frame + b"\n")
+
+    async def drain(self, below: int) -> None:
+        """Wait until it has read enough."""
+        with contextlib.suppress(ConnectionError):
+            await self._stdin.drain()
+
+    async def aclose(self) -> None:
+        """Close its stdin, which asks it to end."""
+        self._stdin.close()
+
+    def kill(self) -> None:
+        """End it now, with everything in its process group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def wait(self) -> Exit:
+        """Wait until it has ended."""
+        code = await self._process.wait()
+        # A grandchild may hold stderr open long after; the last words were said by then.
+        await asyncio.wait([self._stderr_task], timeout=LAST_WORDS_GRACE)
+        self._stderr_task.cancel()
+        return Exit(code, self.stderr)
+
+    async def _keep_stderr(self) -> None:
+        assert self._process.stderr is not None
+        while data := await self._process.stderr.read(READ_BYTES):
+            self._stderr_tail = (self._stderr_tail + data)[-STDERR_TAIL_BYTES:]
+
+
+async def start_child(argv: Sequence[str], environment: Mapping[str, str], max_message_bytes: int) -> Child:
+    """Start it in a process group of its own, so that a Ctrl-C at our terminal is not its business."""
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=dict(environment),
+        start_new_session=True,
+        limit=READ_BYTES,
+    )
+    return Child(process, max_message_bytes)

@@ -1,0 +1,181 @@
+"""Pure. Where a message ends: at a newline, or after Content-Length bytes.
+
+A reader takes both, message by message, because nothing but the first bytes of a message tells them apart:
+
+    state    input                            becomes
+    -------  -------------------------------  -----------------------------------------------
+    LINE     "Content-…:" at a line's start   HEADERS
+    LINE     line feed                        the line is a frame; blank lines are nothing
+    LINE     more than the limit, no line feed  SKIP_LINE, and one `Unreadable`
+    HEADERS  a blank line                     BODY, or SKIP_BODY and one `Unreadable` if over the limit
+    HEADERS  no usable Content-Length         LINE, and one `Unreadable`
+    BODY     all its bytes                    a frame, LINE
+    SKIP_*   the end of what is skipped       LINE
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from codex_mcp.rpc.frame import Frame, Unreadable
+
+MAX_HEADER_BYTES: Final = 4096
+"""Two short headers are expected; whoever sends more is not talking to us."""
+
+
+class Style(StrEnum):
+    """How frames are marked off."""
+
+    LINES = "lines"
+    CONTENT_LENGTH = "content-length"
+
+
+class State(StrEnum):
+    """What the reader is in the middle of."""
+
+    LINE = "line"
+    HEADERS = "headers"
+    BODY = "body"
+    SKIP_LINE = "skip-line"
+    SKIP_BODY = "skip-body"
+
+
+def encode(frame: bytes, style: Style) -> bytes:
+    """Mark off one frame."""
+    if style is Style.LINES:
+        return frame + b"\n"
+    return b"Content-Length: %d\r\n\r\n%b" % (len(frame), frame)
+
+
+class FrameReader:
+    """Cuts a stream of bytes into frames."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self.style = Style.LINES
+        """The style of the newest frame: answer in this one."""
+        self._state = State.LINE
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._body_left = 0
+        self._headers: list[bytes] = []
+
+    def __repr__(self) -> str:
+        return f"<FrameReader {self._state}, {self._size} bytes held>"
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Take what was read; return the frames that are now whole."""
+        frames: list[Frame] = []
+        if self._state is State.LINE:
+            data = self._feed_plain_lines(data, frames)
+        while data:
+            if self._state in (State.BODY, State.SKIP_BODY):
+                data = self._feed_body(data, frames)
+            else:
+                data = self._feed_line(data, frames)
+        return frames
+
+    def end(self) -> list[Frame]:
+        """The stream ended; a last line without a line feed still counts."""
+        line = b"".join(self._parts).strip()
+        whole = self._state is State.LINE and bool(line)
+        self._reset(State.LINE)
+        return [line] if whole else []
+
+    def _reset(self, state: State) -> None:
+        self._state = state
+        self._parts = []
+        self._size = 0
+
+    def _feed_plain_lines(self, data: bytes, frames: list[Frame]) -> bytes:
+        """The common case in one split: whole lines, none of them a header. Return what is left for the careful way."""
+        *lines, rest = data.split(b"\n")
+        if self._parts and lines:
+            lines[0] = b"".join([*self._parts, lines[0]])
+            self._reset(State.LINE)
+        for index, line in enumerate(lines):
+            if len(line) > self.max_bytes or _is_header(line):
+                return b"\n".join([*lines[index:], rest])
+            if line := line.strip():
+                self.style = Style.LINES
+                frames.append(line)
+        return rest
+
+    def _feed_line(self, data: bytes, frames: list[Frame]) -> bytes:
+        end = data.find(b"\n")
+        if end < 0:
+            self._hold(data, frames)
+            return b""
+        line = data[:end] if not self._parts else b"".join([*self._parts, data[:end]])
+        state = self._state
+        self._reset(State.LINE if state is State.SKIP_LINE else state)
+        if state is State.SKIP_LINE:
+            pass
+        elif len(line) > self.max_bytes:
+            frames.append(self._too_large())
+        elif state is State.HEADERS or _is_header(line):
+            self._header_received(line.strip(), frames)
+        elif line := line.strip():
+            self.style = Style.LINES
+            frames.append(line)
+        return data[end + 1 :]
+
+    def _hold(self, data: bytes, frames: list[Frame]) -> None:
+        """A part of a line: keep it, unless the line is too long already."""
+        if self._state is State.SKIP_LINE:
+            return
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size > self.max_bytes:
+            frames.append(self._too_large())
+            self._reset(State.SKIP_LINE)
+
+    def _too_large(self) -> Unreadable:
+        return Unreadable(f"the message is larger than {self.max_bytes} bytes")
+
+    def _header_received(self, line: bytes, frames: list[Frame]) -> None:
+        if line:
+            self._state = State.HEADERS
+            self._headers.append(line)
+            if sum(map(len, self._headers)) > MAX_HEADER_BYTES:
+                frames.append(Unreadable(f"the headers of the message are larger than {MAX_HEADER_BYTES} bytes"))
+                self._headers = []
+                self._state = State.LINE
+            return
+        length = _content_length(self._headers)
+        self._headers = []
+        self.style = Style.CONTENT_LENGTH
+        if length is None:
+            frames.append(Unreadable("the headers of the message have no usable Content-Length"))
+            self._state = State.LINE
+        elif length > self.max_bytes:
+            frames.append(self._too_large())
+            self._body_left = length
+            self._state = State.SKIP_BODY
+        else:
+            self._body_left = length
+            self._state = State.BODY if length else State.LINE
+
+    def _feed_body(self, data: bytes, frames: list[Frame]) -> bytes:
+        taken, rest = data[: self._body_left], data[self._body_left :]
+        self._body_left -= len(taken)
+        if self._state is State.BODY:
+            self._parts.append(taken)
+        if self._body_left == 0:
+            if self._state is State.BODY:
+                frames.append(b"".join(self._parts))
+            self._reset(State.LINE)
+        return rest
+
+
+def _is_header(line: bytes) -> bool:
+    return line[:8].lower() == b"content-"
+
+
+def _content_length(headers: list[bytes]) -> int | None:
+    for header in headers:
+        name, _, value = header.partition(b":")
+        if name.strip().lower() == b"content-length" and value.strip().isdigit():
+            return int(value)
+    return None

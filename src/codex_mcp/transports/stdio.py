@@ -1,0 +1,118 @@
+"""Our own stdin and stdout as a channel.
+
+Pipes and sockets are read and written by the event loop. Anything else (a file, a terminal, /dev/null) cannot be
+watched by it: such an input is read by a thread, such an output is written directly, which never blocks for long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import threading
+from collections.abc import Sequence
+from typing import IO, Protocol
+
+from codex_mcp.rpc.frame import Frame
+from codex_mcp.transports import framing
+from codex_mcp.transports.outgoing import OutgoingBytes
+
+READ_BYTES = 1 << 18
+"""A pipe holds 64 KiB on Linux and a read never returns more; larger reads serve files and large pipes."""
+
+
+class _Output(Protocol):
+    def write(self, data: bytes) -> None: ...
+
+    async def drain(self, below: int) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+class StdioChannel:
+    """Frames on two file descriptors, in the framing that the other side uses."""
+
+    def __init__(self, reader: asyncio.StreamReader, output: _Output, max_message_bytes: int) -> None:
+        self._reader = reader
+        self._output = output
+        self._frames = framing.FrameReader(max_message_bytes)
+
+    async def receive(self) -> Sequence[Frame]:
+        """Return the frames of the next read; nothing at the end of stdin."""
+        while data := await self._reader.read(READ_BYTES):
+            if frames := self._frames.feed(data):
+                return frames
+        return self._frames.end()
+
+    def send(self, frame: bytes) -> None:
+        """Queue one frame for stdout."""
+        self._output.write(framing.encode(frame, self._frames.style))
+
+    async def drain(self, below: int) -> None:
+        """Wait until the client has read enough."""
+        await self._output.drain(below)
+
+    async def aclose(self) -> None:
+        """Write what is queued."""
+        await self._output.aclose()
+
+
+async def open_stdio(stdin: IO[bytes], stdout: IO[bytes], max_message_bytes: int) -> StdioChannel:
+    """Take over the two streams."""
+    reader = await _open_input(stdin)
+    output = await _open_output(stdout)
+    return StdioChannel(reader, output, max_message_bytes)
+
+
+def _is_pipe(fd: int) -> bool:
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+async def _open_input(stdin: IO[bytes]) -> asyncio.StreamReader:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=READ_BYTES)
+    if _is_pipe(stdin.fileno()):
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stdin)
+    else:
+        # A daemon: a read from a terminal cannot be interrupted, and must not keep the process alive.
+        threading.Thread(target=_read_blocking, args=(stdin.fileno(), reader, loop), name="stdin", daemon=True).start()
+    return reader
+
+
+def _read_blocking(fd: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        while data := os.read(fd, READ_BYTES):
+            asyncio.run_coroutine_threadsafe(_feed(reader, data), loop).result()
+        loop.call_soon_threadsafe(reader.feed_eof)
+    except (RuntimeError, OSError):
+        return  # the loop is closed, or the terminal is gone: nobody is there to be told
+
+
+async def _feed(reader: asyncio.StreamReader, data: bytes) -> None:
+    reader.feed_data(data)
+
+
+async def _open_output(stdout: IO[bytes]) -> _Output:
+    if not _is_pipe(stdout.fileno()):
+        return _BlockingOutput(stdout.fileno())
+    _transport, output = await asyncio.get_running_loop().connect_write_pipe(OutgoingBytes, stdout)
+    return output
+
+
+class _BlockingOutput:
+    """A file or a terminal: it takes what it is given."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._fd, view) :]
+
+    async def drain(self, below: int) -> None:
+        """Nothing is ever queued."""
+
+    async def aclose(self) -> None:
+        """Nothing is ever queued."""

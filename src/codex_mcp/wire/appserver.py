@@ -1,0 +1,168 @@
+"""Pure. The requests that we send to `codex app-server` and the parts of its answers that we read.
+
+Field names are camelCase on the wire. Unknown fields are ignored, by us and by the app-server, so both may be newer.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Struct, UnsetType
+
+
+class ClientInfo(Struct, frozen=True, rename="camel"):
+    """Who we say we are; Codex reports the name to the model provider and writes it into each thread."""
+
+    name: str
+    title: str
+    version: str
+
+
+class ClientCapabilities(Struct, frozen=True, rename="camel"):
+    """`experimentalApi` unlocks raw events, background terminals and environments."""
+
+    experimental_api: bool = True
+    request_attestation: bool = False
+
+
+class Initialize(Struct, frozen=True, rename="camel"):
+    """`initialize`."""
+
+    client_info: ClientInfo
+    capabilities: ClientCapabilities
+
+
+class Initialized(Struct, frozen=True, rename="camel"):
+    """The answer to `initialize`."""
+
+    user_agent: str = ""
+    codex_home: str = ""
+
+
+class ThreadStart(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`thread/start`."""
+
+    cwd: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    approval_policy: str | UnsetType = UNSET
+    sandbox: str | UnsetType = UNSET
+    base_instructions: str | UnsetType = UNSET
+    developer_instructions: str | UnsetType = UNSET
+    config: dict[str, object] | UnsetType = UNSET
+    experimental_raw_events: bool = False
+
+
+class ThreadResume(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`thread/resume`."""
+
+    thread_id: str
+    exclude_turns: bool
+    cwd: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    approval_policy: str | UnsetType = UNSET
+    sandbox: str | UnsetType = UNSET
+    base_instructions: str | UnsetType = UNSET
+    developer_instructions: str | UnsetType = UNSET
+    config: dict[str, object] | UnsetType = UNSET
+
+
+class ThreadId(Struct, frozen=True, rename="camel"):
+    """`thread/unsubscribe` and `thread/backgroundTerminals/clean`."""
+
+    thread_id: str
+
+
+class Thread(Struct, frozen=True, rename="camel"):
+    """The part of a thread that we read."""
+
+    id: str
+
+
+class ThreadOpened(Struct, frozen=True, rename="camel"):
+    """The answer to `thread/start` and `thread/resume`."""
+
+    thread: Thread
+    cwd: str = ""
+
+
+class TextInput(Struct, frozen=True, tag_field="type", tag="text"):
+    """A part of a prompt: text."""
+
+    text: str
+
+
+class ImageInput(Struct, frozen=True, tag_field="type", tag="image"):
+    """A part of a prompt: an image by URL."""
+
+    url: str
+
+
+class LocalImageInput(Struct, frozen=True, tag_field="type", tag="localImage"):
+    """A part of a prompt: an image file."""
+
+    path: str
+
+
+class TurnStart(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`turn/start`."""
+
+    thread_id: str
+    input: list[TextInput | ImageInput | LocalImageInput]
+    output_schema: dict[str, object] | UnsetType = UNSET
+
+
+class Turn(Struct, frozen=True, rename="camel"):
+    """The part of a turn that we read."""
+
+    id: str
+
+
+class TurnStartResponse(Struct, frozen=True, rename="camel"):
+    """The answer to `turn/start`."""
+
+    turn: Turn
+
+
+class TurnInterrupt(Struct, frozen=True, rename="camel"):
+    """`turn/interrupt`."""
+
+    thread_id: str
+    turn_id: str
+
+
+class InjectItems(Struct, frozen=True, rename="camel"):
+    """`thread/inject_items`."""
+
+    thread_id: str
+    items: list[dict[str, object]]
+
+
+class TerminateTerminal(Struct, frozen=True, rename="camel"):
+    """`thread/backgroundTerminals/terminate`."""
+
+    thread_id: str
+    process_id: str
+
+
+class Scope(Struct, frozen=True, rename="camel"):
+    """Whom a notification or a request of the app-server is about."""
+
+    thread_id: str | None = None
+
+
+class ConfigWarning(Struct, frozen=True, rename="camel"):
+    """`configWarning`."""
+
+    summary: str = ""
+    details: str | None = None
+
+
+class AccountRead(Struct, frozen=True, rename="camel"):
+    """`account/read`."""
+
+    refresh_token: bool = False
+
+
+class Account(Struct, frozen=True, rename="camel"):
+    """The answer to `account/read`."""
+
+    account: object = None
+    requires_openai_auth: bool = False

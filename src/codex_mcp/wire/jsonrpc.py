@@ -1,0 +1,198 @@
+"""Pure. JSON-RPC 2.0: the four messages, and the bytes they are.
+
+    bytes                                    decode() gives
+    ---------------------------------------  ---------------------------------------
+    {"method": …, "id": …}                   Request
+    {"method": …}                            Notification
+    {"id": …, "result": …}                   Response
+    {"id": …, "error": {…}}                  ErrorResponse
+    not JSON, not UTF-8, nested too deeply   Malformed, -32700
+    a batch, a bad id, a wrong version, …    Malformed, -32600 (with the id if one can be read)
+
+`params` and `result` stay undecoded (`msgspec.Raw`): whoever knows the method knows their type.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+
+# The same code as LSP and the app-server use for "not now, ask again".
+SERVER_BUSY: Final = -32001
+
+Id: TypeAlias = int | str
+
+
+class ErrorObject(Struct, frozen=True, omit_defaults=True):
+    """Why a request failed."""
+
+    code: int
+    message: str
+    data: object = UNSET
+
+
+class Request(Struct, frozen=True):
+    """Somebody wants an answer under this id."""
+
+    id: Id
+    method: str
+    params: Raw
+
+
+class Notification(Struct, frozen=True):
+    """Somebody tells us something."""
+
+    method: str
+    params: Raw
+
+
+class Response(Struct, frozen=True):
+    """The answer to a request of ours."""
+
+    id: Id
+    result: Raw
+
+
+class ErrorResponse(Struct, frozen=True):
+    """A request of ours failed; without an id, the other side could not even read it."""
+
+    id: Id | None
+    error: ErrorObject
+
+
+class Malformed(Struct, frozen=True):
+    """Bytes that are no message. `id` is set if the sender can be told which request it was."""
+
+    id: Id | None
+    code: int
+    reason: str
+
+
+Message: TypeAlias = Request | Notification | Response | ErrorResponse | Malformed
+
+NO_PARAMS: Final = Raw(b"{}")
+
+
+class _Envelope(Struct):
+    jsonrpc: object = UNSET
+    id: object = UNSET
+    method: object = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: object = UNSET
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+
+
+def decode(frame: bytes, *, version_required: bool = True) -> Message:
+    """Read one message. Never raises: what is no message comes back as `Malformed`."""
+    try:
+        # Raw parts are not checked by the decoder: a bad byte inside would surface later, as somebody else's error.
+        if not frame.isascii():
+            frame.decode()
+        envelope = _envelope.decode(frame)
+    except msgspec.ValidationError:
+        return Malformed(None, INVALID_REQUEST, _not_an_object(frame))
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        return Malformed(None, PARSE_ERROR, f"Parse error: {exc}")
+    except RecursionError:
+        return Malformed(None, PARSE_ERROR, "Parse error: the JSON is nested too deeply")
+    return _classify(envelope, version_required=version_required)
+
+
+def _not_an_object(frame: bytes) -> str:
+    if frame.lstrip()[:1] == b"[":
+        return "Invalid Request: batches are not supported, send one message at a time"
+    return "Invalid Request: a message is a JSON object"
+
+
+def _classify(envelope: _Envelope, *, version_required: bool) -> Message:
+    raw_id = envelope.id
+    message_id = raw_id if isinstance(raw_id, (int, str)) and not isinstance(raw_id, bool) else None
+    if version_required and envelope.jsonrpc != "2.0":
+        return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"')
+    if envelope.method is not UNSET:
+        return _classify_call(envelope, message_id)
+    if envelope.result is not UNSET and message_id is not None:
+        return Response(message_id, envelope.result)
+    if envelope.error is not UNSET:
+        return _classify_error(envelope.error, message_id)
+    return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "method" is missing')
+
+
+def _classify_call(envelope: _Envelope, message_id: Id | None) -> Message:
+    if not isinstance(envelope.method, str):
+        return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "method" must be a string')
+    params = (
+        NO_PARAMS if isinstance(envelope.params, UnsetType) or bytes(envelope.params) == b"null" else envelope.params
+    )
+    if envelope.id is UNSET:
+        return Notification(envelope.method, params)
+    if message_id is None:
+        return Malformed(None, INVALID_REQUEST, 'Invalid Request: "id" must be a string or an integer')
+    return Request(message_id, envelope.method, params)
+
+
+def _classify_error(error: object, message_id: Id | None) -> Message:
+    try:
+        return ErrorResponse(message_id, msgspec.convert(error, ErrorObject))
+    except msgspec.ValidationError:
+        # An answer all the same: whoever waits for it must not wait for ever.
+        return ErrorResponse(message_id, ErrorObject(INTERNAL_ERROR, "the error object cannot be read", error))
+
+
+class _WireRequest(Struct, frozen=True):
+    id: Id
+    method: str
+    params: object
+    jsonrpc: str = "2.0"
+
+
+class _WireNotification(Struct, frozen=True, omit_defaults=True):
+    method: str
+    jsonrpc: str
+    params: object = UNSET
+
+
+class _WireResponse(Struct, frozen=True):
+    id: Id
+    result: object
+    jsonrpc: str = "2.0"
+
+
+class _WireError(Struct, frozen=True):
+    id: Id | None
+    error: ErrorObject
+    jsonrpc: str = "2.0"
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encode_request(message_id: Id, method: str, params: object) -> bytes:
+    """The bytes of a request."""
+    return _encode(_WireRequest(message_id, method, params))
+
+
+def encode_notification(method: str, params: object = UNSET) -> bytes:
+    """The bytes of a notification."""
+    return _encode(_WireNotification(method, "2.0", params))
+
+
+def encode_response(message_id: Id, result: object) -> bytes:
+    """The bytes of an answer."""
+    return _encode(_WireResponse(message_id, result))
+
+
+def encode_error(message_id: Id | None, error: ErrorObject) -> bytes:
+    """The bytes of an error answer."""
+    return _encode(_WireError(message_id, error))
