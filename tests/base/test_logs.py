@@ -36,6 +36,12 @@ def test_a_line_has_time_level_module_ids_and_message(tmp_path: Path) -> None:
     assert re.fullmatch(shape + r"session=s1 request=7 thread=t9 turn a started\n", line)
 
 
+def test_an_inner_id_replaces_the_outer_one_and_no_id_breaks_a_line(tmp_path: Path) -> None:
+    with logs_written(settings(tmp_path)), about(thread="t1", request="a b\nc=d"), about(thread="t2"):
+        logger.info("here")
+    assert (tmp_path / LOG_FILE).read_text().endswith("book request=a_b_c=d thread=t2 here\n")
+
+
 async def test_tasks_keep_the_ids_of_where_they_were_started(tmp_path: Path) -> None:
     async def work() -> None:
         await asyncio.sleep(0)

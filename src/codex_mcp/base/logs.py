@@ -11,8 +11,9 @@ import logging
 import os
 import select
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from types import MappingProxyType
 
 from codex_mcp.base.files import PRIVATE
 from codex_mcp.base.redact import redact
@@ -37,20 +38,24 @@ STDERR = 2
 PIPE_PIECE = 512
 """A pipe that polls as writable takes at least PIPE_BUF bytes without blocking, and POSIX promises 512 of them."""
 
-_subject: ContextVar[str] = ContextVar("log_subject", default="")
+_subject: ContextVar[Mapping[str, str]] = ContextVar("log_subject", default=MappingProxyType({}))
 
 
 @contextlib.contextmanager
 def about(*, session: str = "", request: str = "", thread: str = "") -> Iterator[None]:
-    """Lines logged inside, also by tasks that are started inside, carry these ids (an inner id replaces an outer one)."""
+    """Lines logged inside, also by tasks that are started inside, carry these ids; an inner id replaces an outer one."""
     given = {"session": session, "request": request, "thread": thread}
-    known = dict(part.split("=", 1) for part in _subject.get().split())
-    ids = {name: given[name] or known.get(name, "") for name in given}
-    before = _subject.set(" ".join(f"{name}={value.replace(' ', '_')}" for name, value in ids.items() if value))
+    known = _subject.get()
+    before = _subject.set({name: value or known.get(name, "") for name, value in given.items()})
     try:
         yield
     finally:
         _subject.reset(before)
+
+
+def _ids() -> str:
+    # Clients choose their request ids: one with a line break in it must not begin a line of ours.
+    return " ".join(f"{name}={'_'.join(value.split())}" for name, value in _subject.get().items() if value)
 
 
 @contextlib.contextmanager
@@ -89,7 +94,7 @@ def line_for(record: logging.LogRecord) -> str:
     if record.exc_info:
         text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"
     head = f"{moment}.{int(record.msecs):03d}Z {record.levelname:<7} {record.name}"
-    return " ".join(filter(None, (head, _subject.get(), "\n    ".join(text.splitlines())))) + "\n"
+    return " ".join(filter(None, (head, _ids(), "\n    ".join(text.splitlines())))) + "\n"
 
 
 class StderrLog(logging.Handler):
