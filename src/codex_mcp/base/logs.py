@@ -43,7 +43,7 @@ _subject: ContextVar[Mapping[str, str]] = ContextVar("log_subject", default=Mapp
 
 @contextlib.contextmanager
 def about(*, session: str = "", request: str = "", thread: str = "") -> Iterator[None]:
-    """Lines logged inside, also by tasks that are started inside, carry these ids; an inner id replaces an outer one."""
+    """Lines logged inside, also by tasks started inside, carry these ids; an inner id replaces an outer one."""
     given = {"session": session, "request": request, "thread": thread}
     known = _subject.get()
     before = _subject.set({name: value or known.get(name, "") for name, value in given.items()})
