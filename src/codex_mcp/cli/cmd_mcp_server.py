@@ -6,9 +6,12 @@ import argparse
 import asyncio
 import contextlib
 import importlib
+import logging
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Final
+
+import msgspec
 
 from codex_mcp import config
 from codex_mcp.base.logs import logs_written
@@ -16,6 +19,8 @@ from codex_mcp.base.orphans import adopt_orphans
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.launch import launcher
 from codex_mcp.mcp.serve import serve_stdio
+
+logger = logging.getLogger(__name__)
 
 DESCRIPTION: Final = "Serve Codex agents to an MCP client over stdin and stdout."
 
@@ -27,16 +32,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     """Serve until stdin ends."""
-    settings = config.load(arguments, environment, cwd).settings
+    loaded = config.load(arguments, environment, cwd)
     adopt_orphans()
-    with logs_written(settings):
-        asyncio.run(_serve(settings, environment))
+    with logs_written(loaded.settings):
+        for warning in loaded.warnings:
+            logger.warning("%s", warning)
+        asyncio.run(_serve(loaded.settings, environment))
     return 0
 
 
 async def _serve(settings: Settings, environment: Mapping[str, str]) -> None:
     async with _model(settings) as overrides:
-        await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, settings, launcher(settings, environment, overrides))
+        told = msgspec.structs.replace(settings, overrides=(*settings.overrides, *overrides))
+        await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, told, launcher(told, environment))
 
 
 @contextlib.asynccontextmanager

@@ -56,9 +56,16 @@ def mcp_server_main() -> int:
     return _run("mcp-server", sys.argv[1:])
 
 
+def _help_formatter(prog: str) -> argparse.HelpFormatter:
+    """Of a fixed width: to ask for the terminal's costs some milliseconds, at every start."""
+    return argparse.HelpFormatter(prog, width=100)
+
+
 def _run(name: str, words: Sequence[str]) -> int:
     command: Command = importlib.import_module(COMMANDS[name][0])
-    parser = argparse.ArgumentParser(prog=f"codex-mcp {name}", description=command.DESCRIPTION)
+    parser = argparse.ArgumentParser(
+        prog=f"codex-mcp {name}", description=command.DESCRIPTION, formatter_class=_help_formatter
+    )
     command.configure(parser)
     arguments = parser.parse_args(words)
     try:

@@ -61,8 +61,6 @@ class AppServer:
         self._listener = listener
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_requests_in_flight)
-        self.config_warning: str | None = None
-        """Codex could not use its configuration and runs on defaults: good for nothing but saying so."""
         self._peer = Peer(
             channel,
             Handlers(self._request_received, self._notification_received),
@@ -184,14 +182,8 @@ class AppServer:
 
     def _notification_received(self, message: Notification) -> None:
         if message.method == "configWarning":
-            self._config_warning_received(message.params)
+            logger.info("Codex warns of its configuration: %s", bytes(message.params).decode())
         self._listener.notification_received(_thread_of(message.params), message.method, message.params)
-
-    def _config_warning_received(self, params: Raw) -> None:
-        warning = msgspec.json.decode(params, type=appserver.ConfigWarning)
-        logger.info("Codex: %s %s", warning.summary, warning.details or "")
-        if warning.summary.startswith("Invalid configuration"):
-            self.config_warning = warning.details or warning.summary
 
     def _request_received(self, request: Request) -> Coroutine[Any, Any, object]:
         thread_id = _thread_of(request.params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.base.settings import Settings
@@ -19,15 +19,16 @@ UNLOAD_DELAY: Final = "thread_unload_delay_secs=1"
 """We say when a thread is to be put away; once we do, the core need not keep it for its own half hour."""
 
 
-def launcher(settings: Settings, environment: Mapping[str, str], model_overrides: Sequence[str] = ()) -> Launcher:
-    """How to start a core. `model_overrides` say which model to use, and win over the user's own."""
+def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
+    """How to start a core with these settings."""
     search_path = environment.get("PATH", os.defpath)
 
     async def launch() -> Launch:
         binary = await find_codex_soon(settings, search_path)
         for note in binary.notes:
             logger.warning("%s", note)
-        config = core_config((*settings.overrides, *model_overrides), read_user_config(settings.codex_home))
+        os.makedirs(settings.codex_home, mode=0o700, exist_ok=True)  # Codex does not start without its home
+        config = core_config(settings.overrides, read_user_config(settings.codex_home))
         return Launch(
             argv=[binary.path, "app-server", "-c", UNLOAD_DELAY, *config.arguments],
             environment={

@@ -15,11 +15,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
-from codex_mcp.base.orphans import kill_orphans
+from codex_mcp.base.orphans import children, kill_orphans
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer, CoreListener
@@ -74,6 +74,9 @@ class Supervisor:
         self._tasks = TaskSet()
         self._starting: asyncio.Task[AppServer] | None = None
         self._running: _Running | None = None
+        self._children: set[int] = set()
+        # Held while a child is made, so that nobody takes the newborn for an orphan.
+        self._making = asyncio.Lock()
         self._stopped = False
         self.starts = 0
         """How many cores there have been."""
@@ -92,10 +95,7 @@ class Supervisor:
         if self._stopped:
             raise CoreLost("the server is shutting down")
         if self._running is not None:
-            if self._running.app.config_warning is None:
-                return self._running.app
-            # It runs on defaults because config.toml was broken; the next one may find it mended.
-            await self._end(self._running)
+            return self._running.app
         return await asyncio.shield(self.start())
 
     def start(self) -> asyncio.Task[AppServer]:
@@ -109,11 +109,13 @@ class Supervisor:
         self._starting = None
 
     async def _start(self) -> AppServer:
-        launch = await self._launch()
-        try:
-            child = await start_child(launch.argv, launch.environment, self._settings.max_message_bytes)
-        except OSError as exc:
-            raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
+        async with self._making:
+            launch = await self._launch()
+            try:
+                child = await start_child(launch.argv, launch.environment, self._settings.max_message_bytes)
+            except OSError as exc:
+                raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
+            self._children.add(child.pid)
         self.starts += 1
         app = AppServer(child, self._listener, self._settings, self._pace)
         running = _Running(app, child)
@@ -135,9 +137,11 @@ class Supervisor:
         try:
             await running.app.run()
         finally:
+            unexpected = self._running is running
+            if unexpected:
+                self._running = None  # at once: whoever calls now gets a new one
             ended = await self._buried(running.child)
-            if self._running is running:
-                self._running = None
+            if unexpected:
                 reason = _lost(ended)
                 logger.error("%s; its last words: %s", reason, ended.stderr[-500:])
                 self._listener.core_lost(running.app, reason)
@@ -150,11 +154,18 @@ class Supervisor:
         except TimeoutError:
             child.kill()
             ended = await child.wait()
-        kill_orphans(self._own_pids())
+        self._children.discard(child.pid)
+        await self.end_orphans()
         return ended
 
-    def _own_pids(self) -> set[int]:
-        return {self._running.child.pid} if self._running is not None else set()
+    def orphans(self) -> set[int]:
+        """Processes that commands have left to us."""
+        return children() - self._children
+
+    async def end_orphans(self, spared: Collection[int] = ()) -> None:
+        """End what commands have left to us."""
+        async with self._making:
+            kill_orphans(self._children.union(spared))
 
     async def _end(self, running: _Running) -> None:
         """End it in order: close its stdin, wait, kill."""

@@ -10,7 +10,7 @@ from typing import Final
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Events, Settings
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
-from codex_mcp.codex.overrides import core_config, parse_overrides, thread_config, tool_layer
+from codex_mcp.codex.overrides import core_config, lift_profile, parse_overrides, thread_config, tool_layer
 from codex_mcp.codex.profiles import read_profile, read_user_config
 from codex_mcp.mcp.arguments import CodexArguments, TurnArguments
 
@@ -56,10 +56,13 @@ def _layers(arguments: CodexArguments, settings: Settings, profile_of_core: str 
         given = parse_overrides(settings.overrides)
         given.pop("profile", None)
         layers += [read_profile(settings.codex_home, server_profile), given]
-    if arguments.profile is not None:
-        layers.append(read_profile(settings.codex_home, arguments.profile))
     # null stands for the empty text, as in 0.153.4: TOML has no null.
-    layers.append({key: "" if value is None else value for key, value in arguments.config.items()})
+    given_config = {key: "" if value is None else value for key, value in arguments.config.items()}
+    config, profile_in_config = lift_profile(given_config)
+    profile = arguments.profile or profile_in_config
+    if profile is not None:
+        layers.append(read_profile(settings.codex_home, profile))
+    layers.append(config)
     layers.append(tool_layer(include_plan_tool=arguments.include_plan_tool, compact_prompt=arguments.compact_prompt))
     return layers
 

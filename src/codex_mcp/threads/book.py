@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from msgspec import Raw, Struct
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
-from codex_mcp.codex.core import CoreLost, OpenedThread, ThreadSpec
+from codex_mcp.codex.core import CoreError, CoreLost, OpenedThread, ThreadSpec
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.approvals import refusal
@@ -28,6 +29,14 @@ EARLY_NOTIFICATIONS: Final = 256
 
 SWEEP_INTERVAL: Final = 30.0
 """Seconds between two looks for idle threads. The delay is minutes, so nobody needs it more exact."""
+
+SPECS_KEPT: Final = 1000
+"""Settings of threads that were put away; a thread older than that comes back with what is in config.toml."""
+
+NOT_SIGNED_IN: Final = (
+    "Codex is not signed in. Run `codex login` (or `codex login --with-api-key`) with the same CODEX_HOME, "
+    "or name a model provider in config.toml."
+)
 
 
 class _Started(Struct, rename="camel"):
@@ -50,6 +59,8 @@ class Book:
         self._opens = 0
         self._early: dict[str, list[tuple[str, Raw]]] = {}
         self._parents: dict[str, str] = {}
+        self._put_away: OrderedDict[str, ThreadSpec] = OrderedDict()
+        self._signed_in: AppServer | None = None
         self._tasks = TaskSet()
         self._sweeping: asyncio.Task[None] | None = None
 
@@ -74,6 +85,7 @@ class Book:
     async def start(self, spec: ThreadSpec) -> Thread:
         """Begin a new thread. Raises CoreError or Refused."""
         core = await self._supervisor.core()
+        await self._check_signed_in(core, spec)
         self._opens += 1
         try:
             opened = await core.start_thread(spec)
@@ -100,14 +112,23 @@ class Book:
         core = await self._supervisor.core()
         self._opens += 1
         try:
-            spec = ThreadSpec()
+            spec = self._put_away.pop(thread_id, ThreadSpec())
             opened = await core.resume_thread(thread_id, spec)
             return self._add(opened, spec, core)
         finally:
             self._open_done()
 
+    async def _check_signed_in(self, core: AppServer, spec: ThreadSpec) -> None:
+        """Say it now: Codex would try for minutes to reach a model that it may not use."""
+        if self._signed_in is core or any(key.startswith("model_provider") for key in spec.config):
+            return
+        account = await core.account()
+        if account.requires_openai_auth and account.account is None:
+            raise CoreError(NOT_SIGNED_IN)
+        self._signed_in = core
+
     def _add(self, opened: OpenedThread, spec: ThreadSpec, core: AppServer) -> Thread:
-        thread = Thread(opened, spec, core, self._supervisor.core, self._settings)
+        thread = Thread(opened, spec, core, self._supervisor, self._settings)
         self._threads[thread.id] = thread
         for method, params in self._early.pop(thread.id, ()):
             thread.notification_received(method, params)
@@ -182,10 +203,23 @@ class Book:
             await self.unload_idle(time.monotonic())
 
     async def unload_idle(self, now: float) -> None:
-        """Let the core forget threads that nobody used for a while. They come back when they are asked for."""
-        for thread in self:
-            if thread.idle and now - thread.used_at >= self._settings.thread_idle:
-                await thread.unload()
+        """Put away threads that nobody used for a while. They come back from disk when they are asked for."""
+        for thread in sorted(self, key=lambda thread: thread.used_at):
+            if not thread.idle or now - thread.used_at < self._settings.thread_idle:
+                continue
+            await thread.unload()
+            self._forget_if_done(thread)
+
+    def _forget_if_done(self, thread: Thread) -> None:
+        too_many = len(self._threads) > self._settings.finished_turns_kept
+        # An answer that nobody has collected keeps its thread here, unless there are too many such threads.
+        if not thread.idle or (thread.uncollected() and not too_many):
+            return
+        del self._threads[thread.id]
+        # Codex does not store a thread's config: without this it would come back with other settings.
+        self._put_away[thread.id] = thread.spec
+        if len(self._put_away) > SPECS_KEPT:
+            self._put_away.popitem(last=False)
 
     async def aclose(self) -> None:
         """Answer everybody, end the core."""

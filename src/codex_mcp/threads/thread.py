@@ -10,15 +10,14 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final
+from collections.abc import Collection, Coroutine
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Raw
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import about
-from codex_mcp.base.orphans import children, kill_orphans
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
@@ -38,7 +37,22 @@ from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
 
-CoreSource = Callable[[], Awaitable[AppServer]]
+
+class Cores(Protocol):
+    """Where the core comes from, and who buries what its commands leave."""
+
+    async def core(self) -> AppServer:
+        """Return the running core; start one if there is none."""
+
+    def orphans(self) -> set[int]:
+        """Processes that commands have left to us."""
+
+    async def end_orphans(self, spared: Collection[int] = ()) -> None:
+        """End them."""
+
+
+EARLY_EVENTS: Final = 256
+"""Events that wait for the first turn: what is said of a thread before anybody asks it something."""
 
 OUTCOMES_KEPT: Final = 32
 """Outcomes of background turns that nobody has collected; as many as may wait in the queue."""
@@ -48,14 +62,13 @@ class Thread:
     """A conversation that we have opened."""
 
     def __init__(
-        self, opened: OpenedThread, spec: ThreadSpec, core: AppServer, source: CoreSource, settings: Settings
+        self, opened: OpenedThread, spec: ThreadSpec, core: AppServer, cores: Cores, settings: Settings
     ) -> None:
         self.id = opened.thread_id
         self.cwd = opened.cwd
         self.used_at = time.monotonic()
-        self._spec = spec
-        self._opened = opened
-        self._source = source
+        self.spec = spec
+        self._cores = cores
         self._settings = settings
         self._loaded_in: AppServer | None = core
         self._translator = EventTranslator(self.id, full=spec.raw_events)
@@ -64,7 +77,7 @@ class Thread:
         self._newest: Turn | None = None
         self._ended: deque[Turn] = deque(maxlen=OUTCOMES_KEPT)
         self._questions = OpenQuestions()
-        self._opening_events = self._translator.thread_opened(opened.response)
+        self._early: deque[Event] = deque(self._translator.thread_opened(opened.response), maxlen=EARLY_EVENTS)
         self._litter = Litter(self.cwd)
         self._tasks = TaskSet()
 
@@ -94,9 +107,10 @@ class Thread:
         actions = self._queue.offer(turn.place)
         self._turns[turn.place] = turn
         self._newest = turn
-        events, self._opening_events = self._opening_events, []
-        for event in events:
-            audience.event_happened(self.id, event)
+        while self._early:
+            audience.event_happened(self.id, self._early.popleft())
+        if not actions:
+            turn.record.activity = "waiting for an earlier turn"
         self._perform(actions)
         return turn
 
@@ -126,7 +140,7 @@ class Thread:
 
     async def aclose(self) -> None:
         """End what runs, answer whoever waits."""
-        self._perform(self._queue.lost())
+        self._fail_all("the server has stopped")
         await self._tasks.aclose()
 
     # -- what the core says -------------------------------------------------------------------------------------------
@@ -142,7 +156,7 @@ class Thread:
             self._questions.withdraw(fact.request_id)
         elif isinstance(fact, ThreadUnloaded):
             self._loaded_in = None
-        elif (turn := self._turn_of(fact.turn_id)) is not None:
+        elif self._queue.is_current(fact.turn_id) and (turn := self.current) is not None:
             before = turn.record.activity
             turn.record.add(fact)
             if turn.record.activity != before:
@@ -163,25 +177,27 @@ class Thread:
         if self._loaded_in is not core:
             return
         self._loaded_in = None
-        for turn in self._turns.values():
-            turn.record.fail(str(reason))
-        self._perform(self._queue.lost())
+        self._fail_all(str(reason))
 
     # -- deeds --------------------------------------------------------------------------------------------------------
 
-    def _turn_of(self, turn_id: str) -> Turn | None:
-        """The turn of this id: the current one, unless it is known to be another."""
-        place = self._queue.current
-        if place is None or place.turn_id not in ("", turn_id):
-            return None
-        return self._turns.get(place)
+    def _fail_all(self, why: str) -> None:
+        for turn in self._turns.values():
+            turn.record.fail(why)
+        self._perform(self._queue.lost())
 
     def _publish(self, event: Event) -> None:
-        # Outside of a turn, and for news of a turn that has ended, it goes to whoever asked last: nothing is held back
-        # for a later call.
-        turn = self.current or self._newest
-        if turn is not None:
+        """To the audience of its own turn, also after that has ended; nothing is held back for a later call."""
+        turn = self._turn_of(event.turn_id) or self.current or self._newest
+        if turn is None:
+            self._early.append(event)
+        else:
             turn.audience.event_happened(self.id, event)
+
+    def _turn_of(self, turn_id: str) -> Turn | None:
+        if self._queue.is_current(turn_id):
+            return self.current
+        return next((turn for turn in reversed(self._ended) if turn_id and turn.place.turn_id == turn_id), None)
 
     def _perform(self, actions: list[Action]) -> None:
         for action in actions:
@@ -215,9 +231,9 @@ class Thread:
 
     async def _loaded(self) -> AppServer:
         """The core that has this thread, loading it from disk if need be."""
-        core = await self._source()
+        core = await self._cores.core()
         if self._loaded_in is not core:
-            await core.resume_thread(self.id, self._spec)
+            await core.resume_thread(self.id, self.spec)
             self._loaded_in = core
         return core
 
@@ -236,7 +252,7 @@ class Thread:
 
     async def _interrupt(self, core: AppServer, turn: Turn) -> None:
         commands = turn.record.running_commands
-        already_orphans = children()
+        already_orphans = self._cores.orphans()
         with contextlib.suppress(CoreError):
             await core.interrupt_turn(self.id, turn.place.turn_id)
         for process in commands:
@@ -244,7 +260,7 @@ class Thread:
             with contextlib.suppress(CoreError):
                 await core.terminate_command(self.id, process)
         if commands:
-            kill_orphans(already_orphans)
+            await self._cores.end_orphans(spared=already_orphans)
             self._litter.clean()
 
     def _conclude(self, turn: Turn) -> None:

@@ -9,8 +9,8 @@
     ENDED            no change           no change       no change   no change      no change
 
 `started` comes from the answer to turn/start or from the core's own announcement, whichever is first. An id that
-belongs to another turn changes nothing: late news of a turn that has ended must not touch the one that runs now. Each
-method returns what is to be done next.
+belongs to another turn changes nothing: late news of a turn that has ended must not touch the one that runs now, not
+even while that one has no id yet. Each method returns what is to be done next.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+PAST_IDS: Final = 64
+"""Ids of ended turns that are remembered; the core has nothing to say of a turn that many turns later."""
 
 
 class State(StrEnum):
@@ -80,6 +83,7 @@ class TurnQueue:
         self._max_waiting = max_waiting
         self._current: Place | None = None
         self._waiting: deque[Place] = deque()
+        self._past: deque[str] = deque(maxlen=PAST_IDS)
 
     def __repr__(self) -> str:
         return f"<TurnQueue {self._current!r}, {len(self._waiting)} waiting>"
@@ -108,10 +112,15 @@ class TurnQueue:
         self._waiting.append(place)
         return []
 
+    def is_current(self, turn_id: str) -> bool:
+        """Does this id belong to the turn that the core has now?"""
+        current = self._current
+        return current is not None and current.turn_id in ("", turn_id) and turn_id not in self._past
+
     def started(self, turn_id: str, place: Place | None = None) -> list[Action]:
         """The core has begun the turn: in answer to our request for `place`, or by its own announcement."""
         current = self._current
-        if current is None or current.turn_id or (place is not None and place is not current):
+        if current is None or current.turn_id or not self.is_current(turn_id) or place not in (None, current):
             return []
         current.turn_id = turn_id
         if current.state is State.STOPPING:
@@ -141,8 +150,9 @@ class TurnQueue:
     def ended(self, turn_id: str) -> list[Action]:
         """The core says that this turn is over."""
         current = self._current
-        if current is None or current.turn_id not in ("", turn_id):
+        if current is None or not self.is_current(turn_id):
             return []
+        current.turn_id = turn_id
         return self._conclude(current)
 
     def given_up(self, place: Place) -> list[Action]:
@@ -156,6 +166,7 @@ class TurnQueue:
         self._waiting.clear()
         for place in gone:
             place.state = State.ENDED
+            self._past.append(place.turn_id)
         return [Conclude(place) for place in gone]
 
     def _begin(self, place: Place) -> list[Action]:
@@ -167,6 +178,7 @@ class TurnQueue:
         if place is not self._current:
             return []
         place.state = State.ENDED
+        self._past.append(place.turn_id)
         self._current = None
         actions: list[Action] = [Conclude(place)]
         if self._waiting:

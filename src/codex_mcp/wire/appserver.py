@@ -148,13 +148,6 @@ class Scope(Struct, frozen=True, rename="camel"):
     thread_id: str | None = None
 
 
-class ConfigWarning(Struct, frozen=True, rename="camel"):
-    """`configWarning`."""
-
-    summary: str = ""
-    details: str | None = None
-
-
 class AccountRead(Struct, frozen=True, rename="camel"):
     """`account/read`."""
 
