@@ -1,0 +1,70 @@
+"""The processes of one test, found by the HOME that the test gave them, whoever started them and whoever adopted them.
+
+`leaks.py` sees our own children only; a client's server, the server's Codex and Codex's commands are further away.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PATIENCE = 30.0
+"""Seconds until a process that should end is taken for one that does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that was alive when we looked."""
+
+    pid: int
+    argv: tuple[str, ...]
+
+
+def processes_at(home: Path) -> list[Process]:
+    """Every living process whose HOME is this folder."""
+    return list(_at_home(home))
+
+
+def the_server(home: Path) -> Process:
+    """The one `codex-mcp mcp-server` among them."""
+    (server,) = (process for process in _at_home(home) if "mcp-server" in process.argv)
+    return server
+
+
+async def all_ended(home: Path) -> None:
+    """Wait until no process has this HOME; fail if one does not end."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while left := processes_at(home):
+                for process in left:
+                    await ended(process)
+    except TimeoutError:
+        raise AssertionError(f"processes are left: {processes_at(home)}") from None
+
+
+async def ended(process: Process) -> None:
+    """Wait until this process has ended, whether or not somebody has waited for it."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(descriptor, over.set)
+    try:
+        await over.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+def _at_home(home: Path) -> Iterator[Process]:
+    wanted = f"HOME={home}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        # It may end while we look; a zombie has neither environment nor arguments.
+        with contextlib.suppress(OSError):
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                yield Process(int(folder.name), tuple(words))
