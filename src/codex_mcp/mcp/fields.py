@@ -14,6 +14,9 @@ from typing import Final
 
 BAD_ARGUMENTS: Final = "Failed to parse configuration for Codex tool: "
 
+LARGEST_NUMBER: Final = 1e308
+"""Numbers become floats, and a whole number beyond this does not fit into one."""
+
 
 class BadArguments(Exception):
     """The call cannot be made; the text says why."""
@@ -99,8 +102,9 @@ def _checked(field: Field, value: object) -> object:
         raise BadArguments(f"{BAD_ARGUMENTS}invalid type: {_described(value)}, expected {field.kind}")
     if field.choices and value not in field.choices:
         raise BadArguments(f"{BAD_ARGUMENTS}unknown variant `{value}`, expected {_one_of(field.choices)}")
-    if field.kind is Kind.NUMBER and isinstance(value, (int, float)) and not 0 <= value < float("inf"):
-        raise BadArguments(f"{BAD_ARGUMENTS}invalid value: {value}, expected a number that is not negative")
+    if field.kind is Kind.NUMBER and isinstance(value, (int, float)) and not 0 <= value <= LARGEST_NUMBER:
+        shown = f"{value:g}" if abs(value) <= LARGEST_NUMBER else "number"
+        raise BadArguments(f"{BAD_ARGUMENTS}invalid value: {shown}, expected a number that is not negative")
     return value
 
 

@@ -1,0 +1,132 @@
+"""Every result says what a client needs to go on, in the form that we promised."""
+
+import jsonschema
+import mcp_types
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.codex.facts import FileChange, Tokens
+from codex_mcp.mcp.catalogue import TURN_OUTPUT, WAIT_OUTPUT
+from codex_mcp.mcp.results import Result, refused, refused_in_thread, turn_result, wait_result
+from codex_mcp.threads.record import Outcome, Status
+
+OUTCOMES = st.builds(
+    Outcome,
+    thread_id=st.text(),
+    status=st.sampled_from(Status),
+    content=st.text(),
+    activity=st.text(),
+    usage=st.none() | st.builds(Tokens, *[st.integers(0, 2**40)] * 5),
+    files=st.lists(st.builds(FileChange, st.text(), st.sampled_from(["add", "update", "delete"]))).map(tuple),
+    seconds=st.floats(0, 1e6),
+)
+
+
+def outcome(status: Status, content: str = "Done.") -> Outcome:
+    files = (FileChange("/site/a.txt", "add"),)
+    return Outcome("t-1", status, content, "running make", Tokens(1, 2, 3, 4, 5), files, 12.3456)
+
+
+def on_the_wire(result: Result) -> dict[str, object]:
+    """The result as a client reads it, accepted by the official models."""
+    wire: dict[str, object] = msgspec.json.decode(msgspec.json.encode(result))
+    mcp_types.CallToolResult.model_validate(wire)
+    return wire
+
+
+def test_a_completed_turn_says_everything() -> None:
+    assert on_the_wire(turn_result(outcome(Status.COMPLETED))) == {
+        "content": [{"type": "text", "text": "Done."}],
+        "structuredContent": {
+            "threadId": "t-1",
+            "content": "Done.",
+            "status": "completed",
+            "filesChanged": [{"path": "/site/a.txt", "kind": "add"}],
+            "durationSeconds": 12.346,
+            "usage": {
+                "inputTokens": 1,
+                "cachedInputTokens": 2,
+                "outputTokens": 3,
+                "reasoningOutputTokens": 4,
+                "totalTokens": 5,
+            },
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [(Status.FAILED, "Out of tokens."), (Status.INTERRUPTED, "The turn was interrupted. Out of tokens.")],
+)
+def test_a_turn_that_went_wrong_is_an_error_whose_text_ends_with_the_thread(status: Status, text: str) -> None:
+    result = on_the_wire(turn_result(outcome(status, "Out of tokens.")))
+    assert result["isError"] is True
+    assert result["content"] == [
+        {"type": "text", "text": f"{text}\n\nthreadId: t-1 (codex-reply continues the thread)"}
+    ]
+    assert isinstance(result["structuredContent"], dict)
+    assert result["structuredContent"]["content"] == text
+
+
+def test_an_interrupted_turn_that_said_nothing_has_a_sentence_all_the_same() -> None:
+    structured = turn_result(outcome(Status.INTERRUPTED, ""))["structuredContent"]
+    assert isinstance(structured, dict)
+    assert structured["content"] == "The turn was interrupted."
+
+
+def test_a_running_turn_says_what_it_does_and_how_to_collect_it() -> None:
+    result = turn_result(outcome(Status.RUNNING))
+    assert "isError" not in result
+    assert result["content"] == [
+        {
+            "type": "text",
+            "text": "The agent is still working (running make, 12 s so far). It goes on without this call: "
+            'collect its answer with codex_wait {"threadIds": ["t-1"]}.',
+        }
+    ]
+
+
+def test_braces_in_what_an_agent_does_are_left_alone() -> None:
+    running = Outcome("t-1", Status.RUNNING, "", "running echo ${x} {0} {y}", None, (), 1)
+    assert "running echo ${x} {0} {y}" in str(turn_result(running)["content"])
+
+
+def test_a_refused_call_is_an_error_with_a_text() -> None:
+    assert on_the_wire(refused("No.")) == {"content": [{"type": "text", "text": "No."}], "isError": True}
+    assert on_the_wire(refused_in_thread("No.", "t-1")) == {
+        "content": [{"type": "text", "text": "No."}],
+        "structuredContent": {"threadId": "t-1", "content": "No.", "status": "failed"},
+        "isError": True,
+    }
+
+
+def test_a_wait_tells_the_finished_from_the_running() -> None:
+    result = on_the_wire(wait_result([outcome(Status.RUNNING), outcome(Status.FAILED, "Broken.")]))
+    structured = result["structuredContent"]
+    assert isinstance(structured, dict)
+    assert [turn["status"] for turn in structured["finished"]] == ["failed"]
+    assert [turn["status"] for turn in structured["running"]] == ["running"]
+    assert str(result["content"]).index("[t-1] failed") < str(result["content"]).index("[t-1] running")
+    assert "isError" not in result
+
+
+def test_a_wait_for_nothing_says_so() -> None:
+    result = wait_result([])
+    assert result["content"] == [{"type": "text", "text": "Nothing is running, and nothing is left to collect."}]
+    assert result["structuredContent"] == {"finished": [], "running": []}
+
+
+@given(OUTCOMES)
+def test_every_result_of_a_turn_fits_the_output_schema(any_outcome: Outcome) -> None:
+    jsonschema.validate(on_the_wire(turn_result(any_outcome))["structuredContent"], TURN_OUTPUT)
+
+
+@given(st.lists(OUTCOMES, max_size=4))
+def test_every_result_of_a_wait_fits_the_output_schema(outcomes: list[Outcome]) -> None:
+    jsonschema.validate(on_the_wire(wait_result(outcomes))["structuredContent"], WAIT_OUTPUT)
+
+
+def test_an_error_in_a_thread_fits_the_output_schema_too() -> None:
+    jsonschema.validate(on_the_wire(refused_in_thread("No.", "t-1"))["structuredContent"], TURN_OUTPUT)
