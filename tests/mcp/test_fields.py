@@ -125,8 +125,7 @@ def test_a_schema_names_what_is_needed_and_allows_nothing_else() -> None:
 def test_whatever_is_sent_is_read_or_refused(arguments: dict[str, object]) -> None:
     try:
         values = read_arguments(FIELDS, arguments)
-    except BadArguments as exc:
-        assert str(exc).startswith("Failed to parse configuration for Codex tool: ")
-    else:
-        assert set(values) <= {field.name for field in FIELDS}
-        assert None not in values.values()
+    except BadArguments:
+        return
+    assert set(values) <= {field.name for field in FIELDS}
+    assert None not in values.values()
