@@ -36,11 +36,11 @@ class Heartbeat:
         self._schedule(max(self._sent_at + NEWS_INTERVAL, self._loop.time()))
 
     def stop(self) -> None:
-        """Send nothing more."""
+        """Send nothing more, whatever the agent does from now on."""
         self._timer.cancel()
 
     def _schedule(self, at: float) -> None:
-        if at < self._timer.when():
+        if at < self._timer.when() and not self._timer.cancelled():
             self._timer.cancel()
             self._timer = self._loop.call_at(at, self._beat)
 
