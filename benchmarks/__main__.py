@@ -1,0 +1,84 @@
+"""`python -m benchmarks`: ours beside `codex mcp-server` 0.153.4, in one run, in turn, as ratios."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from benchmarks import bench_deltas, bench_memory, bench_overhead, bench_ping, bench_start, bench_turns
+from benchmarks.lines import NoAnswer
+from benchmarks.model import ModelProcess
+from benchmarks.place import CannotMeasure, Effort, Place, old_codex, version_of
+from benchmarks.rows import Row, record, table
+from codex_mcp import __version__
+
+BENCHMARKS: dict[str, Callable[[Place], list[Row]]] = {
+    "start": bench_start.run,
+    "ping": bench_ping.run,
+    "turns": bench_turns.run,
+    "deltas": bench_deltas.run,
+    "memory": bench_memory.run,
+    "overhead": bench_overhead.run,
+}
+
+
+def main() -> int:
+    """Measure, print, and say with the exit code only whether measuring worked: a slow machine is no failure."""
+    arguments = _arguments()
+    names = arguments.only or list(BENCHMARKS)
+    try:
+        about = _about(is_quick=arguments.quick)
+        print("\n".join(f"{key}: {value}" for key, value in about.items()), flush=True)
+        rows = _measure(names, Effort(arguments.quick))
+    except (CannotMeasure, NoAnswer) as exc:
+        print(f"benchmarks: {exc}", file=sys.stderr)
+        return 1
+    print(f"\n{table(rows)}")
+    print("\nmedian (quartiles, least, number of samples); ratio: ours / theirs")
+    if arguments.json is not None:
+        report = {"about": about, "rows": [record(row) for row in rows]}
+        arguments.json.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a fifth of the samples")
+    parser.add_argument("--only", action="append", choices=BENCHMARKS, metavar="NAME", help=", ".join(BENCHMARKS))
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there as well")
+    return parser.parse_args()
+
+
+def _about(*, is_quick: bool) -> dict[str, str]:
+    load = ", ".join(f"{each:.2f}" for each in os.getloadavg())
+    core = importlib.metadata.version("openai-codex-cli-bin")
+    return {
+        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, load before {load}",
+        "theirs": f"{version_of(str(old_codex()))}, codex mcp-server",
+        "ours": f"codex-mcp {__version__} on Codex {core}, Python {platform.python_version()}",
+        "effort": "quick: too few samples to quote" if is_quick else "full",
+    }
+
+
+def _measure(names: Sequence[str], effort: Effort) -> list[Row]:
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="codex-mcp-bench-") as folder, ModelProcess() as model:
+        place = Place(Path(folder), model.config, effort)
+        for name in names:
+            began = time.monotonic()
+            rows += BENCHMARKS[name](place)
+            print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())
