@@ -41,7 +41,7 @@ class Person:
 async def connected(
     folder: Path, *, mode: str = "auto", person: Person | None = None
 ) -> AsyncIterator[tuple[Client, ScriptedModel]]:
-    """The SDK's client on our server. At the end the server is gone, with all that it started."""
+    """The SDK's client on our server. At the end the server is gone, with all that it started, and without a word."""
     async with ScriptedModel(load_script(TOUR)) as model:
         setup = Setup(folder, model.codex_overrides())
         setup.make()
@@ -52,6 +52,7 @@ async def connected(
             async with asyncio.timeout(PATIENCE), Client(transport, mode=mode, elicitation_callback=person) as client:
                 yield client, model
         await all_ended(setup.home)
+        assert (folder / "stderr").read_text() == ""
 
 
 def structured(result: CallToolResult) -> Json:

@@ -96,7 +96,11 @@ class Supervisor:
             raise CoreLost("the server is shutting down")
         if self._running is not None:
             return self._running.app
-        return await asyncio.shield(self.start())
+        starting = self.start()
+        await asyncio.wait([starting])  # not awaited itself: whoever asks may be cancelled, and the others still wait
+        if starting.cancelled():
+            raise CoreLost("the server is shutting down")
+        return starting.result()
 
     def start(self) -> asyncio.Task[AppServer]:
         """Begin to start a core, unless one is starting."""
@@ -127,6 +131,8 @@ class Supervisor:
             child.kill()
             ended = await child.wait()
             await asyncio.wait([listening])
+            if isinstance(exc, asyncio.CancelledError):
+                raise  # we are stopping: that Codex did not start is nobody's fault
             raise CoreError(_cannot_start(launch.argv[0], ended, exc)) from exc
         logger.info("core %d started: %s", child.pid, greeting.user_agent)
         self._running = running
