@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from codex_mcp.base.settings import MIB, Events, LogLevel, level_from_filter
+from codex_mcp.base.settings import MIB, Events, LogLevel, Protocol, level_from_filter
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -176,6 +176,7 @@ OPTIONS: dict[str, Option] = {
     "scripted": Option(path, "play this script in place of a real model", "FILE"),
     "trust_repo_settings": Option(switch, "let the repository's .atm.toml say what runs", is_switch=True),
     "events": Option(one_of(Events), "which codex/event notifications to send: standard, full or none", "WHICH"),
+    "protocol": Option(one_of(Protocol), "which eras of MCP to speak: both, or legacy", "ERAS"),
     "log_level": Option(level, "off, error, warning, info, debug or trace", "LEVEL"),
     "log_file_bytes": Option(size(4096), "set the log file aside at this size", "BYTES"),
     "log_files_kept": Option(count(0, 99), "how many older log files to keep", "N"),

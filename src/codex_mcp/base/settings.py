@@ -19,6 +19,13 @@ class Events(StrEnum):
     NONE = "none"
 
 
+class Protocol(StrEnum):
+    """Which eras of MCP are spoken."""
+
+    BOTH = "both"
+    LEGACY = "legacy"
+
+
 class LogLevel(StrEnum):
     """How much is logged, from nothing to everything."""
 
@@ -56,6 +63,9 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     events: Events = Events.STANDARD
     """`full` adds item_* and raw_* events, several times the traffic; `none` sends no `codex/event` at all."""
+
+    protocol: Protocol = Protocol.BOTH
+    """`legacy` speaks only the revisions with a handshake: a way out, should a client's newer one misbehave."""
 
     log_level: LogLevel | None = None
     """None: info in the file and warnings on stderr. A level: that level in both."""

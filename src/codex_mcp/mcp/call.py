@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import UnsetType
 
@@ -12,8 +13,9 @@ from codex_mcp.base.settings import Events, Settings, soft_deadline_for
 from codex_mcp.base.tasks import spawn
 from codex_mcp.codex.events import Event
 from codex_mcp.mcp.client import Client
+from codex_mcp.mcp.elicitation import why_not_asked
 from codex_mcp.mcp.heartbeat import Heartbeat
-from codex_mcp.threads.decisions import Decision
+from codex_mcp.threads.decisions import Decision, Denied, timed_out
 from codex_mcp.threads.questions import Question
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
@@ -28,17 +30,25 @@ class Call:
     """The audience of a turn, on behalf of one request of the client."""
 
     def __init__(
-        self, client: Client, request_id: Id, progress_token: mcp.ProgressToken | UnsetType, settings: Settings
+        self, client: Client, request_id: Id, params: mcp.CallTool, settings: Settings, principal: str
     ) -> None:
         self.request_id = request_id
+        self.params = params
+        self.principal = principal
         self.events = settings.events
         self.cancelled = asyncio.Event()
         self._client = client
-        self._progress_token = progress_token
+        self._progress_token = params.meta.progress_token
         self._settings = settings
         self._began = asyncio.get_running_loop().time()
         self._heartbeat: Heartbeat | None = None
+        self._answered = False
         self._turn: tuple[Thread, Turn] | None = None
+
+    @property
+    def is_stateless(self) -> bool:
+        """Its client cannot be asked, and must come again with answers."""
+        return self._client.is_stateless
 
     @property
     def label(self) -> str:
@@ -62,12 +72,13 @@ class Call:
         if not isinstance(token, UnsetType):
 
             def send(progress: float, message: str) -> None:
-                self._client.notify("notifications/progress", mcp.Progress(token, progress, message))
+                self._client.notify("notifications/progress", mcp.Progress(token, progress, message), self.request_id)
 
             self._heartbeat = Heartbeat(send, self._settings.progress_interval, "starting")
 
     def end(self) -> None:
         """The call is about to be answered: no progress after that."""
+        self._answered = True
         if self._heartbeat is not None:
             self._heartbeat.stop()
             self._heartbeat = None
@@ -83,31 +94,41 @@ class Call:
         return max(0.0, limit - (asyncio.get_running_loop().time() - self._began))
 
     async def follow(self, thread: Thread, turn: Turn, patience: float | None) -> Outcome:
-        """Wait for a turn of this call, and stop it if the client cancels."""
+        """Wait for a turn of this call, and stop it if the client cancels. What it has to ask ends the wait, too."""
         self._turn = (thread, turn)
+        turn.audience = self
         if self.cancelled.is_set():
             thread.cancel(turn)
-        outcome = await turn.wait(patience)
+        await self._wait([turn], patience)
+        outcome = turn.outcome
         if outcome.status is not Status.RUNNING:
             turn.delivered = True
         return outcome
 
     async def wait_for_one(self, turns: Sequence[Turn], patience: float | None) -> None:
-        """Wait until one of these turns has ended, the client cancels, or time is up."""
-        waiting: list[asyncio.Future[Outcome] | asyncio.Task[bool]] = [turn.end for turn in turns]
+        """Wait until one of these turns has ended or asks, the client cancels, or time is up."""
         cancelled = spawn(self.cancelled.wait(), name="cancellation of a wait")
         try:
-            await asyncio.wait([*waiting, cancelled], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            await self._wait(turns, patience, cancelled)
         finally:
             cancelled.cancel()
+
+    async def _wait(self, turns: Sequence[Turn], patience: float | None, *others: asyncio.Future[Any]) -> None:
+        asked = [turn.parked.next() for turn in turns] if self._client.is_stateless else []
+        ends = [turn.end for turn in turns]
+        await asyncio.wait([*ends, *asked, *others], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        for future in asked:
+            future.cancel()
 
     # -- for the turn -------------------------------------------------------------------------------------------------
 
     def event_happened(self, thread_id: str, event: Event) -> None:
         """Send it on as `codex/event`."""
-        if self.events is not Events.NONE:
-            meta = mcp.EventMeta(self.request_id, thread_id)
-            self._client.notify("codex/event", mcp.CodexEvent(meta, event.msg, event.turn_id))
+        # A stateless request is over with its answer; nothing may be said about it afterwards.
+        if self.events is Events.NONE or (self._answered and self._client.is_stateless):
+            return
+        meta = mcp.EventMeta(self.request_id, thread_id)
+        self._client.notify("codex/event", mcp.CodexEvent(meta, event.msg, event.turn_id), self.request_id)
 
     def activity_changed(self, activity: str) -> None:
         """Tell the client with the next progress."""
@@ -117,4 +138,18 @@ class Call:
     async def ask(self, question: Question) -> Decision:
         """Ask the person at the client."""
         self.activity_changed("waiting for an approval")
+        if self._client.is_stateless and self._turn is not None:
+            return await self._park(question, self._turn[1])
         return await self._client.ask(question, self.request_id)
+
+    async def _park(self, question: Question, turn: Turn) -> Decision:
+        """Leave the question where the client finds it when it comes again."""
+        why_not = why_not_asked(question, self._client.capabilities)
+        if why_not is not None:
+            return Denied(why_not)
+        limit = self._settings.approval_timeout
+        try:
+            async with asyncio.timeout(limit):
+                return await turn.parked.park(question)
+        except TimeoutError:
+            return timed_out(limit)

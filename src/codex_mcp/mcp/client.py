@@ -1,11 +1,13 @@
-"""The client as the tools see it: a name, what it can do, and a way to tell and ask it something."""
+"""The client as a tool sees it during one request: a name, what it can do, and a way to tell and ask it something."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 import msgspec
+from msgspec import Raw
 
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.elicitation import elicitation_params, why_not_asked
@@ -27,16 +29,34 @@ class Client:
         self._peer = peer
         self._settings = settings
         self.info: mcp.ClientInfo | None = None
-        self.capabilities: dict[str, object] = {}
+        self.capabilities: Mapping[str, object] = {}
+        self.is_stateless = False
+        """It cannot be asked anything: it must be answered that input is required, and comes again."""
+
+    def with_facts(self, info: mcp.ClientInfo | None, capabilities: Mapping[str, object]) -> Client:
+        """The same client, as it describes itself in one request of the stateless era."""
+        client = Client(self._peer, self._settings)
+        client.info = info
+        client.capabilities = capabilities
+        client.is_stateless = True
+        return client
 
     @property
     def name(self) -> str:
         """What it calls itself."""
         return self.info.name if self.info is not None else ""
 
-    def notify(self, method: str, params: object) -> None:
-        """Tell it something."""
-        self._peer.notify(method, params)
+    def notify(self, method: str, params: object, about: Id | None = None) -> None:
+        """Tell it something, about a request of its own or in general."""
+        self._peer.notify(method, params, about)
+
+    async def request(self, method: str, params: object, about: Id) -> Raw:
+        """Ask it something about a request of its own. Raises RequestFailed or ConnectionLost."""
+        pending = self._peer.start(method, params, about)
+        try:
+            return await pending.answer
+        finally:
+            self._peer.forget(pending)
 
     async def ask(self, question: Question, request_id: Id) -> Decision:
         """Ask the person in front of it. A question is asked once; whatever is no clear yes is a no."""
@@ -46,7 +66,8 @@ class Client:
         limit = self._settings.approval_timeout
         if limit == 0:
             return timed_out(limit)
-        pending = self._peer.start("elicitation/create", elicitation_params(question, tool_call_id=request_id))
+        params = elicitation_params(question, tool_call_id=request_id)
+        pending = self._peer.start("elicitation/create", params, request_id)
         try:
             async with asyncio.timeout(limit):
                 raw = await pending.answer

@@ -1,32 +1,76 @@
-"""Every method that a client may call, on one page."""
+"""Every method that a client may call, on one page, for both eras of MCP.
+
+A handler takes an `Exchange` and returns the answer, or a coroutine that will. What the eras have in common stands once: a
+stateless answer is the same answer with `resultType`, and with cache hints where the specification wants them.
+"""
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from codex_mcp import __version__
 from codex_mcp.mcp import catalogue
+from codex_mcp.mcp.eras import Era, Handshake, OutOfRules, Stateless, era_of
+from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.session import Session
-from codex_mcp.rpc.errors import invalid_params, request_failed
+from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Notification, Request
 
 SERVER_NAME: Final = "codex-mcp-server"
 
+Handler: TypeAlias = Callable[[Exchange], object]
 
-def handle_request(session: Session, request: Request) -> object:
-    """Answer a request, or return the coroutine that will. Raises RequestFailed."""
-    handler = REQUESTS.get(request.method)
-    if handler is None:
-        raise request_failed(METHOD_NOT_FOUND, f"method not found: {request.method}", {"method": request.method})
-    try:
-        return handler(session, request)
-    except msgspec.MsgspecError as exc:
-        raise invalid_params(str(exc)) from exc
+CACHE_HINTS: Final = {"ttlMs": 60_000, "cacheScope": "private"}
+"""Our lists change with a release and not before; a minute keeps a client from asking before every call."""
+
+CACHED: Final = frozenset(
+    {"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
+)
+"""Methods whose stateless answers carry cache hints."""
+
+HANDSHAKE_ONLY: Final = frozenset(
+    {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+)
+STATELESS_ONLY: Final = frozenset({"server/discover", "subscriptions/listen"})
+
+
+@dataclass(frozen=True, slots=True)
+class Methods:
+    """What a server answers to. The product's is `product_methods()`."""
+
+    table: Mapping[str, Handler]
+    capabilities: Mapping[str, object] = field(default_factory=lambda: {"tools": {}})
+    stateless: bool = True
+    """Also speak the era without a handshake."""
+
+    def handle(self, session: Session, request: Request, era: Era | None = None) -> object:
+        """Answer a request, or return the coroutine that will. Raises RequestFailed."""
+        era = (era_of(request) if self.stateless else Handshake()) if era is None else era
+        if isinstance(era, OutOfRules):
+            raise RequestFailed(era.error)
+        is_stateless = isinstance(era, Stateless)
+        handler = self.table.get(request.method)
+        if handler is None or request.method in (HANDSHAKE_ONLY if is_stateless else STATELESS_ONLY):
+            raise request_failed(METHOD_NOT_FOUND, f"method not found: {request.method}", {"method": request.method})
+        client = session.client.with_facts(era.client, era.capabilities) if is_stateless else session.client
+        try:
+            answer = handler(Exchange(request, session, client, self.capabilities))
+        except msgspec.MsgspecError as exc:
+            raise invalid_params(str(exc)) from exc
+        if not is_stateless:
+            return answer
+        return (
+            _stateless_later(request.method, answer)
+            if inspect.iscoroutine(answer)
+            else _stateless(request.method, answer)
+        )
 
 
 def handle_notification(session: Session, message: Notification) -> None:
@@ -38,21 +82,30 @@ def handle_notification(session: Session, message: Notification) -> None:
             return
 
 
-def _initialize(session: Session, request: Request) -> object:
-    params = msgspec.json.decode(request.params, type=mcp.Initialize)
-    if session.client.info is not None:
+async def _stateless_later(method: str, answer: Coroutine[Any, Any, object]) -> object:
+    return _stateless(method, await answer)
+
+
+def _stateless(method: str, answer: object) -> object:
+    if not isinstance(answer, dict):
+        return answer
+    hints = CACHE_HINTS if method in CACHED else {}
+    return {"resultType": "complete", **hints, **answer}
+
+
+def _initialize(exchange: Exchange) -> object:
+    params = exchange.params(mcp.Initialize)
+    if exchange.session.client.info is not None:
         raise request_failed(INVALID_REQUEST, "initialize called more than once")
-    session.introduce(params)
+    exchange.session.introduce(params)
     return {
         "protocolVersion": mcp.negotiated(params.protocol_version),
-        "capabilities": {"tools": {}},
-        "serverInfo": {
-            "name": SERVER_NAME,
-            "title": "Codex",
-            "version": __version__,
-            "user_agent": _user_agent(params.client_info),
-        },
+        "capabilities": exchange.capabilities,
+        "serverInfo": {**SERVER_INFO, "user_agent": _user_agent(params.client_info)},
     }
+
+
+SERVER_INFO: Final = {"name": SERVER_NAME, "title": "Codex", "version": __version__}
 
 
 def _user_agent(client: mcp.ClientInfo) -> str:
@@ -61,39 +114,56 @@ def _user_agent(client: mcp.ClientInfo) -> str:
     return f"{SERVER_NAME}/{__version__} ({machine}) ({client.name}; {client.version})"
 
 
-def _ping(session: Session, request: Request) -> object:
-    _object(request)
+def _discover(exchange: Exchange) -> object:
+    return {
+        "supportedVersions": [*mcp.STATELESS_REVISIONS, *mcp.REVISIONS],
+        "capabilities": exchange.capabilities,
+        "_meta": {mcp.SERVER_KEY: SERVER_INFO},
+    }
+
+
+def _listen(exchange: Exchange) -> object:
+    wanted = exchange.params(mcp.Listen)
+    del wanted  # what we list does not change while we run, so that there is nothing to promise
+    return exchange.session.listen(exchange.request.id, exchange.client)
+
+
+def _ping(exchange: Exchange) -> object:
+    exchange.params(dict[str, object])
     return {}
 
 
-def _tools_list(session: Session, request: Request) -> object:
-    _object(request)
+def _tools_list(exchange: Exchange) -> object:
+    exchange.params(dict[str, object])
     return TOOLS_LIST
 
 
-def _tools_call(session: Session, request: Request) -> object:
-    return session.call_tool(request.id, msgspec.json.decode(request.params, type=mcp.CallTool))
+def _tools_call(exchange: Exchange) -> object:
+    return exchange.session.call_tool(exchange.request.id, exchange.params(mcp.CallTool), exchange.client)
 
 
-def _empty(key: str) -> Callable[[Session, Request], object]:
+def _empty(key: str) -> Handler:
     """Some clients drop a server that does not know these, so that it has none of them rather than not knowing them."""
 
-    def answer(session: Session, request: Request) -> object:
-        _object(request)
+    def answer(exchange: Exchange) -> object:
+        exchange.params(dict[str, object])
         return {key: []}
 
     return answer
 
 
-def _object(request: Request) -> None:
-    msgspec.json.decode(request.params, type=dict[str, object])
-
-
 TOOLS_LIST: Final = {"tools": [tool.listed() for tool in catalogue.TOOLS]}
 
-REQUESTS: Final[dict[str, Callable[[Session, Request], object]]] = {
+COMMON: Final[dict[str, Handler]] = {
     "initialize": _initialize,
     "ping": _ping,
+    "server/discover": _discover,
+    "subscriptions/listen": _listen,
+}
+"""What every MCP server answers."""
+
+PRODUCT: Final[dict[str, Handler]] = {
+    **COMMON,
     "tools/list": _tools_list,
     "tools/call": _tools_call,
     "resources/list": _empty("resources"),

@@ -11,16 +11,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import secrets
 import signal
 from collections.abc import Iterator
 from typing import IO, Final
 
 from codex_mcp.base.logs import about
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings import Protocol, Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
-from codex_mcp.mcp import methods
+from codex_mcp.mcp.methods import PRODUCT, Methods, handle_notification
+from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
+from codex_mcp.mcp.tools import Tools
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.book import Book
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
@@ -51,7 +54,8 @@ class StdioServer:
             max_requests=MAX_REQUESTS,
             pace=self._client_reads_at_all,
         )
-        self._session = Session(self._peer, self._book, settings)
+        self._methods = Methods(PRODUCT, stateless=settings.protocol is not Protocol.LEGACY)
+        self._session = Session(self._peer, Tools(self._book, settings, secrets.token_bytes(KEY_BYTES)), settings)
         self._tasks = TaskSet()
 
     async def run(self) -> None:
@@ -100,10 +104,10 @@ class StdioServer:
         await self._tasks.aclose()
 
     def _request_received(self, request: Request) -> object:
-        return methods.handle_request(self._session, request)
+        return self._methods.handle(self._session, request)
 
     def _notification_received(self, message: Notification) -> None:
-        methods.handle_notification(self._session, message)
+        handle_notification(self._session, message)
 
     async def _client_keeps_up(self) -> None:
         """Hold the core back while the client has this much to read."""

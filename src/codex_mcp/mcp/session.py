@@ -4,38 +4,57 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable, Coroutine
+from typing import Any, Protocol
 from uuid import uuid4
 
 from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.call import Call
 from codex_mcp.mcp.client import Client
-from codex_mcp.mcp.tools import Tools
 from codex_mcp.rpc.peer import Peer
-from codex_mcp.threads.book import Book
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
 
+LOCAL = "local"
+"""The principal of whoever started us, or reaches us without having to say who it is."""
+
+
+class ToolBox(Protocol):
+    """What the tools of a server can do."""
+
+    def run(self, call: Call) -> Awaitable[object]:
+        """Run one call to its end."""
+
+    def warm_up(self) -> None:
+        """Somebody will call soon."""
+
 
 class Session:
     """A client and its calls."""
 
-    def __init__(self, peer: Peer, book: Book, settings: Settings) -> None:
-        self.id = uuid4().hex
+    def __init__(
+        self, peer: Peer, tools: ToolBox, settings: Settings, *, principal: str = LOCAL, name: str = ""
+    ) -> None:
+        self.id = name or uuid4().hex
+        self.principal = principal
         self.client = Client(peer, settings)
-        self._book = book
-        self._tools = Tools(book, settings)
+        self._tools = tools
         self._settings = settings
         self._calls: dict[Id, Call] = {}
+        self._listeners: dict[Id, asyncio.Event] = {}
         self._idle = asyncio.Event()
         self._idle.set()
 
     def __repr__(self) -> str:
         return f"<Session {self.id} of {self.client.name or 'a client without a name'}: {len(self._calls)} calls>"
+
+    @property
+    def busy(self) -> bool:
+        """A call runs, or somebody listens."""
+        return bool(self._calls or self._listeners)
 
     def introduce(self, params: mcp.Initialize) -> None:
         """The client says who it is. It will want a turn soon, so that the core may as well start now."""
@@ -45,25 +64,38 @@ class Session:
             "client %s %s asks for MCP %s", params.client_info.name, params.client_info.version, params.protocol_version
         )
         # After the answer is on its way: the client waits for that first.
-        asyncio.get_running_loop().call_soon(self._book.warm_up)
+        asyncio.get_running_loop().call_soon(self._tools.warm_up)
 
-    def call_tool(self, request_id: Id, params: mcp.CallTool) -> Coroutine[Any, Any, object]:
+    def call_tool(self, request_id: Id, params: mcp.CallTool, client: Client) -> Coroutine[Any, Any, object]:
         """Begin a call. From now on it can be cancelled."""
-        call = Call(self.client, request_id, params.meta.progress_token, self._settings)
+        call = Call(client, request_id, params, self._settings, self.principal)
         self._calls[request_id] = call
         self._idle.clear()
-        return self._run(call, params)
+        return self._run(call)
 
-    async def _run(self, call: Call, params: mcp.CallTool) -> object:
+    async def _run(self, call: Call) -> object:
         with about(request=str(call.request_id)):
-            logger.info("call of %s", params.name)
+            logger.info("call of %s", call.params.name)
             try:
-                return await self._tools.run(call, params.name, params.arguments)
+                return await self._tools.run(call)
             finally:
-                logger.info("call of %s ended", params.name)
+                logger.info("call of %s ended", call.params.name)
                 del self._calls[call.request_id]
                 if not self._calls:
                     self._idle.set()
+
+    async def listen(self, request_id: Id, client: Client) -> object:
+        """Keep a subscription open until the client takes it back or we stop. We have nothing to announce."""
+        meta = {mcp.SUBSCRIPTION_KEY: request_id}
+        ended = asyncio.Event()
+        self._listeners[request_id] = ended
+        try:
+            acknowledged = {"notifications": {}, "_meta": meta}
+            client.notify("notifications/subscriptions/acknowledged", acknowledged, request_id)
+            await ended.wait()
+        finally:
+            del self._listeners[request_id]
+        return {"_meta": meta}
 
     def cancel(self, message: mcp.Cancelled) -> None:
         """The client takes a request back. It may be over, or never have been: then nothing happens."""
@@ -71,11 +103,19 @@ class Session:
         if call is not None:
             logger.info("request %s cancelled: %s", message.request_id, message.reason or "no reason given")
             call.cancel()
+        elif message.request_id in self._listeners:
+            self._listeners[message.request_id].set()
 
     def cancel_all(self) -> None:
         """Take everything back."""
         for call in list(self._calls.values()):
             call.cancel()
+        self.stop_listening()
+
+    def stop_listening(self) -> None:
+        """End the subscriptions in order."""
+        for ended in self._listeners.values():
+            ended.set()
 
     async def wait_idle(self, timeout: float) -> bool:
         """Wait until no call runs; False if time is up before."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from codex_mcp.base.errors import Refused
@@ -15,8 +16,21 @@ from codex_mcp.mcp import catalogue, results
 from codex_mcp.mcp.arguments import TurnArguments, codex_arguments, reply_arguments, wait_arguments
 from codex_mcp.mcp.call import Call
 from codex_mcp.mcp.fields import BadArguments
+from codex_mcp.mcp.inputs import (
+    Asked,
+    OpenQuestion,
+    State,
+    answers_by_place,
+    input_required,
+    numbered,
+    sealed,
+    unsealed,
+)
 from codex_mcp.mcp.results import Result
+from codex_mcp.mcp.seal import digest
 from codex_mcp.mcp.specs import CONFIG_REFUSED, events_of, new_thread, new_turn
+from codex_mcp.rpc.errors import invalid_params
+from codex_mcp.threads.approvals import decide
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
@@ -35,19 +49,25 @@ MISSING: Final = {
 
 
 class Tools:
-    """The tools, with what they work on."""
+    """The tools, with what they work on. `key` seals what clients carry for us."""
 
-    def __init__(self, book: Book, settings: Settings) -> None:
+    def __init__(self, book: Book, settings: Settings, key: bytes) -> None:
         self._book = book
         self._settings = settings
+        self._key = key
         self._bodies: dict[str, Callable[[Call, Json], Awaitable[Result]]] = {
             catalogue.CODEX.name: self._codex,
             catalogue.CODEX_REPLY.name: self._codex_reply,
             catalogue.CODEX_WAIT.name: self._codex_wait,
         }
 
-    async def run(self, call: Call, name: str, arguments: Json | None) -> Result:
+    def warm_up(self) -> None:
+        """Start the core before anybody needs it."""
+        self._book.warm_up()
+
+    async def run(self, call: Call) -> Result:
         """Run one call to its end."""
+        name, arguments = call.params.name, call.params.arguments
         body = self._bodies.get(name)
         if body is None:
             return results.refused(f"Unknown tool '{name}'")
@@ -55,6 +75,8 @@ class Tools:
             return results.refused(MISSING[name])
         call.begin()
         try:
+            if call.params.request_state is not None:
+                return await self._again(call, body)
             return await body(call, arguments or {})
         except ConfigRefused as exc:
             return results.refused(f"{CONFIG_REFUSED}{exc}")
@@ -76,7 +98,7 @@ class Tools:
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
             for warning in new.warnings:
                 call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
-            return await _followed(call, thread, turn, arguments)
+            return await self._followed(call, thread, turn, arguments)
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:
         arguments = reply_arguments(given)
@@ -100,7 +122,7 @@ class Tools:
                 limit = self._settings.max_turns_waiting
                 text = f"Thread {thread.id} is busy and {limit} more prompts are waiting already; wait for one to end."
                 return results.refused_in_thread(text, thread.id)
-            return await _followed(call, thread, turn, arguments)
+            return await self._followed(call, thread, turn, arguments)
 
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = wait_arguments(given)
@@ -112,7 +134,66 @@ class Tools:
             await call.wait_for_one(running, call.patience(arguments.timeout_seconds))
         for turn in turns:
             turn.delivered = turn.delivered or turn.ended
-        return results.wait_result([turn.outcome for turn in turns])
+        return self._input_required(call, turns) or results.wait_result([turn.outcome for turn in turns])
+
+    async def _followed(self, call: Call, thread: Thread, turn: Turn, arguments: TurnArguments) -> Result:
+        patience = 0.0 if arguments.background else call.patience(arguments.wait_seconds)
+        outcome = await call.follow(thread, turn, patience)
+        return self._input_required(call, [turn]) or results.turn_result(outcome)
+
+    def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
+        """What these turns ask, if the client has to come again for it."""
+        if not call.is_stateless:
+            return None
+        questions = [
+            OpenQuestion(Asked(turn.thread_id, turn.place.turn_id, key), question)
+            for turn in turns
+            for key, question in turn.parked.open.items()
+        ]
+        if not questions:
+            return None
+        state = State(
+            asked={key: question.at for key, question in numbered(questions).items()},
+            principal=call.principal,
+            call=_digest(call),
+            expires=time.time() + self._settings.approval_timeout,
+        )
+        return input_required(questions, call.request_id, sealed(self._key, state))
+
+    async def _again(self, call: Call, body: Callable[[Call, Json], Awaitable[Result]]) -> Result:
+        """The client comes with answers: give them to the turns that asked, and go on waiting for those."""
+        state = unsealed(
+            self._key,
+            call.params.request_state or "",
+            principal=call.principal,
+            call=_digest(call),
+            now=time.time(),
+        )
+        if state is None:
+            raise invalid_params("requestState is not one that this server gave for this call, or it has expired")
+        turns = self._answered(state, call.params.input_responses or {})
+        if call.params.name == catalogue.CODEX_WAIT.name:
+            return await body(call, call.params.arguments or {})
+        if not turns:
+            return results.refused("The question is no longer open. Continue the thread with codex-reply.")
+        ((thread, turn),) = turns
+        outcome = await call.follow(thread, turn, call.patience(None))
+        return self._input_required(call, [turn]) or results.turn_result(outcome)
+
+    def _answered(self, state: State, responses: Json) -> list[tuple[Thread, Turn]]:
+        """Decide what was answered; return the turns that had asked."""
+        turns: dict[str, tuple[Thread, Turn]] = {}
+        answers = answers_by_place(state, responses)
+        for place in state.asked.values():
+            thread = self._book.known(place.thread_id)
+            turn = thread.turn(place.turn_id) if thread is not None else None
+            if thread is None or turn is None:
+                continue
+            turns[place.turn_id] = (thread, turn)
+            question = turn.parked.open.get(place.key)
+            if question is not None and place in answers:
+                turn.parked.answer(place.key, decide(question, answers[place]))
+        return list(turns.values())
 
     def _known(self, thread_id: str) -> Thread:
         thread = self._book.known(thread_id)
@@ -131,6 +212,5 @@ def _turns_of(thread: Thread, *, named: bool) -> list[Turn]:
     return turns
 
 
-async def _followed(call: Call, thread: Thread, turn: Turn, arguments: TurnArguments) -> Result:
-    patience = 0.0 if arguments.background else call.patience(arguments.wait_seconds)
-    return results.turn_result(await call.follow(thread, turn, patience))
+def _digest(call: Call) -> str:
+    return digest([call.params.name, call.params.arguments])

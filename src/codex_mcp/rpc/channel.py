@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from codex_mcp.rpc.frame import Frame
+from codex_mcp.wire.jsonrpc import Id
 
 
 class Channel(Protocol):
@@ -18,8 +19,12 @@ class Channel(Protocol):
     async def receive(self) -> Sequence[Frame]:
         """Return the next frames, at least one; an empty sequence means the end."""
 
-    def send(self, frame: bytes) -> None:
-        """Queue one frame. After the end of the other side it goes nowhere."""
+    def send(self, frame: bytes, about: Id | None = None, *, final: bool = False) -> None:
+        """Queue one frame. After the end of the other side it goes nowhere.
+
+        `about` is the request of the other side that it belongs to, and `final` says that it is that request's answer:
+        where one client has several streams, that tells which one.
+        """
 
     async def drain(self, below: int) -> None:
         """Wait until fewer bytes than that are queued, or nobody reads any longer."""
@@ -44,7 +49,7 @@ class MemoryChannel:
         self._ended = frame is None
         return [] if frame is None else [frame]
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, about: Id | None = None, *, final: bool = False) -> None:
         """Put the frame into the other end's inbox."""
         if self._other is not None:
             self._other._inbox.put_nowait(frame)

@@ -110,8 +110,8 @@ class Peer:
                 answer.set_exception(ConnectionLost("the connection was closed before the answer came"))
                 answer.exception()  # whoever waited may be gone: an error nobody fetches is no news
 
-    def start(self, method: str, params: object) -> PendingCall:
-        """Write a request now; await the returned call for its answer."""
+    def start(self, method: str, params: object, about: Id | None = None) -> PendingCall:
+        """Write a request now; await the returned call for its answer. `about`: see `Channel.send`."""
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         if self._calls.closing:
             answer.set_exception(ConnectionLost("the connection is closed"))
@@ -119,7 +119,7 @@ class Peer:
             return PendingCall(-1, answer)
         message_id = self._calls.open()
         self._answers[message_id] = answer
-        self._channel.send(jsonrpc.encode_request(message_id, method, params))
+        self._channel.send(jsonrpc.encode_request(message_id, method, params), about)
         return PendingCall(message_id, answer)
 
     async def call(self, method: str, params: object) -> Raw:
@@ -135,9 +135,9 @@ class Peer:
         if self._calls.settle(pending.id):
             self._answers.pop(pending.id).cancel()
 
-    def notify(self, method: str, params: object = UNSET) -> None:
-        """Tell the other end something."""
-        self._channel.send(jsonrpc.encode_notification(method, params))
+    def notify(self, method: str, params: object = UNSET, about: Id | None = None) -> None:
+        """Tell the other end something. `about`: see `Channel.send`."""
+        self._channel.send(jsonrpc.encode_notification(method, params), about)
 
     def stop_accepting(self) -> None:
         """Refuse new requests; those that run go on."""
@@ -167,7 +167,7 @@ class Peer:
                 self._answer_received(message_id, RequestFailed(error))
             case Malformed(id=message_id, code=code, reason=reason):
                 logger.warning("a message could not be read: %s", reason)
-                self._channel.send(jsonrpc.encode_error(message_id, ErrorObject(code, reason)))
+                self._channel.send(jsonrpc.encode_error(message_id, ErrorObject(code, reason)), message_id, final=True)
 
     def _answer_received(self, message_id: Id | None, answer: Raw | RequestFailed) -> None:
         if not self._calls.settle(message_id):
@@ -185,7 +185,7 @@ class Peer:
     def _request_received(self, request: Request) -> None:
         verdict = self._calls.accept(request.id)
         if verdict is not Verdict.ACCEPTED:
-            self._channel.send(jsonrpc.encode_error(request.id, REFUSALS[verdict]))
+            self._channel.send(jsonrpc.encode_error(request.id, REFUSALS[verdict]), request.id, final=True)
             return
         try:
             outcome = self._handlers.on_request(request)
@@ -211,9 +211,9 @@ class Peer:
         if not self._calls.answered(message_id):
             return
         if isinstance(outcome, ErrorObject):
-            self._channel.send(jsonrpc.encode_error(message_id, outcome))
+            self._channel.send(jsonrpc.encode_error(message_id, outcome), message_id, final=True)
         else:
-            self._channel.send(jsonrpc.encode_response(message_id, outcome))
+            self._channel.send(jsonrpc.encode_response(message_id, outcome), message_id, final=True)
 
 
 def _error_for(exc: Exception, method: str) -> ErrorObject:

@@ -122,6 +122,10 @@ class Thread:
         """The turns that ended without anybody being given their outcome, oldest first."""
         return [turn for turn in self._ended if not turn.delivered]
 
+    def turn(self, turn_id: str) -> Turn | None:
+        """The turn of this id, if it runs or has ended not long ago."""
+        return self._turn_of(turn_id)
+
     def unfinished(self) -> list[Turn]:
         """The turns that run or wait, in order."""
         return list(self._turns.values())

@@ -9,6 +9,7 @@ from typing import Protocol
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.codex.events import Event
 from codex_mcp.threads.decisions import Decision
+from codex_mcp.threads.parked import ParkedQuestions
 from codex_mcp.threads.questions import Question
 from codex_mcp.threads.record import Outcome, Record
 from codex_mcp.threads.turns import Place
@@ -40,6 +41,7 @@ class Turn:
         self.audience = audience
         self.full_events = full_events
         self.place = Place()
+        self.parked = ParkedQuestions()
         self.record = Record(time.monotonic())
         self.stopped: asyncio.Future[None] | None = None
         """Set once somebody wants it to stop; done when its commands are dead."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from codex_mcp.base.tasks import spawn
 from codex_mcp.rpc.frame import Frame
 from codex_mcp.transports import framing
+from codex_mcp.wire.jsonrpc import Id
 
 READ_BYTES = 1 << 18
 """As much as one read of a pipe can return."""
@@ -68,7 +69,7 @@ class Child:
                 return frames
         return self._frames.end()
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, about: Id | None = None, *, final: bool = False) -> None:
         """Write one line to its stdin."""
         if not self._stdin.is_closing():
             self._stdin.write(frame + b"\n")

@@ -16,6 +16,7 @@ from typing import IO, Protocol
 from codex_mcp.rpc.frame import Frame
 from codex_mcp.transports import framing
 from codex_mcp.transports.outgoing import OutgoingBytes
+from codex_mcp.wire.jsonrpc import Id
 
 READ_BYTES = 1 << 18
 """A pipe holds 64 KiB on Linux and a read never returns more; larger reads serve files and large pipes."""
@@ -44,7 +45,7 @@ class StdioChannel:
                 return frames
         return self._frames.end()
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, about: Id | None = None, *, final: bool = False) -> None:
         """Queue one frame for stdout."""
         self._output.write(framing.encode(frame, self._frames.style))
 

@@ -1,4 +1,8 @@
-"""Pure. The MCP messages that we read, in the revisions 2024-11-05 to 2025-11-25."""
+"""Pure. The MCP messages that we read and send, of both eras.
+
+The handshake era (2024-11-05 to 2025-11-25) begins with `initialize`, and the client's version and capabilities hold for
+the connection. In the stateless era (2026-07-28) every request carries them in `_meta`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,23 @@ from codex_mcp.wire.jsonrpc import Id
 
 REVISIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The revisions that we speak, newest first."""
+
+STATELESS_REVISIONS: Final = ("2026-07-28",)
+"""The revisions without a handshake that we speak, newest first."""
+
+HEADER_MISMATCH: Final = -32020
+MISSING_CAPABILITY: Final = -32021
+UNSUPPORTED_VERSION: Final = -32022
+
+PREFIX: Final = "io.modelcontextprotocol/"
+"""Of the names in `_meta` that belong to the specification."""
+
+VERSION_KEY: Final = f"{PREFIX}protocolVersion"
+CAPABILITIES_KEY: Final = f"{PREFIX}clientCapabilities"
+CLIENT_KEY: Final = f"{PREFIX}clientInfo"
+SERVER_KEY: Final = f"{PREFIX}serverInfo"
+SUBSCRIPTION_KEY: Final = f"{PREFIX}subscriptionId"
+LOG_LEVEL_KEY: Final = f"{PREFIX}logLevel"
 
 ProgressToken = int | str
 
@@ -41,12 +62,20 @@ class Meta(Struct, frozen=True, rename="camel"):
     progress_token: ProgressToken | UnsetType = UNSET
 
 
-class CallTool(Struct, frozen=True):
-    """`tools/call`."""
+class CallTool(Struct, frozen=True, rename="camel"):
+    """`tools/call`. The last two come with the retry of a call that needed input."""
 
     name: str
     arguments: dict[str, object] | None = None
     meta: Meta = msgspec.field(default_factory=Meta, name="_meta")
+    input_responses: dict[str, object] | None = None
+    request_state: str | None = None
+
+
+class Listen(Struct, frozen=True):
+    """`subscriptions/listen`."""
+
+    notifications: dict[str, object]
 
 
 class Cancelled(Struct, frozen=True, rename="camel"):

@@ -1,0 +1,164 @@
+"""Pure. Which era a request belongs to, and whether it keeps that era's rules.
+
+    a request that                                              is
+    ----------------------------------------------------------  -------------------------------------------------
+    is `initialize`                                             of the handshake era
+    has no protocol version in `_meta`, and is no `server/…`    of the handshake era
+    has one that we speak, and the client's capabilities        stateless
+    has one that we do not speak                                refused, -32022, with those that we do
+    has no capabilities, or is `server/…` without a version     refused, -32602
+
+Over HTTP the header decides first: without `MCP-Protocol-Version`, or with a date of the handshake era, a request is of
+that era; otherwise headers and `_meta` must agree (-32020).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct
+
+from codex_mcp.wire import mcp
+from codex_mcp.wire.jsonrpc import INVALID_PARAMS, ErrorObject, Request
+
+VERSION_HEADER: Final = "mcp-protocol-version"
+METHOD_HEADER: Final = "mcp-method"
+NAME_HEADER: Final = "mcp-name"
+
+NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""Methods whose name (or address) is repeated in the header `Mcp-Name`, and the parameter that it repeats."""
+
+ENCODED_PREFIX: Final = "=?base64?"
+ENCODED_SUFFIX: Final = "?="
+"""How a header value that is not plain ASCII is wrapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """The request belongs to a client that has shaken hands, or will."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stateless:
+    """The request stands for itself."""
+
+    revision: str
+    capabilities: Mapping[str, object]
+    client: mcp.ClientInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfRules:
+    """The request cannot be served, and why."""
+
+    error: ErrorObject
+
+
+Era: TypeAlias = Handshake | Stateless | OutOfRules
+
+
+class _Meta(Struct):
+    version: object = msgspec.field(default=None, name=mcp.VERSION_KEY)
+    capabilities: object = msgspec.field(default=None, name=mcp.CAPABILITIES_KEY)
+    client: object = msgspec.field(default=None, name=mcp.CLIENT_KEY)
+
+
+class _Params(Struct):
+    meta: _Meta = msgspec.field(default_factory=_Meta, name="_meta")
+    name: object = None
+    uri: object = None
+
+
+_decoder = msgspec.json.Decoder(_Params)
+
+
+def era_of(request: Request) -> Era:
+    """The era of a request on a pipe or a socket, where both eras may come."""
+    if request.method == "initialize":
+        return Handshake()
+    params = _read(request.params)
+    if params.meta.version is None and not request.method.startswith("server/"):
+        return Handshake()
+    return _checked(params.meta)
+
+
+def is_stateless_header(version: str | None) -> bool:
+    """Does this header announce a stateless request? A version that nobody knows is taken for a newer one."""
+    return version is not None and version not in mcp.REVISIONS
+
+
+def era_over_http(request: Request, headers: Mapping[str, str]) -> Era:
+    """The era of a stateless request over HTTP: as above, and headers and body agree. Header names are lower case."""
+    params = _read(request.params)
+    if params.meta.version is None or params.meta.capabilities is None:
+        return _checked(params.meta)
+    if headers.get(VERSION_HEADER, "").strip() != params.meta.version:
+        return _mismatch(VERSION_HEADER, "the protocol version in _meta")
+    if headers.get(METHOD_HEADER, "").strip() != request.method:
+        return _mismatch(METHOD_HEADER, "the method of the request")
+    key = NAMED_BY.get(request.method)
+    value = None if key is None else getattr(params, key)
+    if value is not None and decoded_header(headers.get(NAME_HEADER, "")) != value:
+        return _mismatch(NAME_HEADER, f"the parameter {key}")
+    return _checked(params.meta)
+
+
+def decoded_header(value: str) -> str:
+    """A header's value, unwrapped if it was wrapped."""
+    value = value.strip()
+    if not (value.startswith(ENCODED_PREFIX) and value.endswith(ENCODED_SUFFIX)):
+        return value
+    inner = value[len(ENCODED_PREFIX) : -len(ENCODED_SUFFIX)]
+    try:
+        return base64.b64decode(inner, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return value
+
+
+def _read(params: Raw) -> _Params:
+    try:
+        return _decoder.decode(params)
+    except msgspec.ValidationError:
+        return _Params()
+
+
+def _checked(meta: _Meta) -> Era:
+    if meta.version is None:
+        return _invalid(f"_meta must name {mcp.VERSION_KEY}")
+    if meta.capabilities is None:
+        return _invalid(f"_meta must name {mcp.CAPABILITIES_KEY}")
+    if not isinstance(meta.version, str) or not isinstance(meta.capabilities, dict):
+        return _invalid("the protocol version must be a text, and the client's capabilities an object")
+    if meta.version not in mcp.STATELESS_REVISIONS:
+        return OutOfRules(unsupported(meta.version))
+    return Stateless(meta.version, meta.capabilities, _client(meta.client))
+
+
+def unsupported(requested: str) -> ErrorObject:
+    """The error for a version that we do not speak."""
+    supported = [*mcp.STATELESS_REVISIONS, *mcp.REVISIONS]
+    return ErrorObject(
+        mcp.UNSUPPORTED_VERSION,
+        f"Unsupported protocol version: {requested}",
+        {"supported": supported, "requested": requested},
+    )
+
+
+def _client(value: object) -> mcp.ClientInfo | None:
+    try:
+        return msgspec.convert(value, mcp.ClientInfo)
+    except msgspec.ValidationError:
+        return None
+
+
+def _invalid(why: str) -> OutOfRules:
+    return OutOfRules(ErrorObject(INVALID_PARAMS, f"Invalid params: {why}"))
+
+
+def _mismatch(header: str, what: str) -> OutOfRules:
+    return OutOfRules(ErrorObject(mcp.HEADER_MISMATCH, f"Header mismatch: {header} does not agree with {what}"))

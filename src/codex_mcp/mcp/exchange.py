@@ -1,0 +1,35 @@
+"""One request, with everything that a handler may know and say about it while it works on the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from codex_mcp.mcp.client import Client
+from codex_mcp.mcp.session import Session
+from codex_mcp.wire.jsonrpc import Request
+
+Params = TypeVar("Params")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request of a session, or one that stands for itself."""
+
+    request: Request
+    session: Session
+    client: Client
+    """As it described itself: at the handshake, or in this very request."""
+    capabilities: Mapping[str, object]
+    """What the server says that it can do."""
+
+    def params(self, kind: type[Params]) -> Params:
+        """The parameters as a value. Raises MsgspecError, which becomes -32602."""
+        return msgspec.json.decode(self.request.params, type=kind)
+
+    def notify(self, method: str, params: object) -> None:
+        """Tell the client something about this request."""
+        self.client.notify(method, params, self.request.id)

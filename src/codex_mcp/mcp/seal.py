@@ -1,0 +1,66 @@
+"""Pure. Values that a client carries for us and gives back: readable by anybody, made by nobody but us.
+
+A sealed text is `payload.signature`, both in URL-safe base64; the signature is HMAC-SHA256 over the purpose and the
+payload, so that what was sealed for one purpose is worth nothing for another.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from typing import Final, TypeVar
+
+import msgspec
+
+Value = TypeVar("Value")
+
+KEY_BYTES: Final = 32
+"""As long as the signature: a longer key adds nothing."""
+
+MAX_SEALED_CHARS: Final = 16 * 1024
+"""Ours are a few hundred characters; nobody makes us hash megabytes."""
+
+
+class BrokenSeal(Exception):
+    """That was not sealed by us, or not for this purpose."""
+
+
+def seal(key: bytes, purpose: str, value: object) -> str:
+    """Seal a value."""
+    payload = msgspec.json.encode(value)
+    return f"{_text(payload)}.{_text(_signature(key, purpose, payload))}"
+
+
+def unseal(key: bytes, purpose: str, sealed: str, kind: type[Value]) -> Value:
+    """Return what was sealed. Raises BrokenSeal."""
+    payload_text, _, signature_text = sealed.partition(".")
+    try:
+        if len(sealed) > MAX_SEALED_CHARS:
+            raise BrokenSeal
+        payload, signature = _bytes(payload_text), _bytes(signature_text)
+        # One text per value: else two spellings of the same seal would count as two.
+        if not hmac.compare_digest(signature, _signature(key, purpose, payload)) or _text(payload) != payload_text:
+            raise BrokenSeal
+        return msgspec.json.decode(payload, type=kind)
+    except (binascii.Error, ValueError, msgspec.MsgspecError) as exc:
+        raise BrokenSeal from exc
+
+
+def digest(value: object) -> str:
+    """A short name of a value: the same for equal values, whatever the order of their keys."""
+    encoded = msgspec.json.encode(value, order="sorted")
+    return hashlib.sha256(encoded).hexdigest()[:32]
+
+
+def _signature(key: bytes, purpose: str, payload: bytes) -> bytes:
+    return hmac.digest(key, purpose.encode() + b"\0" + payload, "sha256")
+
+
+def _text(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

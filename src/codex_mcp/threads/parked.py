@@ -1,0 +1,57 @@
+"""Questions of one turn that wait until their client comes and fetches them.
+
+A client of the stateless era cannot be asked; it must be answered "input required", and brings the answers with its
+next request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from codex_mcp.threads.decisions import Decision
+from codex_mcp.threads.questions import Question
+
+
+class ParkedQuestions:
+    """The open ones, each under a key of its own."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[Question, asyncio.Future[Decision]]] = {}
+        self._count = 0
+        self._watchers: list[asyncio.Future[None]] = []
+
+    @property
+    def open(self) -> Mapping[str, Question]:
+        """What waits for an answer."""
+        return {key: question for key, (question, answer) in self._open.items() if not answer.done()}
+
+    async def park(self, question: Question) -> Decision:
+        """Wait for the decision. Cancelled: the question is no longer open."""
+        self._count += 1
+        key = f"question-{self._count}"
+        answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        self._open[key] = (question, answer)
+        watchers, self._watchers = self._watchers, []
+        for watcher in watchers:
+            if not watcher.done():
+                watcher.set_result(None)
+        try:
+            return await answer
+        finally:
+            del self._open[key]
+
+    def answer(self, key: str, decision: Decision) -> None:
+        """Somebody has decided. A key that is not open any longer changes nothing."""
+        if key in self._open and not self._open[key][1].done():
+            self._open[key][1].set_result(decision)
+
+    def next(self) -> asyncio.Future[None]:
+        """A future that is done when a question waits; at once if one does already."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self.open:
+            future.set_result(None)
+        else:
+            self._watchers = [watcher for watcher in self._watchers if not watcher.done()]
+            self._watchers.append(future)
+        return future
