@@ -115,8 +115,8 @@ class Call:
 
     async def _wait(self, turns: Sequence[Turn], patience: float | None, *others: asyncio.Future[Any]) -> None:
         asked = [turn.parked.next() for turn in turns] if self._client.is_stateless else []
-        ends = [turn.end for turn in turns]
-        await asyncio.wait([*ends, *asked, *others], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        waiting: list[asyncio.Future[Any]] = [turn.end for turn in turns]
+        await asyncio.wait([*waiting, *asked, *others], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         for future in asked:
             future.cancel()
 

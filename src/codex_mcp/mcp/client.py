@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from typing import Protocol
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.elicitation import elicitation_params, why_not_asked
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
-from codex_mcp.rpc.peer import Peer, PendingCall
+from codex_mcp.rpc.peer import PendingCall
 from codex_mcp.threads.approvals import decide
 from codex_mcp.threads.decisions import SESSION_GONE, Decision, Denied, failed, timed_out
 from codex_mcp.threads.questions import Question
@@ -22,11 +23,24 @@ from codex_mcp.wire.jsonrpc import Id
 logger = logging.getLogger(__name__)
 
 
+class Link(Protocol):
+    """The way to the client. A peer is one; so is the stream of a single answer."""
+
+    def notify(self, method: str, params: object = UNSET, about: Id | None = None) -> None:
+        """Tell it something."""
+
+    def start(self, method: str, params: object, about: Id | None = None) -> PendingCall:
+        """Ask it something."""
+
+    def forget(self, pending: PendingCall) -> None:
+        """Do not wait for the answer any longer."""
+
+
 class Client:
     """Whoever is at the other end of the connection. It may call tools before it has said who it is."""
 
-    def __init__(self, peer: Peer, settings: Settings) -> None:
-        self._peer = peer
+    def __init__(self, link: Link, settings: Settings) -> None:
+        self._link = link
         self._settings = settings
         self.info: mcp.ClientInfo | None = None
         self.capabilities: Mapping[str, object] = {}
@@ -35,7 +49,7 @@ class Client:
 
     def with_facts(self, info: mcp.ClientInfo | None, capabilities: Mapping[str, object]) -> Client:
         """The same client, as it describes itself in one request of the stateless era."""
-        client = Client(self._peer, self._settings)
+        client = Client(self._link, self._settings)
         client.info = info
         client.capabilities = capabilities
         client.is_stateless = True
@@ -48,15 +62,15 @@ class Client:
 
     def notify(self, method: str, params: object, about: Id | None = None) -> None:
         """Tell it something, about a request of its own or in general."""
-        self._peer.notify(method, params, about)
+        self._link.notify(method, params, about)
 
     async def request(self, method: str, params: object, about: Id) -> Raw:
         """Ask it something about a request of its own. Raises RequestFailed or ConnectionLost."""
-        pending = self._peer.start(method, params, about)
+        pending = self._link.start(method, params, about)
         try:
             return await pending.answer
         finally:
-            self._peer.forget(pending)
+            self._link.forget(pending)
 
     async def ask(self, question: Question, request_id: Id) -> Decision:
         """Ask the person in front of it. A question is asked once; whatever is no clear yes is a no."""
@@ -67,7 +81,7 @@ class Client:
         if limit == 0:
             return timed_out(limit)
         params = elicitation_params(question, tool_call_id=request_id)
-        pending = self._peer.start("elicitation/create", params, request_id)
+        pending = self._link.start("elicitation/create", params, request_id)
         try:
             async with asyncio.timeout(limit):
                 raw = await pending.answer
@@ -84,5 +98,5 @@ class Client:
         return decide(question, msgspec.json.decode(raw))
 
     def _take_back(self, pending: PendingCall, reason: str) -> None:
-        self._peer.forget(pending)
+        self._link.forget(pending)
         self.notify("notifications/cancelled", {"requestId": pending.id, "reason": reason})

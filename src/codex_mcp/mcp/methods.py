@@ -1,7 +1,7 @@
 """Every method that a client may call, on one page, for both eras of MCP.
 
-A handler takes an `Exchange` and returns the answer, or a coroutine that will. What the eras have in common stands once: a
-stateless answer is the same answer with `resultType`, and with cache hints where the specification wants them.
+A handler takes an `Exchange` and returns the answer, or a coroutine that will. What the eras have in common stands
+once: a stateless answer is the same answer with `resultType`, and with cache hints where the specification wants them.
 """
 
 from __future__ import annotations
@@ -55,22 +55,21 @@ class Methods:
         era = (era_of(request) if self.stateless else Handshake()) if era is None else era
         if isinstance(era, OutOfRules):
             raise RequestFailed(era.error)
-        is_stateless = isinstance(era, Stateless)
         handler = self.table.get(request.method)
-        if handler is None or request.method in (HANDSHAKE_ONLY if is_stateless else STATELESS_ONLY):
+        if handler is None or request.method in (HANDSHAKE_ONLY if isinstance(era, Stateless) else STATELESS_ONLY):
             raise request_failed(METHOD_NOT_FOUND, f"method not found: {request.method}", {"method": request.method})
-        client = session.client.with_facts(era.client, era.capabilities) if is_stateless else session.client
+        client = session.client
+        if isinstance(era, Stateless):
+            client = client.with_facts(era.client, era.capabilities)
         try:
             answer = handler(Exchange(request, session, client, self.capabilities))
         except msgspec.MsgspecError as exc:
             raise invalid_params(str(exc)) from exc
-        if not is_stateless:
+        if not isinstance(era, Stateless):
             return answer
-        return (
-            _stateless_later(request.method, answer)
-            if inspect.iscoroutine(answer)
-            else _stateless(request.method, answer)
-        )
+        if inspect.iscoroutine(answer):
+            return _stateless_later(request.method, answer)
+        return _stateless(request.method, answer)
 
 
 def handle_notification(session: Session, message: Notification) -> None:

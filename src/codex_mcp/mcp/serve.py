@@ -75,6 +75,7 @@ class StdioServer:
         """Let what runs come to its end, for a while; then interrupt it."""
         finishing = self._tasks.spawn(self._wait_idle(self._settings.shutdown_grace), name="grace")
         await _first(finishing, signals)
+        self._session.stop_listening()
         if not finishing.done() or not finishing.result():
             self._session.cancel_all()
             for thread in self._book:

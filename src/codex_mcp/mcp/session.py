@@ -11,8 +11,7 @@ from uuid import uuid4
 from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.call import Call
-from codex_mcp.mcp.client import Client
-from codex_mcp.rpc.peer import Peer
+from codex_mcp.mcp.client import Client, Link
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
@@ -35,12 +34,11 @@ class ToolBox(Protocol):
 class Session:
     """A client and its calls."""
 
-    def __init__(
-        self, peer: Peer, tools: ToolBox, settings: Settings, *, principal: str = LOCAL, name: str = ""
-    ) -> None:
-        self.id = name or uuid4().hex
+    def __init__(self, link: Link, tools: ToolBox, settings: Settings, *, principal: str = LOCAL) -> None:
+        self.id = uuid4().hex
+        """For the log."""
         self.principal = principal
-        self.client = Client(peer, settings)
+        self.client = Client(link, settings)
         self._tools = tools
         self._settings = settings
         self._calls: dict[Id, Call] = {}

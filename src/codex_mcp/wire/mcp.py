@@ -1,6 +1,6 @@
 """Pure. The MCP messages that we read and send, of both eras.
 
-The handshake era (2024-11-05 to 2025-11-25) begins with `initialize`, and the client's version and capabilities hold for
+The handshake era (2024-11-05 to 2025-11-25) begins with `initialize`; version and capabilities of the client hold for
 the connection. In the stateless era (2026-07-28) every request carries them in `_meta`.
 """
 
