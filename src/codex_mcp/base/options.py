@@ -194,6 +194,12 @@ OPTIONS: dict[str, Option] = {
     "stderr_kept_bytes": Option(size(1024), "how much of Codex' stderr to keep for error reports", "BYTES"),
     "finished_turns_kept": Option(count(1, 100_000), "results kept until they are collected", "N"),
     "thread_idle": Option(seconds(), "put a thread away that nobody used for this long", "SECONDS"),
+    "host": Option(text, "listen here for HTTP (default: 127.0.0.1)", "ADDRESS"),
+    "port": Option(count(0, 65535), "serve HTTP and WebSocket on this port, in place of stdio", "PORT"),
+    "max_sessions": Option(count(1, 1_000_000), "how many HTTP sessions at once", "N"),
+    "session_idle": Option(seconds(), "put away an HTTP session that nobody used for this long", "SECONDS"),
+    "strict_sessions": Option(switch, "refuse session ids that we did not make", is_switch=True),
+    "max_body_bytes": Option(size(1024), "the longest body of a POST", "BYTES"),
     "interrupt_grace": Option(seconds(zero="do not wait"), "how long an interrupted turn may take to end", "SECONDS"),
     "shutdown_grace": Option(
         seconds(zero="interrupt at once"), "how long running turns may go on at the end", "SECONDS"

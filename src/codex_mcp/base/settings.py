@@ -122,6 +122,25 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A thread that nobody used for this long is put away by the core, which frees its memory; it is loaded again when
     somebody asks. A quarter of an hour: a person who reads an answer and thinks is not made to wait."""
 
+    host: str = "127.0.0.1"
+    """Where to listen, with `port`. Anything but loopback needs tokens: whoever reaches an agent runs commands."""
+
+    port: int | None = None
+    """Listen for HTTP and WebSocket here, in place of stdin and stdout; 0 takes a free port."""
+
+    max_sessions: int = 10_000
+    """HTTP sessions at once, some 20 KiB each; the next client is told to come later."""
+
+    session_idle: float = 3600
+    """An HTTP session that nobody used for this long, and that has nothing running and no stream open, is put away. Its
+    id can be used again, and its threads go on."""
+
+    strict_sessions: bool = False
+    """Refuse session ids that we did not make, on every door; without it the bus makes a session for any id."""
+
+    max_body_bytes: int = 16 * MIB
+    """The longest body of a POST. Holds a prompt with a few images; who needs more uses stdio."""
+
     interrupt_grace: float = 10
     """A turn that was told to stop must have ended by then, else its call is answered without it. Commands get killed
     at once by the core; what takes time is a tool of somebody else's MCP server."""

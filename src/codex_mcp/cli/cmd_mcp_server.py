@@ -18,11 +18,13 @@ from codex_mcp.base.logs import logs_written
 from codex_mcp.base.orphans import adopt_orphans
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.launch import launcher
+from codex_mcp.mcp.gate import Gate
 from codex_mcp.mcp.serve import serve_stdio
+from codex_mcp.mcp.server_key import server_key
 
 logger = logging.getLogger(__name__)
 
-DESCRIPTION: Final = "Serve Codex agents to an MCP client over stdin and stdout."
+DESCRIPTION: Final = "Serve Codex agents to an MCP client over stdin and stdout, or with --port to many over HTTP."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +46,17 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 async def _serve(settings: Settings, environment: Mapping[str, str]) -> None:
     async with _model(settings) as overrides:
         told = msgspec.structs.replace(settings, overrides=(*settings.overrides, *overrides))
-        await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, told, launcher(told, environment))
+        launch = launcher(told, environment)
+        if settings.port is None:
+            await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, told, launch)
+        else:
+            # Not imported at the top: a web server takes longer to load than everything that stdio needs.
+            serve_http = importlib.import_module("codex_mcp.mcp.serve_http").serve_http
+            await serve_http(told, launch, Gate(), server_key(settings.codex_home), _announce)
+
+
+def _announce(url: str) -> None:
+    print(f"codex-mcp: serving MCP at {url}/mcp", file=sys.stderr, flush=True)
 
 
 @contextlib.asynccontextmanager

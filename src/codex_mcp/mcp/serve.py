@@ -12,8 +12,6 @@ import asyncio
 import contextlib
 import logging
 import secrets
-import signal
-from collections.abc import Iterator
 from typing import IO, Final
 
 from codex_mcp.base.logs import about
@@ -23,9 +21,11 @@ from codex_mcp.codex.supervisor import Launcher
 from codex_mcp.mcp.methods import PRODUCT, Methods, handle_notification
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
+from codex_mcp.mcp.signals import first, signals_received
 from codex_mcp.mcp.tools import Tools
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.book import Book
+from codex_mcp.threads.decisions import SERVER_STOPPING
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
 from codex_mcp.wire.jsonrpc import Notification, Request
 
@@ -62,26 +62,28 @@ class StdioServer:
         """Serve until stdin ends or a signal comes, then stop in order."""
         with about(session=self._session.id):
             logger.info("serving on stdio")
-            with _signals() as signals:
+            with signals_received() as signals:
                 reading = self._tasks.spawn(self._peer.run(), name="stdin")
-                await _first(reading, signals)
+                await first(reading, signals)
                 self._peer.stop_accepting()
                 logger.info("stopping: %s", "stdin has ended" if reading.done() else "a signal came")
                 await self._finish(signals)
-            await self._close()
+                await self._close()
             logger.info("stopped")
 
     async def _finish(self, signals: asyncio.Queue[int]) -> None:
         """Let what runs come to its end, for a while; then interrupt it."""
+        for thread in self._book:
+            thread.deny_parked(SERVER_STOPPING)
         finishing = self._tasks.spawn(self._wait_idle(self._settings.shutdown_grace), name="grace")
-        await _first(finishing, signals)
+        await first(finishing, signals)
         self._session.stop_listening()
         if not finishing.done() or not finishing.result():
             self._session.cancel_all()
             for thread in self._book:
                 thread.cancel_all()
             stopping = self._tasks.spawn(self._wait_idle(self._settings.interrupt_grace), name="interrupts")
-            await _first(stopping, signals)
+            await first(stopping, signals)
 
     async def _wait_idle(self, timeout: float) -> bool:
         """Wait until no call and no turn runs."""
@@ -122,25 +124,3 @@ async def serve_stdio(stdin: IO[bytes], stdout: IO[bytes], settings: Settings, l
     """Serve one client on these two streams."""
     channel = await open_stdio(stdin, stdout, settings.max_message_bytes)
     await StdioServer(channel, settings, launch).run()
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[asyncio.Queue[int]]:
-    """Signals that ask us to stop, one by one."""
-    loop = asyncio.get_running_loop()
-    received: asyncio.Queue[int] = asyncio.Queue()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, received.put_nowait, number)
-    try:
-        yield received
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
-
-
-async def _first(task: asyncio.Task[object], signals: asyncio.Queue[int]) -> None:
-    """Wait for the task or for the next signal."""
-    getting = TaskSet()
-    signalled = getting.spawn(signals.get(), name="signal")
-    await asyncio.wait([task, signalled], return_when=asyncio.FIRST_COMPLETED)
-    await getting.aclose()

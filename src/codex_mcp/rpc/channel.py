@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Protocol
 
 from codex_mcp.rpc.frame import Frame
 from codex_mcp.wire.jsonrpc import Id
+
+
+class Kind(StrEnum):
+    """What a frame is to those who carry it."""
+
+    NOTIFICATION = "notification"
+    REQUEST = "request"
+    ANSWER = "answer"
 
 
 class Channel(Protocol):
@@ -19,11 +28,11 @@ class Channel(Protocol):
     async def receive(self) -> Sequence[Frame]:
         """Return the next frames, at least one; an empty sequence means the end."""
 
-    def send(self, frame: bytes, about: Id | None = None, *, final: bool = False) -> None:
+    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
         """Queue one frame. After the end of the other side it goes nowhere.
 
-        `about` is the request of the other side that it belongs to, and `final` says that it is that request's answer:
-        where one client has several streams, that tells which one.
+        `about` is the request of the other side that it belongs to: where one client has several streams, that tells
+        which one. `kind` tells what may be dropped, and what ends a stream.
         """
 
     async def drain(self, below: int) -> None:
@@ -49,7 +58,7 @@ class MemoryChannel:
         self._ended = frame is None
         return [] if frame is None else [frame]
 
-    def send(self, frame: bytes, about: Id | None = None, *, final: bool = False) -> None:
+    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
         """Put the frame into the other end's inbox."""
         if self._other is not None:
             self._other._inbox.put_nowait(frame)

@@ -1,9 +1,11 @@
-"""Pure. A frame: bytes with a boundary, or the fact that one had to be thrown away."""
+"""Pure. A frame: bytes with a boundary, the message that was in them, or the fact that they had to be thrown away."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from codex_mcp.wire.jsonrpc import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,4 +15,5 @@ class Unreadable:
     reason: str
 
 
-Frame: TypeAlias = bytes | Unreadable
+Frame: TypeAlias = bytes | Message | Unreadable
+"""Who has had to look into the bytes already hands on the message."""

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, Raw
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.rpc.channel import Channel
+from codex_mcp.rpc.channel import Channel, Kind
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
 from codex_mcp.rpc.frame import Frame, Unreadable
 from codex_mcp.rpc.state import OpenCalls, Verdict
@@ -119,7 +119,7 @@ class Peer:
             return PendingCall(-1, answer)
         message_id = self._calls.open()
         self._answers[message_id] = answer
-        self._channel.send(jsonrpc.encode_request(message_id, method, params), about)
+        self._channel.send(jsonrpc.encode_request(message_id, method, params), about, Kind.REQUEST)
         return PendingCall(message_id, answer)
 
     async def call(self, method: str, params: object) -> Raw:
@@ -154,8 +154,10 @@ class Peer:
         message: Message
         if isinstance(frame, Unreadable):
             message = Malformed(None, INVALID_REQUEST, f"Invalid Request: {frame.reason}")
-        else:
+        elif isinstance(frame, bytes):
             message = jsonrpc.decode(frame, version_required=self._version_required)
+        else:
+            message = frame
         match message:
             case Notification():
                 self._handlers.on_notification(message)
@@ -167,7 +169,7 @@ class Peer:
                 self._answer_received(message_id, RequestFailed(error))
             case Malformed(id=message_id, code=code, reason=reason):
                 logger.warning("a message could not be read: %s", reason)
-                self._channel.send(jsonrpc.encode_error(message_id, ErrorObject(code, reason)), message_id, final=True)
+                self._channel.send(jsonrpc.encode_error(message_id, ErrorObject(code, reason)), message_id, Kind.ANSWER)
 
     def _answer_received(self, message_id: Id | None, answer: Raw | RequestFailed) -> None:
         if not self._calls.settle(message_id):
@@ -185,7 +187,7 @@ class Peer:
     def _request_received(self, request: Request) -> None:
         verdict = self._calls.accept(request.id)
         if verdict is not Verdict.ACCEPTED:
-            self._channel.send(jsonrpc.encode_error(request.id, REFUSALS[verdict]), request.id, final=True)
+            self._channel.send(jsonrpc.encode_error(request.id, REFUSALS[verdict]), request.id, Kind.ANSWER)
             return
         try:
             outcome = self._handlers.on_request(request)
@@ -211,9 +213,9 @@ class Peer:
         if not self._calls.answered(message_id):
             return
         if isinstance(outcome, ErrorObject):
-            self._channel.send(jsonrpc.encode_error(message_id, outcome), message_id, final=True)
+            self._channel.send(jsonrpc.encode_error(message_id, outcome), message_id, Kind.ANSWER)
         else:
-            self._channel.send(jsonrpc.encode_response(message_id, outcome), message_id, final=True)
+            self._channel.send(jsonrpc.encode_response(message_id, outcome), message_id, Kind.ANSWER)
 
 
 def _error_for(exc: Exception, method: str) -> ErrorObject:

@@ -46,6 +46,11 @@ class ParkedQuestions:
         if key in self._open and not self._open[key][1].done():
             self._open[key][1].set_result(decision)
 
+    def answer_all(self, decision: Decision) -> None:
+        """Nobody will come for them any more."""
+        for key in list(self._open):
+            self.answer(key, decision)
+
     def next(self) -> asyncio.Future[None]:
         """A future that is done when a question waits; at once if one does already."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -25,7 +25,7 @@ from codex_mcp.codex.core import CoreError, CoreLost, OpenedThread, ThreadSpec, 
 from codex_mcp.codex.events import Event, EventTranslator
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted, fact_of
 from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
-from codex_mcp.threads.decisions import is_approval
+from codex_mcp.threads.decisions import Denied, is_approval
 from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions import Unreadable, question_from
@@ -134,6 +134,11 @@ class Thread:
         """Stop everything, from the last to wait to the one that runs."""
         for turn in reversed(self.unfinished()):
             self.cancel(turn)
+
+    def deny_parked(self, why: str) -> None:
+        """Say no to every question that waits to be fetched: nobody will come for it any more."""
+        for turn in self._turns.values():
+            turn.parked.answer_all(Denied(why))
 
     async def unload(self) -> None:
         """Let the core forget it; the next turn loads it again."""

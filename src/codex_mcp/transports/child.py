@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codex_mcp.base.tasks import spawn
+from codex_mcp.rpc.channel import Kind
 from codex_mcp.rpc.frame import Frame
 from codex_mcp.transports import framing
 from codex_mcp.wire.jsonrpc import Id
@@ -69,7 +70,7 @@ class Child:
                 return frames
         return self._frames.end()
 
-    def send(self, frame: bytes, about: Id | None = None, *, final: bool = False) -> None:
+    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
         """Write one line to its stdin."""
         if not self._stdin.is_closing():
             self._stdin.write(frame + b"\n")

@@ -1,0 +1,96 @@
+"""What the doors have in common: reading a message from a POST, and writing streams until somebody goes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.mcp.live import LiveStream, dropped_marker
+from codex_mcp.transports import sse
+from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
+from codex_mcp.wire import jsonrpc
+from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Id, Malformed, Message
+
+PING_INTERVAL: Final = 15.0
+"""Seconds between signs of life on a stream; proxies cut a silent one after 60."""
+
+QUIET_TIME: Final = 10.0
+"""Seconds in which a call may end without a word and be answered as plain JSON. Claude Code gives up on a POST that has
+no headers after 60 s, other clients after 300; a stream that has begun they wait for."""
+
+RETRY_MS: Final = 1000
+"""When a client that was cut off may come back."""
+
+RETRY_LATER: Final[Header] = (b"retry-after", b"1")
+
+
+class Refusal(Exception):
+    """The request is answered with this status and error, and that is all."""
+
+    def __init__(self, status: int, error: ErrorObject, request_id: Id | None = None, *headers: Header) -> None:
+        super().__init__(error.message)
+        self.status = status
+        self.body = jsonrpc.encode_error(request_id, error)
+        self.headers = headers
+
+
+def refusal(status: int, why: str, *headers: Header) -> Refusal:
+    """A refusal that is about HTTP rather than about a message."""
+    return Refusal(status, ErrorObject(INVALID_REQUEST, why), None, *headers)
+
+
+async def read_message(http: HttpExchange, limit: int) -> Message:
+    """The one message of a POST. Raises Refusal."""
+    kind = http.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise refusal(415, f"Unsupported Media Type: send application/json, not {kind}")
+    try:
+        body = await http.read_body(limit)
+    except BodyTooLarge:
+        raise refusal(413, f"Content Too Large: a message has at most {limit} bytes") from None
+    message = jsonrpc.decode(body)
+    if isinstance(message, Malformed):
+        raise Refusal(400, ErrorObject(message.code, message.reason), message.id)
+    return message
+
+
+async def answer_json(http: HttpExchange, stream: LiveStream, status: int = 200) -> None:
+    """Wait for the answer, however long it takes, and send it alone."""
+    number = 0
+    while not stream.ended:
+        await stream.take(number)
+        number = stream.stream.last
+    frame = stream.stream.after(0).messages[-1].frame
+    await http.respond(status, frame, JSON)
+
+
+async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, resumable: bool) -> bool:
+    """Write a stream from after this number until it ends or the client goes. True: it was written to the end."""
+    tasks = TaskSet()
+    gone = tasks.spawn(http.wait_disconnected(), name="client's disconnect")
+    gone.add_done_callback(lambda _: stream.poke())
+    await http.start_stream()
+    if resumable:
+        await http.write(sse.priming(f"{stream.name}:{number}", RETRY_MS))
+    try:
+        while not gone.done():
+            batch = await stream.take(number, PING_INTERVAL)
+            if gone.done():
+                return False
+            if batch.dropped:
+                await http.write(sse.event(dropped_marker(batch.dropped)))
+            pieces = [
+                sse.event(message.frame, f"{stream.name}:{message.number}" if resumable else "")
+                for message in batch.messages
+            ]
+            if pieces:
+                await http.write(b"".join(pieces))
+                number = batch.messages[-1].number
+            elif stream.ended:
+                await http.end_stream()
+                return True
+            else:
+                await http.write(sse.PING)
+        return False
+    finally:
+        await tasks.aclose()

@@ -1,0 +1,115 @@
+"""`/`: the bus. Any session id finds or makes its session, and every message of it goes to everybody who listens.
+
+    POST    a request         its answer as JSON, however long it takes; with `X-MCP-POST-STREAM: 1`, every message of
+                              the session as a stream until the answer
+            anything else     204
+    GET     every message of the session from now on, to any number of listeners
+    DELETE  the session ends
+
+Not for clients that follow the specification: they take what belongs to others for their own. `/mcp` is for them.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import Final
+from uuid import uuid4
+
+from codex_mcp.base.settings import Settings
+from codex_mcp.mcp.door import RETRY_LATER, Refusal, answer_json, read_message, refusal, stream_out
+from codex_mcp.mcp.http_channel import InboxFull
+from codex_mcp.mcp.hub import Hub, HubSession, TooManySessions
+from codex_mcp.transports.http import Header, HttpExchange
+from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Message, Request
+
+SESSION_HEADER: Final = "mcp-session-id"
+POST_STREAM_HEADER: Final = "x-mcp-post-stream"
+
+MAX_ID_CHARS: Final = 1024
+ID_CHARS: Final = frozenset(string.ascii_letters + string.digits + string.punctuation)
+"""Visible ASCII, as the specification has it."""
+
+
+class Bus:
+    """Answers requests for `/`."""
+
+    def __init__(self, hub: Hub, settings: Settings) -> None:
+        self._hub = hub
+        self._settings = settings
+
+    async def serve(self, http: HttpExchange, principal: str) -> None:
+        """Answer one request. Raises Refusal."""
+        match http.method:
+            case "POST":
+                message = await read_message(http, self._settings.max_body_bytes)
+                await self.post_message(http, self.session(http.headers.get(SESSION_HEADER), principal), message)
+            case "GET":
+                await self.get(http, principal)
+            case "DELETE":
+                await self._hub.close(self.session(http.headers.get(SESSION_HEADER), principal))
+                await http.respond(204)
+            case _:
+                raise refusal(405, "Method Not Allowed: use POST, GET or DELETE", (b"allow", b"POST, GET, DELETE"))
+
+    def session(self, session_id: str | None, principal: str) -> HubSession:
+        """Find or make a session. Raises Refusal."""
+        if session_id is not None and not (0 < len(session_id) <= MAX_ID_CHARS and ID_CHARS.issuperset(session_id)):
+            raise refusal(400, "Bad Request: mcp-session-id must be visible ASCII characters")
+        try:
+            found = None if session_id is None else self._hub.find(principal, session_id)
+            if found is not None:
+                return found
+            if session_id is not None and self._settings.strict_sessions:
+                raise refusal(404, "Not Found: there is no such session")
+            return self._hub.make(principal, session_id or str(uuid4()))
+        except TooManySessions:
+            raise refusal(503, "Service Unavailable: too many sessions, come again later", RETRY_LATER) from None
+
+    async def get(self, http: HttpExchange, principal: str) -> None:
+        """Stream every message from now on."""
+        session = self.session(http.headers.get(SESSION_HEADER), principal)
+        http.extra_headers.append(sent_with(session))
+        subscriber = session.channel.subscribe()
+        try:
+            await stream_out(http, subscriber, 0, resumable=False)
+        finally:
+            session.channel.subscribers.discard(subscriber)
+
+    async def post_message(self, http: HttpExchange, session: HubSession, message: Message) -> None:
+        """Deliver a message, and answer it if it is a request."""
+        http.extra_headers.append(sent_with(session))
+        if not isinstance(message, Request):
+            _deliver(session, message)
+            await http.respond(204)
+            return
+        answer = session.channel.expect(message.id)
+        if answer is None:
+            raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
+        if http.headers.get(POST_STREAM_HEADER, "").strip() != "1":
+            _deliver(session, message)
+            await answer_json(http, answer)
+            return
+        subscriber = session.channel.subscribe()
+        # The answer is put to the listeners before it ends its own stream: what is there then is all there is to send.
+        answer.on_end = subscriber.end
+        try:
+            _deliver(session, message)
+            await stream_out(http, subscriber, 0, resumable=False)
+        finally:
+            session.channel.subscribers.discard(subscriber)
+
+
+def sent_with(session: HubSession) -> Header:
+    """The header that tells the client its session id."""
+    return (SESSION_HEADER.encode(), session.id.encode())
+
+
+def _deliver(session: HubSession, message: Message) -> None:
+    try:
+        session.channel.deliver(message)
+    except InboxFull:
+        if isinstance(message, Request):
+            session.channel.forget(message.id)
+        raise refusal(
+            503, "Service Unavailable: this session has too much to do, come again later", RETRY_LATER
+        ) from None

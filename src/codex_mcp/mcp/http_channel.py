@@ -1,0 +1,134 @@
+"""A session whose client comes by HTTP: POSTs bring its messages, streams take ours away. To the peer it is a channel.
+
+Every message of ours goes to
+- each subscriber of the bus (`GET /`, `/ws`, `POST /` with streaming): all of them, whatever the message;
+- and to exactly one stream by the specification: that of the POST whose request it is about, as long as that request is
+  not answered, also if its connection is gone (it may come back); otherwise the standing stream that `GET /mcp` reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+from codex_mcp.mcp.live import LiveStream
+from codex_mcp.rpc.channel import Kind
+from codex_mcp.rpc.frame import Frame
+from codex_mcp.wire.jsonrpc import Id, Message
+
+INBOX: Final = 128
+"""Messages of one client that wait to be looked at; seed of the bus. Beyond it the client is told to come later."""
+
+STREAM_MESSAGES: Final = 128
+"""Messages kept for one reader: what it may lag behind, and what it may have again."""
+
+STREAM_BYTES: Final = 4 * 1024 * 1024
+"""Bytes kept for one reader; several long outputs fit."""
+
+ENDED_STREAMS: Final = 16
+"""Streams of answered requests that can still be read again by a client that was cut off at the end."""
+
+
+class InboxFull(Exception):
+    """The client sends faster than it is served."""
+
+
+class HttpChannel:
+    """One client's messages in both directions."""
+
+    def __init__(self, session_id: str) -> None:
+        self.id = session_id
+        self.used_at = time.monotonic()
+        self.subscribers: set[LiveStream] = set()
+        self.standing = LiveStream("s", STREAM_MESSAGES, STREAM_BYTES)
+        self.readers = 0
+        """Connections that are reading something of this session now."""
+        self._inbox: asyncio.Queue[Message | None] = asyncio.Queue(INBOX + 1)
+        self._posts: dict[Id, LiveStream] = {}
+        self._ended: OrderedDict[str, LiveStream] = OrderedDict()
+        self._streams = 0
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<HttpChannel {self.id}: {len(self._posts)} requests, {len(self.subscribers)} subscribers>"
+
+    # -- from the doors -----------------------------------------------------------------------------------------------
+
+    def deliver(self, message: Message) -> None:
+        """A message of the client. Raises InboxFull."""
+        self.used_at = time.monotonic()
+        if self._inbox.qsize() >= INBOX:
+            raise InboxFull
+        self._inbox.put_nowait(message)
+
+    def expect(self, request_id: Id) -> LiveStream | None:
+        """A request is about to be delivered: its stream. None if a request of this id is still open."""
+        if request_id in self._posts:
+            return None
+        self._streams += 1
+        stream = LiveStream(f"p{self._streams}", STREAM_MESSAGES, STREAM_BYTES)
+        self._posts[request_id] = stream
+        return stream
+
+    def forget(self, request_id: Id) -> None:
+        """The request was not delivered after all."""
+        self._posts.pop(request_id, None)
+
+    def subscribe(self) -> LiveStream:
+        """A stream of every message from now on."""
+        subscriber = LiveStream("b", STREAM_MESSAGES, STREAM_BYTES)
+        self.subscribers.add(subscriber)
+        return subscriber
+
+    def find_stream(self, name: str) -> LiveStream | None:
+        """A stream of this session by its name, also one that has ended not long ago."""
+        if name == self.standing.name:
+            return self.standing
+        if name in self._ended:
+            return self._ended[name]
+        return next((stream for stream in self._posts.values() if stream.name == name), None)
+
+    @property
+    def busy(self) -> bool:
+        """Somebody reads, or waits for an answer."""
+        return bool(self.readers or self._posts or self.subscribers)
+
+    # -- for the peer -------------------------------------------------------------------------------------------------
+
+    async def receive(self) -> Sequence[Frame]:
+        """Return what the client sent; nothing when the session is over."""
+        messages = [await self._inbox.get()]
+        while not self._inbox.empty():
+            messages.append(self._inbox.get_nowait())
+        return [message for message in messages if message is not None] if None not in messages else []
+
+    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
+        """Put a message on its streams."""
+        vital, final = kind is not Kind.NOTIFICATION, kind is Kind.ANSWER
+        for subscriber in self.subscribers:
+            subscriber.put(frame, vital=vital)
+        stream = self._posts.get(about) if about is not None else None
+        if stream is None:
+            if not final:
+                self.standing.put(frame, vital=vital)
+            return
+        stream.put(frame, vital=vital, final=final)
+        if final and about is not None:
+            del self._posts[about]
+            self._ended[stream.name] = stream
+            if len(self._ended) > ENDED_STREAMS:
+                self._ended.popitem(last=False)
+
+    async def drain(self, below: int) -> None:
+        """The streams are bounded; nobody has to wait for a slow reader."""
+
+    async def aclose(self) -> None:
+        """End every stream. Twice is fine."""
+        if not self._closed:
+            self._closed = True
+            self._inbox.put_nowait(None)
+        for stream in (self.standing, *self._posts.values(), *self.subscribers):
+            stream.end()

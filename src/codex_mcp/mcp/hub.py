@@ -1,0 +1,189 @@
+"""All HTTP sessions of a server: made, found, taken up again after a restart, put away when idle, closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from uuid import uuid4
+
+from codex_mcp.base.logs import about
+from codex_mcp.base.settings import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.mcp import tickets
+from codex_mcp.mcp.http_channel import HttpChannel
+from codex_mcp.mcp.methods import Methods, handle_notification
+from codex_mcp.mcp.session import Session, ToolBox
+from codex_mcp.mcp.tickets import Ticket
+from codex_mcp.rpc.peer import Handlers, Peer
+from codex_mcp.wire import mcp
+from codex_mcp.wire.jsonrpc import Notification, Request
+
+logger = logging.getLogger(__name__)
+
+MAX_REQUESTS: Final = 1024
+"""Requests of one session at once."""
+
+TICKET_LIFETIME: Final = 7 * 24 * 3600.0
+"""Seconds in which a session id can be taken up again by a restarted server. Who was away for longer starts anew."""
+
+TOMBSTONES: Final = 10_000
+"""Closed ids that are remembered, so that they stay closed; more than any client makes in a ticket's lifetime."""
+
+SWEEP_INTERVAL: Final = 30.0
+
+
+class TooManySessions(Exception):
+    """No more sessions fit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HubSession:
+    """A session with its channel and its peer."""
+
+    id: str
+    channel: HttpChannel
+    peer: Peer
+    session: Session
+    is_bus: bool
+    """It was born on the bus, by an id of the client's own."""
+
+    @property
+    def busy(self) -> bool:
+        """It must not be put away."""
+        return self.channel.busy or self.session.busy
+
+
+class Hub:
+    """Owns the sessions."""
+
+    def __init__(self, methods: Methods, tools: ToolBox, settings: Settings, key: bytes) -> None:
+        self.methods = methods
+        self.tools = tools
+        self._settings = settings
+        self._key = key
+        self._sessions: dict[tuple[str, str], HubSession] = {}
+        self._closed: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._tasks = TaskSet()
+        self._sweeping: asyncio.Task[None] | None = None
+        self.exchanges: set[Session] = set()
+        """Stateless requests that run now, each a session of its own."""
+        self.closing = False
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._sessions)
+
+    def __iter__(self) -> Iterator[HubSession]:
+        """The sessions."""
+        return iter(list(self._sessions.values()))
+
+    # -- finding and making -------------------------------------------------------------------------------------------
+
+    def find(self, principal: str, session_id: str) -> HubSession | None:
+        """A session of this principal: one that is here, or one that was here before we were restarted."""
+        found = self._sessions.get((principal, session_id))
+        if found is not None or (principal, session_id) in self._closed:
+            return found
+        ticket = tickets.read(self._key, session_id, principal=principal, now=time.time(), lifetime=TICKET_LIFETIME)
+        if ticket is None:
+            return None
+        taken_up = self._add(principal, session_id, is_bus=False)
+        taken_up.session.client.info = mcp.ClientInfo(ticket.client_name, ticket.client_version)
+        if ticket.elicitation is not None:
+            taken_up.session.client.capabilities = {"elicitation": ticket.elicitation}
+        logger.info("session %s of %s taken up again", taken_up.session.id, ticket.client_name)
+        return taken_up
+
+    def introduce(self, principal: str, params: mcp.Initialize) -> HubSession:
+        """A new session for a client that shakes hands; its id says what the client said. Raises TooManySessions."""
+        elicitation = params.capabilities.get("elicitation")
+        ticket = Ticket(
+            serial=uuid4().hex,
+            principal=principal,
+            issued=time.time(),
+            client_name=params.client_info.name[:64],
+            client_version=params.client_info.version[:64],
+            elicitation=elicitation if isinstance(elicitation, dict) else None,
+        )
+        return self._add(principal, tickets.written(self._key, ticket), is_bus=False)
+
+    def make(self, principal: str, session_id: str) -> HubSession:
+        """A new session under the client's own id. Raises TooManySessions."""
+        self._closed.pop((principal, session_id), None)
+        return self._add(principal, session_id, is_bus=True)
+
+    def _add(self, principal: str, session_id: str, *, is_bus: bool) -> HubSession:
+        if self.closing or len(self._sessions) >= self._settings.max_sessions:
+            raise TooManySessions
+        added = self._assembled(principal, session_id, is_bus=is_bus)
+        self._sessions[principal, session_id] = added
+        with about(session=added.session.id):
+            self._tasks.spawn(added.peer.run(), name=f"session {added.session.id}")
+        if self._sweeping is None:
+            self._sweeping = self._tasks.spawn(self._sweep(), name="sweep of idle sessions")
+        return added
+
+    def _assembled(self, principal: str, session_id: str, *, is_bus: bool) -> HubSession:
+        channel = HttpChannel(session_id)
+
+        def on_request(request: Request) -> object:
+            return self.methods.handle(session, request)
+
+        def on_notification(message: Notification) -> None:
+            handle_notification(session, message)
+
+        peer = Peer(channel, Handlers(on_request, on_notification), max_requests=MAX_REQUESTS, pace=_no_pace)
+        session = Session(peer, self.tools, self._settings, principal=principal)
+        return HubSession(session_id, channel, peer, session, is_bus)
+
+    # -- putting away -------------------------------------------------------------------------------------------------
+
+    async def close(self, session: HubSession) -> None:
+        """End a session for good: what it has running is interrupted, its id stays closed."""
+        key = (session.session.principal, session.id)
+        if self._sessions.pop(key, None) is None:
+            return
+        self._closed[key] = None
+        if len(self._closed) > TOMBSTONES:
+            self._closed.popitem(last=False)
+        await self._end(session)
+
+    async def _end(self, session: HubSession) -> None:
+        session.session.cancel_all()
+        await session.session.wait_idle(self._settings.interrupt_grace)
+        await session.peer.aclose()
+        logger.info("session %s ended", session.session.id)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(min(SWEEP_INTERVAL, self._settings.session_idle))
+            await self.put_away_idle(time.monotonic())
+
+    async def put_away_idle(self, now: float) -> None:
+        """End sessions that nobody used for a while. Their ids can be taken up again, their threads resumed."""
+        for session in self:
+            if not session.busy and now - session.channel.used_at >= self._settings.session_idle:
+                del self._sessions[session.session.principal, session.id]
+                await self._end(session)
+
+    def running(self) -> Iterator[Session]:
+        """Everything that may have calls running."""
+        yield from self.exchanges.copy()
+        yield from (session.session for session in self)
+
+    async def aclose(self) -> None:
+        """End everything."""
+        self.closing = True
+        for session in self:
+            await session.peer.aclose()
+        self._sessions.clear()
+        await self._tasks.aclose()
+
+
+async def _no_pace() -> None:
+    """A slow reader loses events and is told so; the reader of the core is not held back for it."""

@@ -1,0 +1,79 @@
+"""A stream that somebody reads along: wait for what is new."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from codex_mcp.mcp.stream import Batch, Stream
+from codex_mcp.wire.jsonrpc import encode_notification
+
+DROPPED_METHOD: Final = "codex/dropped"
+"""The marker for a reader that was too slow: how many messages it has missed."""
+
+
+class LiveStream:
+    """One stream, and at most one who waits for it."""
+
+    __slots__ = ("_waiter", "ended", "name", "on_end", "stream")
+
+    def __init__(self, name: str, max_messages: int, max_bytes: int) -> None:
+        self.name = name
+        self.stream = Stream(max_messages, max_bytes)
+        self.ended = False
+        """Nothing more will come."""
+        self.on_end: Callable[[], None] | None = None
+        """Called when nothing more will come."""
+        self._waiter: asyncio.Future[None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<LiveStream {self.name} {self.stream!r}{' ended' if self.ended else ''}>"
+
+    def put(self, frame: bytes, *, vital: bool = False, final: bool = False) -> None:
+        """Add a message; after a final one nothing follows."""
+        self.stream.put(frame, vital=vital or final)
+        if final:
+            self.end()
+        else:
+            self._wake()
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        self.ended = True
+        self._wake()
+        if self.on_end is not None:
+            self.on_end()
+
+    def poke(self) -> None:
+        """Let whoever waits look around: not for a message, but because something else has changed."""
+        self._wake()
+
+    async def take(self, number: int, patience: float | None = None) -> Batch:
+        """Wait for messages after this number; none come if the stream has ended, or when patience does."""
+        self.stream.read(number)
+        if self.stream.last <= number and not self.ended:
+            await self._wait(patience)
+        return self.stream.after(number)
+
+    async def _wait(self, patience: float | None) -> None:
+        self._wake()  # a reader that came back takes over from the one that was cut off
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiter = waiter
+        try:
+            async with asyncio.timeout(patience):
+                await waiter
+        except TimeoutError:
+            pass
+        finally:
+            if self._waiter is waiter:
+                self._waiter = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+def dropped_marker(count: int) -> bytes:
+    """The message that tells a reader how many others it has missed."""
+    return encode_notification(DROPPED_METHOD, {"count": count})

@@ -1,0 +1,140 @@
+"""MCP over HTTP and WebSocket for many clients, from the first request to an orderly end.
+
+A signal ends it: no new work, what runs gets its grace, then it is interrupted; every stream is ended; then the core.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings import Protocol, Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.supervisor import Launcher
+from codex_mcp.mcp.gate import LOOPBACK, Gate
+from codex_mcp.mcp.http import HttpApp
+from codex_mcp.mcp.hub import Hub
+from codex_mcp.mcp.methods import PRODUCT, Methods
+from codex_mcp.mcp.signals import first, signals_received
+from codex_mcp.mcp.tools import Tools
+from codex_mcp.threads.book import Book
+from codex_mcp.threads.decisions import SERVER_STOPPING
+
+logger = logging.getLogger(__name__)
+
+KEEP_ALIVE = 75
+"""Seconds that an idle connection stays open; pooled clients keep theirs for a minute."""
+
+END_GRACE = 3.0
+"""Seconds in which the last answers must be taken."""
+
+
+class _Uvicorn(uvicorn.Server):
+    """Leaves signals to us."""
+
+    @contextlib.contextmanager
+    def capture_signals(self):  # type: ignore[no-untyped-def]
+        yield
+
+
+class HttpServer:
+    """The doors, the sessions and the threads of one server."""
+
+    def __init__(self, settings: Settings, launch: Launcher, gate: Gate, key: bytes) -> None:
+        self._settings = settings
+        self._book = Book(settings, launch, _no_pace)
+        methods = Methods(PRODUCT, stateless=settings.protocol is not Protocol.LEGACY)
+        self._hub = Hub(methods, Tools(self._book, settings, key), settings, key)
+        self._app = HttpApp(self._hub, gate, settings)
+        self._tasks = TaskSet()
+
+    async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
+        """Serve until a signal comes."""
+        server = _Uvicorn(
+            uvicorn.Config(
+                self._app,
+                http="httptools",
+                ws="websockets-sansio",
+                loop="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=KEEP_ALIVE,
+                timeout_graceful_shutdown=int(END_GRACE),
+            )
+        )
+        with signals_received() as signals:
+            serving = self._tasks.spawn(server.serve([listener]), name="HTTP listener")
+            host, port = listener.getsockname()[:2]
+            announce(f"http://{host}:{port}")
+            await first(serving, signals)
+            logger.info("stopping")
+            self._hub.closing = True
+            await self._finish(signals)
+            await self._hub.aclose()
+            await self._book.aclose()
+            server.should_exit = True
+            await asyncio.wait([serving], timeout=2 * END_GRACE)
+            await self._tasks.aclose()
+
+    async def _finish(self, signals: asyncio.Queue[int]) -> None:
+        """Let what runs come to its end, for a while; then interrupt it."""
+        for session in self._hub.running():
+            session.stop_listening()
+        for thread in self._book:
+            thread.deny_parked(SERVER_STOPPING)
+        finishing = self._tasks.spawn(self._wait_idle(self._settings.shutdown_grace), name="grace")
+        await first(finishing, signals)
+        if not finishing.done() or not finishing.result():
+            for session in self._hub.running():
+                session.cancel_all()
+            for thread in self._book:
+                thread.cancel_all()
+            stopping = self._tasks.spawn(self._wait_idle(self._settings.interrupt_grace), name="interrupts")
+            await first(stopping, signals)
+
+    async def _wait_idle(self, timeout: float) -> bool:
+        """Wait until no call and no turn runs."""
+        try:
+            async with asyncio.timeout(timeout):
+                for session in self._hub.running():
+                    await session.wait_idle(timeout)
+                for thread in self._book:
+                    for turn in thread.unfinished():
+                        await turn.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+async def serve_http(
+    settings: Settings, launch: Launcher, gate: Gate, key: bytes, announce: Callable[[str], None]
+) -> None:
+    """Serve HTTP where the settings say."""
+    if settings.host not in LOOPBACK and not gate.tokens:
+        raise Refused(
+            f"cannot listen on {settings.host} without tokens: whoever reaches it could run commands here. "
+            "Give --tokens FILE, or listen on 127.0.0.1."
+        )
+    with contextlib.closing(_listener(settings.host, settings.port or 0)) as listener:
+        await HttpServer(settings, launch, gate, key).run(listener, announce)
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server(
+            (host, port), backlog=2048, family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+    except OSError as exc:
+        raise Refused(f"cannot listen on {host} port {port}: {exc.strerror or exc}") from exc
+
+
+async def _no_pace() -> None:
+    """A slow client loses events and is told so; the others are not held back for it."""

@@ -1,0 +1,24 @@
+"""The key that seals what clients carry for us. It is kept, so that a restarted server knows its own seals again."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Final
+
+from codex_mcp.base.files import read_if_there, write_whole
+from codex_mcp.mcp.seal import KEY_BYTES
+
+KEY_FILE: Final = os.path.join("codex-mcp", "server.key")
+
+
+def server_key(codex_home: str) -> bytes:
+    """The key of servers with this home; made at the first use, readable by its owner alone."""
+    path = os.path.join(codex_home, KEY_FILE)
+    key = read_if_there(path)
+    if key is not None and len(key) == KEY_BYTES:
+        return key
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    key = secrets.token_bytes(KEY_BYTES)
+    write_whole(path, key)
+    return key

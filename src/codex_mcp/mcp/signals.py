@@ -1,0 +1,35 @@
+"""Signals that ask the server to stop, one by one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Iterator
+from typing import Any, Final
+
+from codex_mcp.base.tasks import TaskSet
+
+STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextlib.contextmanager
+def signals_received() -> Iterator[asyncio.Queue[int]]:
+    """Collect them while inside."""
+    loop = asyncio.get_running_loop()
+    received: asyncio.Queue[int] = asyncio.Queue()
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, received.put_nowait, number)
+    try:
+        yield received
+    finally:
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+async def first(task: asyncio.Task[Any], signals: asyncio.Queue[int]) -> None:
+    """Wait for the task or for the next signal."""
+    getting = TaskSet()
+    signalled = getting.spawn(signals.get(), name="signal")
+    await asyncio.wait([task, signalled], return_when=asyncio.FIRST_COMPLETED)
+    await getting.aclose()

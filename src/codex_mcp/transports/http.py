@@ -1,0 +1,107 @@
+"""One HTTP request and its answer, over raw ASGI: what the doors need, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from codex_mcp.transports import sse
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+Header: TypeAlias = tuple[bytes, bytes]
+
+JSON: Final = (b"content-type", b"application/json")
+TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+
+SSE_HEADERS: Final[Sequence[Header]] = (
+    (b"content-type", sse.CONTENT_TYPE),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+"""The last two keep proxies from holding a stream back."""
+
+
+class BodyTooLarge(Exception):
+    """The client sends more than it may."""
+
+
+class Disconnected(Exception):
+    """The client went away before it had said everything."""
+
+
+class HttpExchange:
+    """A request, and the way to answer it."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.headers = header_map(scope["headers"])
+        self.client: str = scope["client"][0] if scope.get("client") else ""
+        self.extra_headers: list[Header] = []
+        """Sent with whatever answer."""
+        self.started = False
+        self._receive = receive
+        self._send = send
+
+    async def read_body(self, limit: int) -> bytes:
+        """The whole body. Raises BodyTooLarge or Disconnected."""
+        if self.headers.get("content-length", "0").isdigit() and int(self.headers.get("content-length", "0")) > limit:
+            raise BodyTooLarge
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise Disconnected
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > limit:
+                raise BodyTooLarge
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+    async def wait_disconnected(self) -> None:
+        """Wait until the client is gone. To be called after the body was read."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def respond(self, status: int, body: bytes = b"", *headers: Header) -> None:
+        """Answer in one piece."""
+        self.started = True
+        length = (b"content-length", str(len(body)).encode())
+        await self._start(status, [*headers, length])
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def start_stream(self) -> None:
+        """Begin to answer with server-sent events."""
+        self.started = True
+        await self._start(200, list(SSE_HEADERS))
+
+    async def write(self, data: bytes) -> None:
+        """Send a piece of the stream."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end_stream(self) -> None:
+        """The stream is complete."""
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def _start(self, status: int, headers: list[Header]) -> None:
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self.extra_headers]})
+
+
+def header_map(headers: Sequence[Header]) -> Mapping[str, str]:
+    """Headers by lower-case name; of several with one name, joined as HTTP says."""
+    found: dict[str, str] = {}
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found
+
+
+def accepts(headers: Mapping[str, str], *kinds: str) -> bool:
+    """Does the client accept all of these content types? Without the header it accepts anything."""
+    accepted = headers.get("accept", "*/*").lower()
+    return all(kind in accepted or f"{kind.split('/', 1)[0]}/*" in accepted or "*/*" in accepted for kind in kinds)
