@@ -67,6 +67,8 @@ REFUSALS: Final = {
     Verdict.CLOSING: ErrorObject(SERVER_BUSY, "Server busy: the server is shutting down"),
 }
 
+STOPPED: Final = ErrorObject(INTERNAL_ERROR, "the server stopped before the request was done")
+
 
 class Peer:
     """Sends requests and notifications, and hands what arrives to two handlers."""
@@ -113,7 +115,7 @@ class Peer:
     def start(self, method: str, params: object) -> PendingCall:
         """Write a request now; await the returned call for its answer."""
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
-        if self._calls.closing:
+        if self._calls.closed:
             answer.set_exception(ConnectionLost("the connection is closed"))
             answer.exception()
             return PendingCall(-1, answer)
@@ -158,7 +160,7 @@ class Peer:
             message = jsonrpc.decode(frame, version_required=self._version_required)
         match message:
             case Notification():
-                self._handlers.on_notification(message)
+                self._notification_received(message)
             case Request():
                 self._request_received(message)
             case Response(id=message_id, result=result):
@@ -168,6 +170,12 @@ class Peer:
             case Malformed(id=message_id, code=code, reason=reason):
                 logger.warning("a message could not be read: %s", reason)
                 self._channel.send(jsonrpc.encode_error(message_id, ErrorObject(code, reason)))
+
+    def _notification_received(self, message: Notification) -> None:
+        try:
+            self._handlers.on_notification(message)
+        except Exception:
+            logger.exception("cannot handle %s", message.method)  # there is nobody to answer
 
     def _answer_received(self, message_id: Id | None, answer: Raw | RequestFailed) -> None:
         if not self._calls.settle(message_id):
@@ -190,30 +198,44 @@ class Peer:
         try:
             outcome = self._handlers.on_request(request)
         except Exception as exc:  # noqa: BLE001  the one boundary around handlers
-            self._answer(request.id, _error_for(exc, request.method))
-            return
+            outcome = _error_for(exc, request.method)
         if inspect.iscoroutine(outcome):
-            self._tasks.spawn(self._finish(request, outcome), name=f"request {request.method}")
+            work = outcome
+            finishing = self._tasks.spawn(self._finish(request, work), name=f"request {request.method}")
+            finishing.add_done_callback(lambda _: self._finished(request, work))
         else:
-            self._answer(request.id, outcome)
+            self._answer(request, outcome)
 
-    async def _finish(self, request: Request, work: Awaitable[object]) -> None:
+    async def _finish(self, request: Request, work: Coroutine[Any, Any, object]) -> None:
         try:
             outcome = await work
         except asyncio.CancelledError:
-            self._answer(request.id, ErrorObject(INTERNAL_ERROR, "the server stopped before the request was done"))
+            self._answer(request, STOPPED)
             raise
         except Exception as exc:  # noqa: BLE001  the same boundary, for those that take their time
             outcome = _error_for(exc, request.method)
-        self._answer(request.id, outcome)
+        self._answer(request, outcome)
 
-    def _answer(self, message_id: Id, outcome: object) -> None:
-        if not self._calls.answered(message_id):
+    def _finished(self, request: Request, work: Coroutine[Any, Any, object]) -> None:
+        # Cancelled before its first step, `_finish` never ran at all.
+        if inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
+            work.close()
+            self._answer(request, STOPPED)
+
+    def _answer(self, request: Request, outcome: object) -> None:
+        if not self._calls.answered(request.id):
             return
-        if isinstance(outcome, ErrorObject):
-            self._channel.send(jsonrpc.encode_error(message_id, outcome))
-        else:
-            self._channel.send(jsonrpc.encode_response(message_id, outcome))
+        try:
+            frame = _encoded(request.id, outcome)
+        except Exception as exc:  # noqa: BLE001  a handler's value that is no JSON
+            frame = _encoded(request.id, _error_for(exc, request.method))
+        self._channel.send(frame)
+
+
+def _encoded(message_id: Id, outcome: object) -> bytes:
+    if isinstance(outcome, ErrorObject):
+        return jsonrpc.encode_error(message_id, outcome)
+    return jsonrpc.encode_response(message_id, outcome)
 
 
 def _error_for(exc: Exception, method: str) -> ErrorObject:
