@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+
+class Unreadable(Struct, frozen=True):
     """A frame that was thrown away, and why."""
 
     reason: str

@@ -11,10 +11,9 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.rpc.channel import Channel
@@ -42,8 +41,7 @@ RequestHandler: TypeAlias = Callable[[Request], object | Coroutine[Any, Any, obj
 NotificationHandler: TypeAlias = Callable[[Notification], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Handlers:
+class Handlers(Struct, frozen=True):
     """Who hears what arrives. A request's handler answers at once, or returns the coroutine that will."""
 
     on_request: RequestHandler
@@ -53,8 +51,7 @@ class Handlers:
 Pace: TypeAlias = Callable[[], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCall:
+class PendingCall(Struct, frozen=True):
     """A request that has been written; `answer` comes later."""
 
     id: int
