@@ -38,13 +38,29 @@ class Exit:
         return f"signal {-self.code}"
 
 
+class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
+    """Knows when the process has ended, whoever still holds its pipes and whoever does not read them."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(limit=READ_BYTES, loop=loop)
+        self.exited = loop.create_future()
+
+    def process_exited(self) -> None:
+        self.exited.set_result(None)
+        super().process_exited()
+
+
 class Child:
     """A running child, as a channel."""
 
-    def __init__(self, process: asyncio.subprocess.Process, max_message_bytes: int) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, exited: asyncio.Future[None], max_message_bytes: int
+    ) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process = process
+        self._exited = exited
         self._stdin = process.stdin
         self._stdout = process.stdout
         self._frames = framing.FrameReader(max_message_bytes)
@@ -88,8 +104,11 @@ class Child:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     async def wait(self) -> Exit:
-        """Wait until it has ended."""
-        code = await self._process.wait()
+        """Wait until it has ended. What it said and nobody read is dropped then."""
+        # Not process.wait(): that waits for the pipes too, and a reader that is held back never comes to their end.
+        await asyncio.wait([self._exited])
+        code = self._process.returncode
+        assert code is not None
         # A grandchild may hold stderr open long after; the last words were said by then.
         await asyncio.wait([self._stderr_task], timeout=LAST_WORDS_GRACE)
         self._stderr_task.cancel()
@@ -101,7 +120,9 @@ class Child:
             self._stderr_tail = (self._stderr_tail + data)[-STDERR_TAIL_BYTES:]
 
 
-async def start_child(argv: Sequence[str], environment: Mapping[str, str], max_message_bytes: int) -> Child:
+async def start_child(
+    argv: Sequence[str], environment: Mapping[str, str], max_message_bytes: int, *, cwd: str | None = None
+) -> Child:
     """Start it in a process group of its own, so that a Ctrl-C at our terminal is not its business."""
     process = await asyncio.create_subprocess_exec(
         *argv,
@@ -109,6 +130,7 @@ async def start_child(argv: Sequence[str], environment: Mapping[str, str], max_m
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=dict(environment),
+        cwd=cwd,
         start_new_session=True,
         limit=READ_BYTES,
     )
