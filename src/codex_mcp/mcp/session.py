@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Coroutine
-from typing import Any
-from uuid import uuid4
+from typing import Any, Final
 
 from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
@@ -20,12 +20,15 @@ from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
 
+ID_BYTES: Final = 16
+"""As many as a UUID has; the module of that name costs 2 ms of the time to the first answer."""
+
 
 class Session:
     """A client and its calls."""
 
     def __init__(self, peer: Peer, book: Book, settings: Settings) -> None:
-        self.id = uuid4().hex
+        self.id = os.urandom(ID_BYTES).hex()
         self.client = Client(peer, settings)
         self._book = book
         self._tools = Tools(book, settings)
