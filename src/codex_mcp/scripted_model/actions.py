@@ -24,6 +24,7 @@ from codex_mcp.scripted_model.steps import (
     Plan,
     Run,
     Say,
+    Search,
     Stream,
     Think,
     Wait,
@@ -130,6 +131,10 @@ def error_body(status: int, message: str, code: str | None) -> bytes:
     return msgspec.json.encode({"error": {"message": message, "type": code or kind, "param": None, "code": code}})
 
 
+def _fail_body(fail: Fail) -> bytes:
+    return error_body(fail.fail, fail.message, fail.code) if fail.body is None else fail.body.encode()
+
+
 def _beat(beat: Beat, request: ModelRequest, name: str) -> Iterator[Action]:
     match beat.step:
         case Say() as say:
@@ -139,6 +144,8 @@ def _beat(beat: Beat, request: ModelRequest, name: str) -> Iterator[Action]:
             yield from _stream(beat.index, name, stream)
         case Think() as think:
             yield from _think(beat.index, name, think)
+        case Search() as search:
+            yield from _search(beat.index, name, search)
         case Run() | Patch() | Plan() | Call():
             items = tool_calls(beat, request.tools, name)
             yield Send(b"".join(event("response.output_item.done", {"item": item}) for item in items))
@@ -147,8 +154,7 @@ def _beat(beat: Beat, request: ModelRequest, name: str) -> Iterator[Action]:
         case Gate() as gate:
             yield Hold(gate.gate, gate.file)
         case Fail() as fail:
-            body = error_body(fail.fail, fail.message, fail.code) if fail.body is None else fail.body.encode()
-            yield Refuse(fail.fail, fail.headers, body)
+            yield Refuse(fail.fail, fail.headers, _fail_body(fail))
         case Error() as error:
             failure = {"id": f"resp_{name}", "error": {"code": error.error, "message": error.message}}
             yield Send(event("response.failed", {"response": failure}))
@@ -197,6 +203,13 @@ def _think(index: int, name: str, think: Think) -> Iterator[Action]:
         yield from _deltas("response.reasoning_summary_text.delta", place, texts, think.interval)
     summary = [{"type": "summary_text", "text": section} for section in sections]
     done = {**item, "summary": summary, "encrypted_content": None}
+    yield Send(event("response.output_item.done", {"output_index": index, "item": done}))
+
+
+def _search(index: int, name: str, search: Search) -> Iterator[Action]:
+    item: dict[str, object] = {"type": "web_search_call", "id": f"ws_{name}_{index}"}
+    yield Send(event("response.output_item.added", {"output_index": index, "item": {**item, "status": "in_progress"}}))
+    done = {**item, "status": "completed", "action": {"type": "search", "query": search.search}}
     yield Send(event("response.output_item.done", {"output_index": index, "item": done}))
 
 
