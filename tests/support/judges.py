@@ -73,6 +73,6 @@ async def started(
 async def run(argv: Sequence[str], setup: Setup, environment: dict[str, str]) -> Ended:
     """Run a client to its end."""
     async with started(argv, setup, environment) as process:
-        stdout, stderr = await process.communicate()
+        stdout, stderr = await process.communicate(b"")  # which closes its stdin: some clients read it to the end
     assert process.returncode is not None
     return Ended(process.returncode, stdout.decode(), stderr.decode())
