@@ -131,21 +131,10 @@ def error_body(status: int, message: str, code: str | None) -> bytes:
     return msgspec.json.encode({"error": {"message": message, "type": code or kind, "param": None, "code": code}})
 
 
-def _fail_body(fail: Fail) -> bytes:
-    return error_body(fail.fail, fail.message, fail.code) if fail.body is None else fail.body.encode()
-
-
 def _beat(beat: Beat, request: ModelRequest, name: str) -> Iterator[Action]:
     match beat.step:
-        case Say() as say:
-            item = _message_item(beat.index, name, say.phase)
-            yield from _message(beat.index, item, pieces(say.say, say.deltas), say.interval)
-        case Stream() as stream:
-            yield from _stream(beat.index, name, stream)
-        case Think() as think:
-            yield from _think(beat.index, name, think)
-        case Search() as search:
-            yield from _search(beat.index, name, search)
+        case Say() | Stream() | Think() | Search():
+            yield from _output(beat, name)
         case Run() | Patch() | Plan() | Call():
             items = tool_calls(beat, request.tools, name)
             yield Send(b"".join(event("response.output_item.done", {"item": item}) for item in items))
@@ -154,7 +143,8 @@ def _beat(beat: Beat, request: ModelRequest, name: str) -> Iterator[Action]:
         case Gate() as gate:
             yield Hold(gate.gate, gate.file)
         case Fail() as fail:
-            yield Refuse(fail.fail, fail.headers, _fail_body(fail))
+            body = error_body(fail.fail, fail.message, fail.code) if fail.body is None else fail.body.encode()
+            yield Refuse(fail.fail, fail.headers, body)
         case Error() as error:
             failure = {"id": f"resp_{name}", "error": {"code": error.error, "message": error.message}}
             yield Send(event("response.failed", {"response": failure}))
@@ -165,6 +155,19 @@ def _beat(beat: Beat, request: ModelRequest, name: str) -> Iterator[Action]:
             yield Abort()
         case other:
             raise AssertionError(f"no action for {other!r}")
+
+
+def _output(beat: Beat, name: str) -> Iterator[Action]:
+    match beat.step:
+        case Say() as say:
+            item = _message_item(beat.index, name, say.phase)
+            yield from _message(beat.index, item, pieces(say.say, say.deltas), say.interval)
+        case Stream() as stream:
+            yield from _stream(beat.index, name, stream)
+        case Think() as think:
+            yield from _think(beat.index, name, think)
+        case Search() as search:
+            yield from _search(beat.index, name, search)
 
 
 def _stream(index: int, name: str, stream: Stream) -> Iterator[Action]:
