@@ -57,6 +57,10 @@ class FarEnd:
         assert answer.pop("id") == request_id
         return answer
 
+    async def close(self) -> None:
+        """Go away."""
+        await self._channel.aclose()
+
     async def has_said_nothing(self) -> None:
         """Make sure that nothing waits to be heard: the next message is the answer to this ping."""
         assert await self.ask("ping", request_id="nothing else?") == {"result": {}}
