@@ -130,6 +130,19 @@ async def test_its_model_reads_the_thread_id_in_the_text_of_a_failure(tmp_path: 
         assert f"threadId: {first.json['threadId']}" in failed.text
 
 
+async def test_of_a_very_long_answer_its_model_still_sees_thread_and_status(tmp_path: Path) -> None:
+    async def plan(used: list[Used]) -> Say | Use:
+        return Say("Long.") if used else codex('[[scene: stream piece="on and on " count=20000]]')
+
+    async with claude_code(tmp_path, plan) as desk:
+        await desk.finish()
+
+        (long,) = desk.model.used
+        (thread,) = {seen.thread for seen in desk.agents.requests}
+        assert len(long.text) < len("on and on ") * 20_000
+        assert f'"threadId":"{thread}","status":"completed"' in long.text
+
+
 async def test_nobody_is_there_to_approve_so_the_agent_is_refused_once_and_goes_on(tmp_path: Path) -> None:
     async def plan(used: list[Used]) -> Say | Use:
         return Say("Well.") if used else codex("[[scene: escalate]]", **{"approval-policy": "on-request"})
