@@ -6,8 +6,15 @@ import inspect
 from collections.abc import Callable, Coroutine, Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.leaks import leaks_since, take_snapshot
+
+# On a loaded machine drawing an example takes long, which says nothing about us; and a red build must be red again.
+settings.register_profile(
+    "house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("house")
 
 AsyncTest = Callable[..., Coroutine[object, object, None]]
 

@@ -61,6 +61,13 @@ async def test_it_says_what_the_script_says_in_as_many_pieces(tmp_path: Path) ->
     assert usage["tokenUsage"]["total"]["totalTokens"] == 120
 
 
+async def test_a_search_is_told_with_its_query(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        turn = await on.play('[[scene: search query="tides"]]')
+    assert [(item["query"], item["action"]["type"]) for item in turn.items_of("webSearch")] == [("tides", "search")]
+    assert turn.text == "I have searched."
+
+
 async def test_it_thinks_aloud(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
         turn = await on.play('[[scene: think thought="**Looking**"]]')

@@ -16,6 +16,12 @@ def test_no_config_and_a_broken_config_are_both_left_to_codex(tmp_path: Path) ->
     assert read_user_config(str(tmp_path)) == {"model": "m"}
 
 
+def test_a_changed_config_is_read_anew(tmp_path: Path) -> None:
+    for model in ("a", "b", "a"):
+        (tmp_path / "config.toml").write_text(f'model = "{model}"')
+        assert read_user_config(str(tmp_path)) == {"model": model}
+
+
 def test_a_profile_is_read_from_its_file_or_from_the_legacy_table(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[profiles.old]\nmodel = "a"\n[profiles.both]\nmodel = "b"\n')
     (tmp_path / "both.config.toml").write_text('model = "c"\n')

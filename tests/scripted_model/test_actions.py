@@ -20,7 +20,7 @@ from codex_mcp.scripted_model.actions import (
 )
 from codex_mcp.scripted_model.playing import DEFAULT_USAGE, Beat, Response
 from codex_mcp.scripted_model.request import ModelRequest
-from codex_mcp.scripted_model.steps import Disconnect, Error, Fail, Gate, Run, Say, Step, Stream, Think, Wait
+from codex_mcp.scripted_model.steps import Disconnect, Error, Fail, Gate, Run, Say, Search, Step, Stream, Think, Wait
 
 REQUEST = ModelRequest("t", "m", "", "", message=1, done=0, output="", tools={})
 
@@ -70,6 +70,15 @@ def test_a_text_is_announced_streamed_completed_and_paid() -> None:
         {"type": "response.output_text.delta", **place, "delta": "llo"},
         {"type": "response.output_item.done", "output_index": 0, "item": {**item, "content": content}},
         {"type": "response.completed", "response": {"id": "resp_ab", "usage": usage}},
+    ]
+
+
+def test_a_search_is_announced_and_then_told_with_its_query() -> None:
+    item = {"type": "web_search_call", "id": "ws_ab_0"}
+    done = {**item, "status": "completed", "action": {"type": "search", "query": "weather"}}
+    assert events(acted(Search(search="weather")))[1:3] == [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "status": "in_progress"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": done},
     ]
 
 

@@ -6,6 +6,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,13 @@ def the_server(home: Path) -> Process:
     """The one `codex-mcp mcp-server` among them."""
     (server,) = (process for process in _at_home(home) if "mcp-server" in process.argv)
     return server
+
+
+def end_all(home: Path) -> None:
+    """End whatever is left there, at once."""
+    for process in processes_at(home):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
 
 
 async def all_ended(home: Path) -> None:

@@ -13,7 +13,11 @@ from codex_mcp.wire import appserver
             appserver.Initialize(appserver.ClientInfo("us", "Us", "1"), appserver.ClientCapabilities()),
             {
                 "clientInfo": {"name": "us", "title": "Us", "version": "1"},
-                "capabilities": {"experimentalApi": True, "requestAttestation": False},
+                "capabilities": {
+                    "experimentalApi": True,
+                    "requestAttestation": False,
+                    "optOutNotificationMethods": [],
+                },
             },
         ),
         (appserver.ThreadStart(), {}),

@@ -41,6 +41,9 @@ OVERLOAD_DELAYS: Final = (0.05, 0.2, 0.8)
 
 CLIENT: Final = appserver.ClientInfo(name="codex-mcp-server", title="codex-mcp", version=__version__)
 
+UNHEARD: Final = ("thread/status/changed", "thread/readState/changed")
+"""Sent three times in every turn, twice right before its end, and of no use to us: we know what we asked for."""
+
 
 class CoreListener(Protocol):
     """Who hears what a core says."""
@@ -80,7 +83,7 @@ class AppServer:
 
     async def initialize(self) -> appserver.Initialized:
         """Shake hands."""
-        params = appserver.Initialize(CLIENT, appserver.ClientCapabilities())
+        params = appserver.Initialize(CLIENT, appserver.ClientCapabilities(opt_out_notification_methods=UNHEARD))
         answer = await self._call("initialize", params, appserver.Initialized)
         self._peer.notify("initialized")
         return answer

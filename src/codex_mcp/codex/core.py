@@ -7,13 +7,11 @@ stand beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from msgspec import Raw
+from msgspec import Raw, Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadSpec:
+class ThreadSpec(Struct, frozen=True):
     """How a thread shall be set up. What is None is left to Codex's own configuration."""
 
     cwd: str | None = None
@@ -28,8 +26,7 @@ class ThreadSpec:
     """Ask for the model's raw items as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedThread:
+class OpenedThread(Struct, frozen=True):
     """A thread that the core has loaded."""
 
     thread_id: str
@@ -38,8 +35,7 @@ class OpenedThread:
     """The whole answer, for those who need more of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnSpec:
+class TurnSpec(Struct, frozen=True):
     """What the agent shall do next."""
 
     prompt: str

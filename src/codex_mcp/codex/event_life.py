@@ -17,10 +17,10 @@ for an answer has neither. A patch does not tell; it begins with the answer or, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.wire.app_items import CommandExecution, FileChange, FileUpdate
@@ -39,8 +39,7 @@ class Life(StrEnum):
     BEGUN = "begun"
 
 
-@dataclass(slots=True)
-class Known:
+class Known(Struct):
     """An item that was started and not completed."""
 
     note: ItemStarted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from codex_mcp.codex.event_commands import argv, parsed_commands
 from codex_mcp.codex.event_names import decision, present, snake_keys
@@ -10,8 +10,7 @@ from codex_mcp.wire.app_items import CommandExecution
 from codex_mcp.wire.app_notes import CommandAsked, InputAsked, PatchAsked, PermissionsAsked, ToolAsked
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCommand:
+class ShownCommand(Struct, frozen=True):
     """The command that somebody should allow, as 0.153.4 showed it: cwd is a plain path here."""
 
     argv: list[str]

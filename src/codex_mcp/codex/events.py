@@ -10,10 +10,10 @@ next. A turn_diff is sent once per distinct diff. item_* and raw_* events are se
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from codex_mcp.codex import event_deltas, event_items, event_names, event_questions
 from codex_mcp.codex.event_commands import did_run
@@ -30,8 +30,7 @@ from codex_mcp.wire import app_items, app_notes
 UNREADABLE: Final = (ValueError, RecursionError)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One `codex/event`, without its envelope."""
 
     turn_id: str

@@ -6,22 +6,19 @@ A notification that is none of these, or cannot be read, is no fact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
+class TurnStarted(Struct, frozen=True):
     """The core began a turn."""
 
     turn_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True):
     """The core finished a turn: completed, interrupted or failed."""
 
     turn_id: str
@@ -29,16 +26,14 @@ class TurnEnded:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class MessageSaid:
+class MessageSaid(Struct, frozen=True):
     """The agent finished a message."""
 
     turn_id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CommandStarted:
+class CommandStarted(Struct, frozen=True):
     """A command runs (or waits for its approval)."""
 
     turn_id: str
@@ -47,16 +42,14 @@ class CommandStarted:
     process_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ItemEnded:
+class ItemEnded(Struct, frozen=True):
     """A command, a patch or a tool call is over."""
 
     turn_id: str
     item_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
+class ToolStarted(Struct, frozen=True):
     """The agent does something else that takes time."""
 
     turn_id: str
@@ -64,8 +57,7 @@ class ToolStarted:
     activity: str
 
 
-@dataclass(frozen=True, slots=True)
-class FilesChanged:
+class FilesChanged(Struct, frozen=True):
     """A patch was applied."""
 
     turn_id: str
@@ -73,16 +65,14 @@ class FilesChanged:
     changes: tuple[FileChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """One file of a patch."""
 
     path: str
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class TokensCounted:
+class TokensCounted(Struct, frozen=True):
     """What the thread has used up, and what the newest request to the model used."""
 
     turn_id: str
@@ -100,8 +90,7 @@ class Tokens(Struct, frozen=True, rename="camel"):
     total_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorReported:
+class ErrorReported(Struct, frozen=True):
     """The core could not reach the model, or something worse."""
 
     turn_id: str
@@ -109,15 +98,13 @@ class ErrorReported:
     will_retry: bool
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionWithdrawn:
+class QuestionWithdrawn(Struct, frozen=True):
     """The core no longer waits for the answer to this request of its own."""
 
     request_id: int | str
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadUnloaded:
+class ThreadUnloaded(Struct, frozen=True):
     """The core has put the thread away; it must be resumed before its next turn."""
 
 

@@ -1,5 +1,6 @@
 """Reads Codex' own config.toml and its profiles. Codex reads them too: this is for what its app-server cannot do."""
 
+import functools
 import os
 
 import msgspec
@@ -7,6 +8,9 @@ import msgspec
 from codex_mcp.base.errors import BadOverride
 from codex_mcp.base.files import read_if_there
 from codex_mcp.codex.overrides import PROFILE_NAME, Tree, profile_layer
+
+FILES_REMEMBERED = 8
+"""config.toml and the profiles that are in use; they are small."""
 
 
 def read_user_config(codex_home: str) -> Tree | None:
@@ -28,8 +32,14 @@ def read_profile(codex_home: str, name: str) -> Tree:
 def _read_toml(path: str) -> Tree | None:
     try:
         data = read_if_there(path)
-        return None if data is None else msgspec.toml.decode(data, type=Tree)
+        return None if data is None else _decoded(data)
     except OSError as error:
         raise BadOverride(f"cannot read {path}: {error.strerror or error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadOverride(f"cannot read {path}: {error}; mend the file") from error
+
+
+@functools.lru_cache(maxsize=FILES_REMEMBERED)
+def _decoded(data: bytes) -> Tree:
+    """Every new thread asks, and parsing takes longer than all else that we do for it. Nobody changes the answer."""
+    return msgspec.toml.decode(data, type=Tree)

@@ -16,8 +16,9 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from codex_mcp.base.orphans import children, kill_orphans
 from codex_mcp.base.settings import Settings
@@ -33,8 +34,7 @@ EXIT_GRACE: Final = 2.0
 """Seconds from closing its stdin until it is killed. It leaves within 0.1 s, and 0.3 s with a hundred threads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """How to start a core."""
 
     argv: Sequence[str]
@@ -51,8 +51,7 @@ class SupervisorListener(CoreListener, Protocol):
         """That core will never say anything again."""
 
 
-@dataclass(slots=True)
-class _Running:
+class _Running(Struct):
     app: AppServer
     child: Child
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from codex_mcp.base.settings import Events
 from codex_mcp.mcp.fields import Field, Kind, input_schema
@@ -99,8 +100,7 @@ WAIT_FIELDS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool as `tools/list` shows it."""
 
     name: str

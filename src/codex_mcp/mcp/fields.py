@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 BAD_ARGUMENTS: Final = "Failed to parse configuration for Codex tool: "
 
@@ -32,8 +33,7 @@ class Kind(StrEnum):
     STRINGS = "a list of strings"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One argument."""
 
     name: str

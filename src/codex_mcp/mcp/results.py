@@ -52,16 +52,16 @@ def wait_result(outcomes: Sequence[Outcome]) -> Result:
 
 
 def described(outcome: Outcome) -> dict[str, object]:
-    """An outcome as structured content."""
+    """An outcome as structured content: what may be long comes last, since of much text a model sees the beginning."""
     described: dict[str, object] = {
         "threadId": outcome.thread_id,
-        "content": _content(outcome),
         "status": outcome.status,
-        "filesChanged": [{"path": change.path, "kind": change.kind} for change in outcome.files],
         "durationSeconds": round(outcome.seconds, 3),
     }
     if outcome.usage is not None:
         described["usage"] = msgspec.to_builtins(outcome.usage)
+    described["content"] = _content(outcome)
+    described["filesChanged"] = [{"path": change.path, "kind": change.kind} for change in outcome.files]
     return described
 
 

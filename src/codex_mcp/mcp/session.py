@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Coroutine
-from typing import Any, Protocol
-from uuid import uuid4
+from typing import Any, Final, Protocol
 
 from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
@@ -16,6 +16,9 @@ from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
+
+ID_BYTES: Final = 16
+"""As many as a UUID has; the module of that name costs 2 ms of the time to the first answer."""
 
 LOCAL = "local"
 """The principal of whoever started us, or reaches us without having to say who it is."""
@@ -35,7 +38,7 @@ class Session:
     """A client and its calls."""
 
     def __init__(self, link: Link, tools: ToolBox, settings: Settings, *, principal: str = LOCAL) -> None:
-        self.id = uuid4().hex
+        self.id = os.urandom(ID_BYTES).hex()
         """For the log."""
         self.principal = principal
         self.client = Client(link, settings)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Events, Settings
@@ -19,8 +20,7 @@ CONFIG_REFUSED: Final = "Failed to load Codex configuration from overrides: "
 URL_SCHEMES: Final = ("http:", "https:", "data:")
 
 
-@dataclass(frozen=True, slots=True)
-class NewThread:
+class NewThread(Struct, frozen=True):
     """A thread to be, and what its caller gets only approximately."""
 
     spec: ThreadSpec

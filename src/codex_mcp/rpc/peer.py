@@ -11,10 +11,9 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.rpc.channel import Channel, Kind
@@ -42,8 +41,7 @@ RequestHandler: TypeAlias = Callable[[Request], object | Coroutine[Any, Any, obj
 NotificationHandler: TypeAlias = Callable[[Notification], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Handlers:
+class Handlers(Struct, frozen=True):
     """Who hears what arrives. A request's handler answers at once, or returns the coroutine that will."""
 
     on_request: RequestHandler
@@ -53,8 +51,7 @@ class Handlers:
 Pace: TypeAlias = Callable[[], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCall:
+class PendingCall(Struct, frozen=True):
     """A request that has been written; `answer` comes later."""
 
     id: int
@@ -66,6 +63,8 @@ REFUSALS: Final = {
     Verdict.TOO_MANY: ErrorObject(SERVER_BUSY, "Server busy: too many requests are running, wait for one to end"),
     Verdict.CLOSING: ErrorObject(SERVER_BUSY, "Server busy: the server is shutting down"),
 }
+
+STOPPED: Final = ErrorObject(INTERNAL_ERROR, "the server stopped before the request was done")
 
 
 class Peer:
@@ -113,7 +112,7 @@ class Peer:
     def start(self, method: str, params: object, about: Id | None = None) -> PendingCall:
         """Write a request now; await the returned call for its answer. `about`: see `Channel.send`."""
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
-        if self._calls.closing:
+        if self._calls.closed:
             answer.set_exception(ConnectionLost("the connection is closed"))
             answer.exception()
             return PendingCall(-1, answer)
@@ -160,7 +159,7 @@ class Peer:
             message = frame
         match message:
             case Notification():
-                self._handlers.on_notification(message)
+                self._notification_received(message)
             case Request():
                 self._request_received(message)
             case Response(id=message_id, result=result):
@@ -170,6 +169,12 @@ class Peer:
             case Malformed(id=message_id, code=code, reason=reason):
                 logger.warning("a message could not be read: %s", reason)
                 self._channel.send(jsonrpc.encode_error(message_id, ErrorObject(code, reason)), message_id, Kind.ANSWER)
+
+    def _notification_received(self, message: Notification) -> None:
+        try:
+            self._handlers.on_notification(message)
+        except Exception:
+            logger.exception("cannot handle %s", message.method)  # there is nobody to answer
 
     def _answer_received(self, message_id: Id | None, answer: Raw | RequestFailed) -> None:
         if not self._calls.settle(message_id):
@@ -192,30 +197,44 @@ class Peer:
         try:
             outcome = self._handlers.on_request(request)
         except Exception as exc:  # noqa: BLE001  the one boundary around handlers
-            self._answer(request.id, _error_for(exc, request.method))
-            return
+            outcome = _error_for(exc, request.method)
         if inspect.iscoroutine(outcome):
-            self._tasks.spawn(self._finish(request, outcome), name=f"request {request.method}")
+            work = outcome
+            finishing = self._tasks.spawn(self._finish(request, work), name=f"request {request.method}")
+            finishing.add_done_callback(lambda _: self._finished(request, work))
         else:
-            self._answer(request.id, outcome)
+            self._answer(request, outcome)
 
-    async def _finish(self, request: Request, work: Awaitable[object]) -> None:
+    async def _finish(self, request: Request, work: Coroutine[Any, Any, object]) -> None:
         try:
             outcome = await work
         except asyncio.CancelledError:
-            self._answer(request.id, ErrorObject(INTERNAL_ERROR, "the server stopped before the request was done"))
+            self._answer(request, STOPPED)
             raise
         except Exception as exc:  # noqa: BLE001  the same boundary, for those that take their time
             outcome = _error_for(exc, request.method)
-        self._answer(request.id, outcome)
+        self._answer(request, outcome)
 
-    def _answer(self, message_id: Id, outcome: object) -> None:
-        if not self._calls.answered(message_id):
+    def _finished(self, request: Request, work: Coroutine[Any, Any, object]) -> None:
+        # Cancelled before its first step, `_finish` never ran at all.
+        if inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
+            work.close()
+            self._answer(request, STOPPED)
+
+    def _answer(self, request: Request, outcome: object) -> None:
+        if not self._calls.answered(request.id):
             return
-        if isinstance(outcome, ErrorObject):
-            self._channel.send(jsonrpc.encode_error(message_id, outcome), message_id, Kind.ANSWER)
-        else:
-            self._channel.send(jsonrpc.encode_response(message_id, outcome), message_id, Kind.ANSWER)
+        try:
+            frame = _encoded(request.id, outcome)
+        except Exception as exc:  # noqa: BLE001  a handler's value that is no JSON
+            frame = _encoded(request.id, _error_for(exc, request.method))
+        self._channel.send(frame, request.id, Kind.ANSWER)
+
+
+def _encoded(message_id: Id, outcome: object) -> bytes:
+    if isinstance(outcome, ErrorObject):
+        return jsonrpc.encode_error(message_id, outcome)
+    return jsonrpc.encode_response(message_id, outcome)
 
 
 def _error_for(exc: Exception, method: str) -> ErrorObject:

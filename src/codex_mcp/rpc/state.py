@@ -28,6 +28,9 @@ class OpenCalls:
     def __init__(self, max_theirs: int) -> None:
         self.max_theirs = max_theirs
         self.closing = False
+        """Nothing of theirs begins any longer."""
+        self.closed = False
+        """Nothing will be answered any longer."""
         self._next_id = 0
         self._ours: set[int] = set()
         self._theirs: set[Id] = set()
@@ -73,6 +76,6 @@ class OpenCalls:
 
     def close(self) -> list[int]:
         """Nothing more will be read. Return our requests that will never be answered; theirs may still be answered."""
-        self.closing = True
+        self.closing = self.closed = True
         waiting, self._ours = sorted(self._ours), set()
         return waiting

@@ -24,6 +24,7 @@ from codex_mcp.scripted_model.steps import (
     Plan,
     Run,
     Say,
+    Search,
     Stream,
     Think,
     Wait,
@@ -132,13 +133,8 @@ def error_body(status: int, message: str, code: str | None) -> bytes:
 
 def _beat(beat: Beat, request: ModelRequest, name: str) -> Iterator[Action]:
     match beat.step:
-        case Say() as say:
-            item = _message_item(beat.index, name, say.phase)
-            yield from _message(beat.index, item, pieces(say.say, say.deltas), say.interval)
-        case Stream() as stream:
-            yield from _stream(beat.index, name, stream)
-        case Think() as think:
-            yield from _think(beat.index, name, think)
+        case Say() | Stream() | Think() | Search():
+            yield from _output(beat, name)
         case Run() | Patch() | Plan() | Call():
             items = tool_calls(beat, request.tools, name)
             yield Send(b"".join(event("response.output_item.done", {"item": item}) for item in items))
@@ -159,6 +155,19 @@ def _beat(beat: Beat, request: ModelRequest, name: str) -> Iterator[Action]:
             yield Abort()
         case other:
             raise AssertionError(f"no action for {other!r}")
+
+
+def _output(beat: Beat, name: str) -> Iterator[Action]:
+    match beat.step:
+        case Say() as say:
+            item = _message_item(beat.index, name, say.phase)
+            yield from _message(beat.index, item, pieces(say.say, say.deltas), say.interval)
+        case Stream() as stream:
+            yield from _stream(beat.index, name, stream)
+        case Think() as think:
+            yield from _think(beat.index, name, think)
+        case Search() as search:
+            yield from _search(beat.index, name, search)
 
 
 def _stream(index: int, name: str, stream: Stream) -> Iterator[Action]:
@@ -197,6 +206,13 @@ def _think(index: int, name: str, think: Think) -> Iterator[Action]:
         yield from _deltas("response.reasoning_summary_text.delta", place, texts, think.interval)
     summary = [{"type": "summary_text", "text": section} for section in sections]
     done = {**item, "summary": summary, "encrypted_content": None}
+    yield Send(event("response.output_item.done", {"output_index": index, "item": done}))
+
+
+def _search(index: int, name: str, search: Search) -> Iterator[Action]:
+    item: dict[str, object] = {"type": "web_search_call", "id": f"ws_{name}_{index}"}
+    yield Send(event("response.output_item.added", {"output_index": index, "item": {**item, "status": "in_progress"}}))
+    done = {**item, "status": "completed", "action": {"type": "search", "query": search.search}}
     yield Send(event("response.output_item.done", {"output_index": index, "item": done}))
 
 

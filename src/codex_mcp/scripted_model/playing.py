@@ -24,6 +24,7 @@ from codex_mcp.scripted_model.steps import (
     Run,
     Say,
     ScriptError,
+    Search,
     Step,
     Stream,
     Think,
@@ -34,7 +35,7 @@ DEFAULT_USAGE: Mapping[str, int] = {"input": 100, "cached": 0, "output": 20, "re
 
 CALLS = (Run, Patch, Plan, Call)
 FAILURES = (Fail, Error, Disconnect)
-TEXTS = (Say, Stream, Think)
+TEXTS = (Say, Stream, Think, Search)
 
 SHOWN_OUTPUT = 500
 """Characters of an unexpected output that the model repeats: enough to see what went wrong."""

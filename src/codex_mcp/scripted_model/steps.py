@@ -68,6 +68,12 @@ class Think(Step, frozen=True, kw_only=True):
     interval: Seconds = 0.0
 
 
+class Search(Step, frozen=True, kw_only=True):
+    """Search the web, as models do on their own server: nothing is searched, the search is only told."""
+
+    search: str
+
+
 class Run(Step, frozen=True, kw_only=True):
     """Run a command; a list runs several at once, as parallel calls of one response."""
 
@@ -154,6 +160,7 @@ KINDS: dict[str, type[Step]] = {
     "patch": Patch,
     "plan": Plan,
     "call": Call,
+    "search": Search,
     "wait": Wait,
     "gate": Gate,
     "fail": Fail,

@@ -4,9 +4,10 @@ Reasons are read by the model and by people, so they say who refused and why, an
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from codex_mcp.wire.approvals import NetworkAmendment
 
@@ -29,43 +30,37 @@ class Scope(StrEnum):
     ALWAYS = "always"
 
 
-@dataclass(frozen=True, slots=True)
-class Approved:
+class Approved(Struct, frozen=True):
     """Yes, this once or for longer."""
 
     scope: Scope = Scope.ONCE
 
 
-@dataclass(frozen=True, slots=True)
-class RuleApproved:
+class RuleApproved(Struct, frozen=True):
     """Yes, and commands that begin like this need not be asked about again."""
 
     rule: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkRuled:
+class NetworkRuled(Struct, frozen=True):
     """A lasting yes or no for a host."""
 
     rule: NetworkAmendment
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """Yes, with what the user filled in: the fields of an inner server's form, or answers by question id."""
 
     content: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Denied:
+class Denied(Struct, frozen=True):
     """No; the turn goes on, and the model may be told the reason."""
 
     reason: str = DECLINED
 
 
-@dataclass(frozen=True, slots=True)
-class Aborted:
+class Aborted(Struct, frozen=True):
     """No, and the turn ends."""
 
 

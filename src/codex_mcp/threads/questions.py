@@ -7,11 +7,11 @@ changes that it remembers of the item.
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
 import msgspec
+from msgspec import Struct, field
 
 from codex_mcp.wire.approvals import (
     CommandAction,
@@ -56,8 +56,7 @@ OLD_ACTION_TYPES = {"read": "read", "listFiles": "list_files", "search": "search
 """Names of a parsed command's parts in `codex_parsed_cmd`; everything else is `unknown`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """What every question has. `item_id` is "" for questions of an inner MCP server, which belong to no item."""
 
     thread_id: str
@@ -66,8 +65,7 @@ class Asked:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandQuestion(Asked):
+class CommandQuestion(Asked, frozen=True, kw_only=True):
     """May this command run (or this text go to a running terminal, or this host be reached)?"""
 
     kind: ClassVar[Kind] = Kind.EXEC
@@ -85,8 +83,7 @@ class CommandQuestion(Asked):
     offers_session: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchQuestion(Asked):
+class PatchQuestion(Asked, frozen=True, kw_only=True):
     """May these files be changed?"""
 
     kind: ClassVar[Kind] = Kind.PATCH
@@ -95,8 +92,7 @@ class PatchQuestion(Asked):
     grant_root: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionsQuestion(Asked):
+class PermissionsQuestion(Asked, frozen=True, kw_only=True):
     """May the turn have these permissions?"""
 
     kind: ClassVar[Kind] = Kind.PERMISSIONS
@@ -105,8 +101,7 @@ class PermissionsQuestion(Asked):
     permissions: Json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserQuestion(Asked):
+class UserQuestion(Asked, frozen=True, kw_only=True):
     """What does the user say to these questions of the model?"""
 
     kind: ClassVar[Kind] = Kind.USER_INPUT
@@ -115,8 +110,7 @@ class UserQuestion(Asked):
     is_blocking: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerQuestion(Asked):
+class ServerQuestion(Asked, frozen=True, kw_only=True):
     """An MCP server inside Codex asks the user, or Codex asks whether its tool may be called (`is_tool_approval`)."""
 
     kind: ClassVar[Kind] = Kind.MCP
@@ -136,8 +130,7 @@ class ServerQuestion(Asked):
 Question = CommandQuestion | PatchQuestion | PermissionsQuestion | UserQuestion | ServerQuestion
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """A request that we could not understand, and why. It must be refused."""
 
     method: str

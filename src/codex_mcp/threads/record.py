@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from codex_mcp.codex.facts import (
     CommandStarted,
@@ -30,8 +31,7 @@ class Status(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a turn came to; with status RUNNING, what it has come to so far."""
 
     thread_id: str

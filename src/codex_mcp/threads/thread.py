@@ -57,6 +57,11 @@ EARLY_EVENTS: Final = 256
 OUTCOMES_KEPT: Final = 32
 """Outcomes of background turns that nobody has collected; as many as may wait in the queue."""
 
+STILL_RUNNING: Final = (
+    "Codex is still busy with a turn of this thread that was stopped and did not end; "
+    "try again in a while, or start a new thread"
+)
+
 
 class Thread:
     """A conversation that we have opened."""
@@ -228,15 +233,22 @@ class Thread:
                 self._litter.look()
                 turn_id = await core.start_turn(self.id, turn.spec)
             except (CoreError, Refused) as exc:
-                logger.warning("cannot start a turn: %s", exc)
-                if turn.place.state is State.STOPPING:
-                    turn.record.interrupt()
-                else:
-                    turn.record.fail(str(exc))
-                self._perform(self._queue.start_failed(turn.place))
-            else:
-                logger.info("turn %s started", turn_id)
-                self._perform(self._queue.started(turn_id, turn.place))
+                self._start_failed(turn, str(exc))
+                return
+            if not self._queue.accepted(turn_id, turn.place):
+                self._start_failed(turn, STILL_RUNNING)
+                return
+            logger.info("turn %s started", turn_id)
+            if turn.place.state is State.STOPPING:
+                await self._wait_for_end(turn)
+
+    def _start_failed(self, turn: Turn, why: str) -> None:
+        logger.warning("cannot start a turn: %s", why)
+        if turn.place.state is State.STOPPING:
+            turn.record.interrupt()
+        else:
+            turn.record.fail(why)
+        self._perform(self._queue.start_failed(turn.place))
 
     async def _loaded(self) -> AppServer:
         """The core that has this thread, loading it from disk if need be."""
@@ -247,12 +259,16 @@ class Thread:
         return core
 
     async def _stop(self, turn: Turn, stopped: asyncio.Future[None]) -> None:
-        """Interrupt a turn, kill the commands that it leaves running, and wait for its end, but not for ever."""
+        """Interrupt a turn, kill the commands that it leaves running, and wait for its end."""
         try:
             if self._loaded_in is not None:
                 await self._interrupt(self._loaded_in, turn)
         finally:
             stopped.set_result(None)
+        await self._wait_for_end(turn)
+
+    async def _wait_for_end(self, turn: Turn) -> None:
+        """Wait for the end of a turn that somebody wants to stop, but not for ever."""
         await turn.wait(self._settings.interrupt_grace)
         if not turn.ended:
             logger.warning("a turn did not end within %g s of its interrupt", self._settings.interrupt_grace)

@@ -8,9 +8,9 @@
     STOPPING         no change           Interrupt, once ENDED       ENDED          ENDED
     ENDED            no change           no change       no change   no change      no change
 
-`started` comes from the answer to turn/start or from the core's own announcement, whichever is first. An id that
-belongs to another turn changes nothing: late news of a turn that has ended must not touch the one that runs now, not
-even while that one has no id yet. Each method returns what is to be done next.
+The answer to turn/start (`accepted`) names the id, no more: only after its own announcement (`started`) does the core
+let a turn be interrupted. An id that belongs to another turn changes nothing: late news of a turn that has ended must
+not touch the one that runs now, not even while that one has no id yet. Each method returns what is to be done next.
 """
 
 from __future__ import annotations
@@ -117,16 +117,25 @@ class TurnQueue:
         current = self._current
         return current is not None and current.turn_id in ("", turn_id) and turn_id not in self._past
 
-    def started(self, turn_id: str, place: Place | None = None) -> list[Action]:
-        """The core has begun the turn: in answer to our request for `place`, or by its own announcement."""
+    def accepted(self, turn_id: str, place: Place) -> bool:
+        """The core has answered our request for this turn. False: it has put the prompt into a turn of the past."""
+        if turn_id in self._past and place.turn_id != turn_id:
+            return False
+        if place is self._current:
+            place.turn_id = turn_id
+        return True
+
+    def started(self, turn_id: str) -> list[Action]:
+        """The core announces that it has begun the turn."""
         current = self._current
-        if current is None or current.turn_id or not self.is_current(turn_id) or place not in (None, current):
+        if current is None or not self.is_current(turn_id):
             return []
         current.turn_id = turn_id
-        if current.state is State.STOPPING:
+        if current.state is State.STARTING:
+            current.state = State.RUNNING
+        elif current.state is State.STOPPING and not current.interrupt_sent:
             current.interrupt_sent = True
             return [Interrupt(current)]
-        current.state = State.RUNNING
         return []
 
     def start_failed(self, place: Place) -> list[Action]:
@@ -141,11 +150,9 @@ class TurnQueue:
             return [Conclude(place)]
         if place is not self._current or place.state is State.STOPPING:
             return []
+        place.interrupt_sent = place.state is State.RUNNING
         place.state = State.STOPPING
-        if not place.turn_id:
-            return []
-        place.interrupt_sent = True
-        return [Interrupt(place)]
+        return [Interrupt(place)] if place.interrupt_sent else []
 
     def ended(self, turn_id: str) -> list[Action]:
         """The core says that this turn is over."""

@@ -40,23 +40,34 @@ class Exit:
         return f"signal {-self.code}"
 
 
+class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
+    """Knows when the process has ended, whoever still holds its pipes and whoever does not read them."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(limit=READ_BYTES, loop=loop)
+        self.exited = loop.create_future()
+
+    def process_exited(self) -> None:
+        self.exited.set_result(None)
+        super().process_exited()
+
+
 class Child:
     """A running child, as a channel."""
 
-    def __init__(self, process: asyncio.subprocess.Process, max_message_bytes: int) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._process = process
-        self._stdin = process.stdin
-        self._stdout = process.stdout
+    def __init__(self, transport: asyncio.SubprocessTransport, protocol: _Protocol, max_message_bytes: int) -> None:
+        assert protocol.stdin is not None
+        assert protocol.stdout is not None
+        self.pid = transport.get_pid()
+        self._transport = transport
+        self._exited = protocol.exited
+        self._stdin = protocol.stdin
+        self._stdout = protocol.stdout
+        self._stderr = protocol.stderr
         self._frames = framing.FrameReader(max_message_bytes)
         self._stderr_tail = b""
-        self._stderr_task = spawn(self._keep_stderr(), name=f"stderr of {process.pid}")
-
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
+        self._stderr_task = spawn(self._keep_stderr(), name=f"stderr of {self.pid}")
 
     @property
     def stderr(self) -> str:
@@ -87,31 +98,38 @@ class Child:
     def kill(self) -> None:
         """End it now, with everything in its process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
 
     async def wait(self) -> Exit:
-        """Wait until it has ended."""
-        code = await self._process.wait()
+        """Wait until it has ended. What it said and nobody read is dropped then."""
+        # Not process.wait(): that waits for the pipes too, and a reader that is held back never comes to their end.
+        await asyncio.wait([self._exited])
+        code = self._transport.get_returncode()
+        assert code is not None
         # A grandchild may hold stderr open long after; the last words were said by then.
         await asyncio.wait([self._stderr_task], timeout=LAST_WORDS_GRACE)
         self._stderr_task.cancel()
+        self._transport.close()
         return Exit(code, self.stderr)
 
     async def _keep_stderr(self) -> None:
-        assert self._process.stderr is not None
-        while data := await self._process.stderr.read(READ_BYTES):
+        assert self._stderr is not None
+        while data := await self._stderr.read(READ_BYTES):
             self._stderr_tail = (self._stderr_tail + data)[-STDERR_TAIL_BYTES:]
 
 
-async def start_child(argv: Sequence[str], environment: Mapping[str, str], max_message_bytes: int) -> Child:
+async def start_child(
+    argv: Sequence[str], environment: Mapping[str, str], max_message_bytes: int, *, cwd: str | None = None
+) -> Child:
     """Start it in a process group of its own, so that a Ctrl-C at our terminal is not its business."""
-    process = await asyncio.create_subprocess_exec(
+    transport, protocol = await asyncio.get_running_loop().subprocess_exec(
+        _Protocol,
         *argv,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=dict(environment),
+        cwd=cwd,
         start_new_session=True,
-        limit=READ_BYTES,
     )
-    return Child(process, max_message_bytes)
+    return Child(transport, protocol, max_message_bytes)

@@ -9,6 +9,7 @@ A reader takes both, message by message, because nothing but the first bytes of 
     LINE     more than the limit, no line feed  SKIP_LINE, and one `Unreadable`
     HEADERS  a blank line                     BODY, or SKIP_BODY and one `Unreadable` if over the limit
     HEADERS  no usable Content-Length         LINE, and one `Unreadable`
+    HEADERS  a line over the limit            LINE (or SKIP_LINE), and one `Unreadable`
     BODY     all its bytes                    a frame, LINE
     SKIP_*   the end of what is skipped       LINE
 """
@@ -113,7 +114,7 @@ class FrameReader:
         if state is State.SKIP_LINE:
             pass
         elif len(line) > self.max_bytes:
-            frames.append(self._too_large())
+            frames.append(self._given_up(State.LINE))
         elif state is State.HEADERS or _is_header(line):
             self._header_received(line.strip(), frames)
         elif line := line.strip():
@@ -128,8 +129,13 @@ class FrameReader:
         self._parts.append(data)
         self._size += len(data)
         if self._size > self.max_bytes:
-            frames.append(self._too_large())
-            self._reset(State.SKIP_LINE)
+            frames.append(self._given_up(State.SKIP_LINE))
+
+    def _given_up(self, state: State) -> Unreadable:
+        """A line is too long; headers that came before it belong to nothing."""
+        self._headers = []
+        self._reset(state)
+        return self._too_large()
 
     def _too_large(self) -> Unreadable:
         return Unreadable(f"the message is larger than {self.max_bytes} bytes")

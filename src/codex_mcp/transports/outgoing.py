@@ -1,4 +1,4 @@
-"""Bytes on their way out through a pipe: collected for one pass of the event loop, then written together.
+"""Bytes on their way out through a pipe or a socket: collected for one pass of the event loop, then written together.
 
 A streamed turn sends thousands of small frames; one write per pass is a tenth of the system calls, and the reader at
 the other end wakes a tenth as often. What is queued counts against `drain()`, here as well as in the transport.
@@ -36,7 +36,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
         assert isinstance(transport, asyncio.WriteTransport)
         self._transport = transport
         # Every time the buffer falls to this mark, those who wait look again.
-        transport.set_write_buffer_limits(high=1, low=0)
+        transport.set_write_buffer_limits(high=0)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The reader is gone, or the pipe was closed."""
@@ -87,3 +87,13 @@ class OutgoingBytes(asyncio.BaseProtocol):
         await self.drain(below=1)
         if self._transport is not None:
             self._transport.close()
+
+
+class OutgoingSocketBytes(OutgoingBytes):
+    """The same for a socket, of which only the way out is ours."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is open; what comes in is for somebody else."""
+        assert isinstance(transport, asyncio.Transport)
+        transport.pause_reading()
+        super().connection_made(transport)

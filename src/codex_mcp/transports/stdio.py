@@ -7,7 +7,9 @@ watched by it: such an input is read by a thread, such an output is written dire
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import socket
 import stat
 import threading
 from collections.abc import Sequence
@@ -16,7 +18,7 @@ from typing import IO, Protocol
 from codex_mcp.rpc.channel import Kind
 from codex_mcp.rpc.frame import Frame
 from codex_mcp.transports import framing
-from codex_mcp.transports.outgoing import OutgoingBytes
+from codex_mcp.transports.outgoing import OutgoingBytes, OutgoingSocketBytes
 from codex_mcp.wire.jsonrpc import Id
 
 READ_BYTES = 1 << 18
@@ -67,14 +69,17 @@ async def open_stdio(stdin: IO[bytes], stdout: IO[bytes], max_message_bytes: int
 
 
 def _is_pipe(fd: int) -> bool:
-    mode = os.fstat(fd).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    return stat.S_ISFIFO(os.fstat(fd).st_mode)
+
+
+def _is_socket(fd: int) -> bool:
+    return stat.S_ISSOCK(os.fstat(fd).st_mode)
 
 
 async def _open_input(stdin: IO[bytes]) -> asyncio.StreamReader:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=READ_BYTES)
-    if _is_pipe(stdin.fileno()):
+    if _is_pipe(stdin.fileno()) or _is_socket(stdin.fileno()):
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stdin)
     else:
         # A daemon: a read from a terminal cannot be interrupted, and must not keep the process alive.
@@ -83,12 +88,17 @@ async def _open_input(stdin: IO[bytes]) -> asyncio.StreamReader:
 
 
 def _read_blocking(fd: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        while data := os.read(fd, READ_BYTES):
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is there to be told
+        while data := _read(fd):
             asyncio.run_coroutine_threadsafe(_feed(reader, data), loop).result()
         loop.call_soon_threadsafe(reader.feed_eof)
-    except (RuntimeError, OSError):
-        return  # the loop is closed, or the terminal is gone: nobody is there to be told
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, READ_BYTES)
+    except OSError:
+        return b""  # a terminal that was hung up says so in this way
 
 
 async def _feed(reader: asyncio.StreamReader, data: bytes) -> None:
@@ -96,10 +106,16 @@ async def _feed(reader: asyncio.StreamReader, data: bytes) -> None:
 
 
 async def _open_output(stdout: IO[bytes]) -> _Output:
-    if not _is_pipe(stdout.fileno()):
-        return _BlockingOutput(stdout.fileno())
-    _transport, output = await asyncio.get_running_loop().connect_write_pipe(OutgoingBytes, stdout)
-    return output
+    loop = asyncio.get_running_loop()
+    if _is_pipe(stdout.fileno()):
+        return (await loop.connect_write_pipe(OutgoingBytes, stdout))[1]
+    if _is_socket(stdout.fileno()):
+        # Not as a pipe: if stdin is the same socket (as below socat or inetd), asyncio would take what the client says
+        # for the end of the pipe.
+        return (await loop.connect_accepted_socket(OutgoingSocketBytes, socket.socket(fileno=os.dup(stdout.fileno()))))[
+            1
+        ]
+    return _BlockingOutput(stdout.fileno())
 
 
 class _BlockingOutput:
@@ -110,8 +126,9 @@ class _BlockingOutput:
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
-        while view:
-            view = view[os.write(self._fd, view) :]
+        with contextlib.suppress(OSError):  # a full disk, a terminal that was hung up: nobody reads it there
+            while view:
+                view = view[os.write(self._fd, view) :]
 
     async def drain(self, below: int) -> None:
         """Nothing is ever queued."""

@@ -17,10 +17,11 @@ class ClientInfo(Struct, frozen=True, rename="camel"):
 
 
 class ClientCapabilities(Struct, frozen=True, rename="camel"):
-    """`experimentalApi` unlocks raw events, background terminals and environments."""
+    """`experimentalApi` unlocks raw events, background terminals and environments; what is opted out is not sent."""
 
     experimental_api: bool = True
     request_attestation: bool = False
+    opt_out_notification_methods: tuple[str, ...] = ()
 
 
 class Initialize(Struct, frozen=True, rename="camel"):

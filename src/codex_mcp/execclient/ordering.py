@@ -1,0 +1,103 @@
+"""Pure. One process's events, published in their sequence, each exactly once.
+
+event's seq        is kept early    accept() does
+-----------------  ---------------  ------------------------------------------------------------------
+<= published       no               drops it: it was published
+== published + 1   no               publishes it, and all early ones that now follow
+>  published + 1   no               keeps it early; beyond EARLY_BYTES: EventGap
+>  published + 1   yes              drops it: it is the same event
+
+after a cut, catch_up(read) puts in the retained chunks, and Closed at nextSeq - 1 if the process is closed. Then:
+
+read says   exit was seen   events missing below nextSeq   catch_up() does
+----------  --------------  -----------------------------  -------------------------------------------
+running     -               none                           publishes what is now in order
+exited      yes             none                           publishes what is now in order
+exited      no              exactly one                    puts the exit there, publishes
+otherwise                                                  EventGap: output is gone for good
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final, TypeAlias
+
+from codex_mcp.execclient.errors import EventGap
+from codex_mcp.wire.execserver import ProcessClosed, ProcessExited, ProcessOutput, ProcessRead
+
+Event: TypeAlias = ProcessOutput | ProcessExited | ProcessClosed
+
+EARLY_BYTES: Final = 16 << 20
+"""Early events come in heaps only while we catch up: live ones pass the answer that fills the gap before them. In that
+time the server sends what fits between two answers, at most 1 MiB a process; this leaves room for many processes."""
+
+EVENT_OVERHEAD: Final = 256
+"""What an event costs beside its chunk; so that many empty ones count as well."""
+
+UNKNOWN_EXIT_CODE: Final = -1
+"""For a process that ended in a way that the server could not find out; it says the same itself."""
+
+
+def event_bytes(event: Event) -> int:
+    """What it takes to keep an event."""
+    return EVENT_OVERHEAD + (len(event.chunk) if isinstance(event, ProcessOutput) else 0)
+
+
+class EventOrder:
+    """Where one process's sequence stands."""
+
+    def __init__(self, process_id: str, published: int = 0) -> None:
+        self.process_id = process_id
+        self.published = published
+        """The last event that was published."""
+        self.is_closed = False
+        """Closed was published; nothing comes after it."""
+        self._exit_seen = False
+        self._early: dict[int, Event] = {}
+        self._early_bytes = 0
+
+    def __repr__(self) -> str:
+        return f"<EventOrder {self.process_id}: {self.published} published, {len(self._early)} early>"
+
+    def accept(self, event: Event) -> list[Event]:
+        """An event arrived; return those to publish now. Raises EventGap if too much waits for one that is missing."""
+        self._keep(event)
+        if self._early_bytes > EARLY_BYTES and self.published + 1 not in self._early:
+            raise EventGap(self.process_id, self.published + 1, max(self._early))
+        return self._publish()
+
+    def catch_up(self, read: ProcessRead) -> list[Event]:
+        """The server says what it retains after `published`; return the events to publish now. Raises EventGap."""
+        through = read.next_seq - 1
+        for chunk in read.chunks:
+            self._keep(ProcessOutput(self.process_id, chunk.seq, chunk.stream, chunk.chunk))
+        if read.closed:
+            self._keep(ProcessClosed(self.process_id, through))
+        missing = self._first_missing(through)
+        if read.exited and not self._exit_seen and len(missing) == 1:
+            code = UNKNOWN_EXIT_CODE if read.exit_code is None else read.exit_code
+            self._keep(ProcessExited(self.process_id, missing.pop(), code, read.sandbox_denied))
+        if missing or (read.exited and not self._exit_seen):
+            raise EventGap(self.process_id, missing[0] if missing else through + 1, through)
+        return self._publish()
+
+    def _first_missing(self, through: int) -> list[int]:
+        """Up to two of the missing: two are too many already, and a wild `through` must not make us count to it."""
+        absent = (seq for seq in range(self.published + 1, through + 1) if seq not in self._early)
+        return list(islice(absent, 2))
+
+    def _keep(self, event: Event) -> None:
+        if event.seq <= self.published or event.seq in self._early:
+            return
+        self._early[event.seq] = event
+        self._early_bytes += event_bytes(event)
+        self._exit_seen = self._exit_seen or isinstance(event, ProcessExited)
+
+    def _publish(self) -> list[Event]:
+        ready: list[Event] = []
+        while (event := self._early.pop(self.published + 1, None)) is not None:
+            self._early_bytes -= event_bytes(event)
+            self.published += 1
+            self.is_closed = self.is_closed or isinstance(event, ProcessClosed)
+            ready.append(event)
+        return ready

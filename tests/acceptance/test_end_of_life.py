@@ -1,0 +1,264 @@
+"""However the server is made to end: calls are answered, it goes in time, and no process of ours stays."""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.mcp_server import PATIENCE, Json, McpServer, scripted_server
+from tests.support.processes import Process, all_ended, ended, processes_at, the_server
+
+SCRIPT = Path(__file__).parents[1] / "support/scripts/end_of_life.toml"
+
+FREE = {"sandbox": "danger-full-access", "approval-policy": "never"}
+"""Commands without a sandbox, which would kill its own processes at its end: here only we can."""
+
+
+def server_in(folder: Path, *flags: str) -> AbstractAsyncContextManager[tuple[McpServer, ScriptedModel]]:
+    return scripted_server(folder, *flags, script=SCRIPT)
+
+
+def a_long_time() -> str:
+    """Seconds that no other process sleeps for."""
+    return f"98765.{random.randrange(10**9)}"
+
+
+def sleepers(server: McpServer, seconds: str) -> list[int]:
+    return [process.pid for process in processes_at(server.setup.home) if any(seconds in word for word in process.argv)]
+
+
+async def assert_gone(server: McpServer, code: int = 0) -> None:
+    assert await server.exit_code() == code, server.stderr
+    assert processes_at(server.setup.home) == []
+
+
+async def start_command(server: McpServer, seconds: str) -> int | str:
+    """A call whose command runs, with another one that it left in the background."""
+    os.mkfifo(server.setup.work / "started")
+    call = server.call("codex", {"prompt": f'[[scene: command seconds="{seconds}"]]', **FREE})
+    await lines_in(server.setup.work / "started", 2)
+    assert len(sleepers(server, seconds)) >= 2
+    return call
+
+
+async def lines_in(fifo: Path, number: int) -> None:
+    """Wait until so many lines have been written to it."""
+    lines: asyncio.Queue[bytes] = asyncio.Queue()
+    descriptor = os.open(fifo, os.O_RDWR)
+    loop = asyncio.get_running_loop()
+    loop.add_reader(descriptor, lambda: lines.put_nowait(os.read(descriptor, 1)))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            for _ in range(number):
+                assert await lines.get() == b"\n"
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+# -- nothing runs -----------------------------------------------------------------------------------------------------
+
+
+async def test_an_idle_server_ends_with_its_stdin(tmp_path: Path) -> None:
+    async with server_in(tmp_path) as (server, _model):
+        await server.initialize()
+        server.close_stdin()
+        await assert_gone(server)
+
+
+async def test_so_does_one_that_was_never_spoken_to(tmp_path: Path) -> None:
+    async with server_in(tmp_path) as (server, _model):
+        server.close_stdin()
+        await assert_gone(server)
+        assert server.messages == []
+
+
+async def test_what_a_finished_turn_left_running_ends_with_the_server(tmp_path: Path) -> None:
+    seconds = a_long_time()
+    async with server_in(tmp_path) as (server, _model):
+        await server.initialize()
+        await server.run("codex", {"prompt": f'[[scene: left-behind seconds="{seconds}"]]', **FREE})
+        assert len(sleepers(server, seconds)) == 1
+        server.close_stdin()
+        await assert_gone(server)
+
+
+# -- a turn runs ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_finite_turn_may_finish_after_the_end_of_stdin(tmp_path: Path) -> None:
+    async with server_in(tmp_path) as (server, model):
+        await server.initialize()
+        call = server.call("codex", {"prompt": "[[scene: gate]]"})
+        await model.wait_for_gate("gate")
+        server.close_stdin()
+        model.release("gate")
+        result = await server.result(call)
+        assert result["structuredContent"]["content"] == "Finished in time."
+        assert server.events(call)[-1]["type"] == "task_complete"
+        await assert_gone(server)
+
+
+async def test_a_call_right_before_the_end_of_stdin_is_answered(tmp_path: Path) -> None:
+    async with server_in(tmp_path) as (server, model):
+        model.release("gate")
+        call = server.call("codex", {"prompt": "[[scene: gate]]"})
+        server.close_stdin()
+        result = await server.result(call)
+        assert result["structuredContent"]["content"] == "Finished in time."
+        await assert_gone(server)
+
+
+async def test_an_endless_turn_is_interrupted_after_the_grace_and_its_call_answered(tmp_path: Path) -> None:
+    async with server_in(tmp_path, "--shutdown-grace", "1") as (server, _model):
+        await server.initialize()
+        call = server.call("codex", {"prompt": "[[scene: endless]]"})
+        await server.event("agent_message_content_delta", call)
+        server.close_stdin()
+        result = await server.result(call)
+        assert result["isError"] is True
+        assert result["structuredContent"]["status"] == "interrupted"
+        await assert_gone(server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_lets_a_finite_turn_finish(tmp_path: Path, number: signal.Signals) -> None:
+    async with server_in(tmp_path) as (server, model):
+        await server.initialize()
+        call = server.call("codex", {"prompt": "[[scene: gate]]"})
+        await model.wait_for_gate("gate")
+        server.process.send_signal(number)
+        refused = await refused_request(server)
+        model.release("gate")
+        assert (await server.result(call))["structuredContent"]["content"] == "Finished in time."
+        assert "shutting down" in refused["error"]["message"]
+        await assert_gone(server)
+
+
+async def refused_request(server: McpServer) -> Json:
+    """Wait until the server accepts no more: the signal has arrived."""
+    while True:
+        answer = await server.answer(server.request("ping"))
+        if "error" in answer:
+            return answer
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_interrupts_an_endless_turn_after_the_grace(tmp_path: Path, number: signal.Signals) -> None:
+    seconds = a_long_time()
+    async with server_in(tmp_path, "--shutdown-grace", "1") as (server, _model):
+        await server.initialize()
+        call = await start_command(server, seconds)
+        server.process.send_signal(number)
+        assert (await server.result(call))["structuredContent"]["status"] == "interrupted"
+        await assert_gone(server)
+
+
+async def test_a_second_signal_cuts_the_grace_short(tmp_path: Path) -> None:
+    seconds = a_long_time()
+    async with server_in(tmp_path, "--shutdown-grace", "3600") as (server, _model):
+        await server.initialize()
+        call = await start_command(server, seconds)
+        server.process.send_signal(signal.SIGTERM)
+        await refused_request(server)
+        server.process.send_signal(signal.SIGTERM)
+        assert (await server.result(call))["structuredContent"]["status"] == "interrupted"
+        await assert_gone(server)
+
+
+async def test_a_turn_in_the_background_gets_the_same_grace(tmp_path: Path) -> None:
+    async with server_in(tmp_path, "--shutdown-grace", "1") as (server, _model):
+        await server.initialize()
+        result = await server.run("codex", {"prompt": "[[scene: endless]]", "background": True})
+        assert result["structuredContent"]["status"] == "running"
+        server.close_stdin()
+        await assert_gone(server)
+
+
+# -- somebody is asked ------------------------------------------------------------------------------------------------
+
+
+async def test_a_question_that_nobody_can_answer_any_longer_is_a_no_and_the_model_is_told_why(tmp_path: Path) -> None:
+    async with server_in(tmp_path) as (server, model):
+        await server.initialize()
+        arguments = {"prompt": "[[scene: approval]]", "sandbox": "read-only", "approval-policy": "on-request"}
+        call = server.call("codex", arguments)
+        await server.question()
+        server.close_stdin()
+        result = await server.result(call)
+        assert result["structuredContent"]["content"].startswith("Refused:")
+        assert "the MCP client is gone" in model.requests[-1].body.decode()
+        assert not (server.setup.work / "escalated").exists()
+        await assert_gone(server)
+
+
+# -- nobody listens ---------------------------------------------------------------------------------------------------
+
+
+def stop_listening(server: McpServer) -> None:
+    """Read nothing more of its stdout, and fill the pipe, so that it cannot write any longer."""
+    stdout_of(server).pause_reading()
+    pipe = os.open(f"/proc/{server.process.pid}/fd/1", os.O_WRONLY | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(pipe, b"\n")
+    os.close(pipe)
+
+
+async def ended_in_time(process: Process) -> None:
+    """Not by waiting for the child: that would wait for its pipes too."""
+    async with asyncio.timeout(PATIENCE):
+        await ended(process)
+
+
+def stdout_of(server: McpServer) -> asyncio.ReadTransport:
+    transport = server.process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
+    assert isinstance(transport, asyncio.ReadTransport)
+    return transport
+
+
+async def test_a_client_that_does_not_read_cannot_keep_the_server(tmp_path: Path) -> None:
+    graces = ("--shutdown-grace", "1", "--interrupt-grace", "1")
+    async with server_in(tmp_path, *graces, "--outbox-bytes", "65536") as (server, model):
+        await server.initialize()
+        running = the_server(server.setup.home)
+        stop_listening(server)
+        server.call("codex", {"prompt": "[[scene: flood]]"})
+        await model.wait_for_scene("flood")
+        server.close_stdin()
+        await ended_in_time(running)
+        assert processes_at(server.setup.home) == []
+        stdout_of(server).close()
+        assert await server.process.wait() == 0
+
+
+async def test_a_client_that_is_gone_does_not_keep_it_either(tmp_path: Path) -> None:
+    async with server_in(tmp_path, "--shutdown-grace", "1") as (server, _model):
+        await server.initialize()
+        running = the_server(server.setup.home)
+        call = server.call("codex", {"prompt": "[[scene: endless]]"})
+        await server.event("agent_message_content_delta", call)
+        stdout_of(server).close()
+        server.close_stdin()
+        await ended_in_time(running)
+        assert processes_at(server.setup.home) == []
+        assert await server.process.wait() == 0
+
+
+# -- killed -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_killed_server_takes_its_core_with_it(tmp_path: Path) -> None:
+    async with server_in(tmp_path) as (server, _model):
+        await server.initialize()
+        call = server.call("codex", {"prompt": "[[scene: endless]]"})
+        await server.event("agent_message_content_delta", call)
+        os.kill(server.process.pid, signal.SIGKILL)
+        assert await server.exit_code() == -signal.SIGKILL
+        await all_ended(server.setup.home)

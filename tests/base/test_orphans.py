@@ -1,0 +1,127 @@
+"""Processes that lose their parent, tried in a Python of its own: who adopts orphans keeps doing so for life."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+from codex_mcp.base import orphans
+
+PATIENCE = 30.0
+
+PRELUDE = """
+import os, subprocess, sys, time
+from codex_mcp.base.orphans import adopt_orphans, children, kill_orphans, reap_orphans
+
+def orphan(script, before=""):
+    # A shell that starts another one in a session of its own, and ends as soon as that one has said who it is.
+    argv = ["sh", "-c", f"setsid sh -c '{before} echo $$; exec 1>&-; {script}' &"]
+    return int(subprocess.run(argv, stdout=subprocess.PIPE).stdout)
+
+def alive(pid):
+    try:
+        state = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+"""
+
+
+def run(program: str) -> list[str]:
+    """What the program printed, line by line."""
+    source = textwrap.dedent(PRELUDE) + textwrap.dedent(program)
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", source], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_we_become_the_parent_of_a_process_that_lost_its_own_and_end_it() -> None:
+    said = run("""
+        print(adopt_orphans())
+        left = orphan("exec sleep 1000")
+        print(children() == {left}, kill_orphans(ours=()), alive(left), children())
+        print(kill_orphans(ours=()))
+    """)
+    assert said == ["True", "True 1 False set()", "0"]
+
+
+def test_a_whole_family_is_ended() -> None:
+    said = run("""
+        adopt_orphans()
+        family = "(setsid sleep 1000 & exec setsid sleep 1000) > /dev/null & sleep 1000 > /dev/null &"
+        orphan("exec sleep 1000", before=family)
+        print(kill_orphans(ours=()) >= 3, children())
+    """)
+    assert said == ["True set()"]
+
+
+def test_our_own_children_are_spared() -> None:
+    said = run("""
+        adopt_orphans()
+        with subprocess.Popen(["sleep", "1000"]) as own:
+            left = orphan("exec sleep 1000")
+            print(children() == {own.pid, left}, kill_orphans(ours={own.pid}), own.poll())
+            own.kill()
+    """)
+    assert said == ["True 1 None"]
+
+
+def test_a_name_full_of_brackets_confuses_nobody() -> None:
+    said = run("""
+        adopt_orphans()
+        import shutil, tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            odd = os.path.join(folder, "a) S 1 (b")
+            shutil.copy(shutil.which("sleep"), odd)
+            with subprocess.Popen([odd, "1000"]) as own:
+                print(children() == {own.pid})
+                own.kill()
+    """)
+    assert said == ["True"]
+
+
+def test_the_dead_are_buried_and_the_living_left_alone() -> None:
+    said = run("""
+        adopt_orphans()
+        living, own = orphan("exec sleep 1000"), subprocess.Popen(["true"])
+        dead = orphan("exit 0")
+        while alive(dead) or alive(own.pid):
+            time.sleep(0.01)
+        print(children() == {living, dead, own.pid})
+        reap_orphans(ours={own.pid})
+        print(children() == {living, own.pid}, own.wait())
+        kill_orphans(ours=())
+    """)
+    assert said == ["True", "True 0"]
+
+
+def test_nobody_waits_for_a_process_of_another_user() -> None:
+    # Only root can become somebody else; for anybody else this child is one like any other.
+    said = run("""
+        with subprocess.Popen(["sleep", "1000"]) as own:
+            root = os.geteuid() == 0
+            if root:
+                os.setresuid(65534, 65534, 0)
+            print(kill_orphans(ours=()) == (0 if root else 1))
+            if root:
+                os.seteuid(0)
+            own.kill()
+    """)
+    assert said == ["True"]
+
+
+def test_where_there_is_no_proc_there_are_no_children_to_see() -> None:
+    assert run("""
+        from codex_mcp.base import orphans
+        orphans.PROC = "/nowhere"
+        with subprocess.Popen(["sleep", "1000"]) as own:
+            print(children())
+            own.kill()
+    """) == ["set()"]
+
+
+def test_the_process_of_these_tests_has_adopted_nobody() -> None:
+    assert orphans.children() == set()

@@ -1,0 +1,28 @@
+"""How threads and turns are described, and how a core fails."""
+
+from msgspec import Raw
+
+from codex_mcp.codex.core import (
+    BadThreadId,
+    ConfigRefused,
+    CoreError,
+    CoreLost,
+    OpenedThread,
+    ThreadNotFound,
+    ThreadSpec,
+    TurnSpec,
+)
+
+
+def test_what_is_not_said_is_left_to_codex() -> None:
+    spec = ThreadSpec()
+    assert (spec.cwd, spec.model, spec.approval_policy, spec.sandbox, dict(spec.config)) == (None, None, None, None, {})
+    assert TurnSpec("hello") == TurnSpec("hello", images=(), output_schema=None)
+
+
+def test_an_opened_thread_keeps_the_whole_answer() -> None:
+    assert OpenedThread("t", "/x", Raw(b"{}")).response == Raw(b"{}")
+
+
+def test_every_failure_of_a_core_is_a_core_error() -> None:
+    assert all(issubclass(kind, CoreError) for kind in (CoreLost, ThreadNotFound, BadThreadId, ConfigRefused))

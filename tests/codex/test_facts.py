@@ -1,0 +1,121 @@
+"""What the core's notifications mean for a turn."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from codex_mcp.codex.facts import (
+    ACTIVITIES,
+    READERS,
+    CommandStarted,
+    ErrorReported,
+    Fact,
+    FileChange,
+    FilesChanged,
+    ItemEnded,
+    MessageSaid,
+    QuestionWithdrawn,
+    ThreadUnloaded,
+    Tokens,
+    TokensCounted,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+    fact_of,
+)
+
+Json = dict[str, object]
+
+CHANGES = [{"path": "/x/a", "kind": {"type": "add"}, "diff": "+a"}, {"path": "/x/b", "kind": {}}]
+
+
+def raw(value: object) -> Raw:
+    return Raw(msgspec.json.encode(value))
+
+
+def item(**fields: object) -> Json:
+    return {"threadId": "t", "turnId": "u", "item": {"id": "i", **fields}}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "fact"),
+    [
+        ("turn/started", {"threadId": "t", "turn": {"id": "u", "status": "inProgress"}}, TurnStarted("u")),
+        (
+            "turn/completed",
+            {"turn": {"id": "u", "status": "completed", "error": None}},
+            TurnEnded("u", "completed", None),
+        ),
+        (
+            "turn/completed",
+            {"turn": {"id": "u", "status": "failed", "error": {"message": "no quota"}}},
+            TurnEnded("u", "failed", "no quota"),
+        ),
+        (
+            "item/started",
+            item(type="commandExecution", command="ls", processId="7"),
+            CommandStarted("u", "i", "ls", "7"),
+        ),
+        ("item/started", item(type="commandExecution", command="ls"), CommandStarted("u", "i", "ls", None)),
+        ("item/started", item(type="fileChange", changes=CHANGES), ToolStarted("u", "i", "patching /x/a, /x/b")),
+        ("item/started", item(type="reasoning"), ToolStarted("u", "i", "thinking")),
+        (
+            "item/started",
+            item(type="mcpToolCall", server="weather", tool="forecast"),
+            ToolStarted("u", "i", "calling a tool weather.forecast"),
+        ),
+        ("item/started", item(type="dynamicToolCall", tool="mail"), ToolStarted("u", "i", "calling a tool mail")),
+        ("item/started", item(type="userMessage"), None),
+        ("item/completed", item(type="agentMessage", text="Done."), MessageSaid("u", "Done.")),
+        (
+            "item/completed",
+            item(type="fileChange", status="completed", changes=CHANGES),
+            FilesChanged("u", "i", (FileChange("/x/a", "add"), FileChange("/x/b", "update"))),
+        ),
+        ("item/completed", item(type="fileChange", status="declined", changes=CHANGES), ItemEnded("u", "i")),
+        ("item/completed", item(type="commandExecution", status="completed"), ItemEnded("u", "i")),
+        (
+            "thread/tokenUsage/updated",
+            {"turnId": "u", "tokenUsage": {"total": {"totalTokens": 9}, "last": {"inputTokens": 3, "totalTokens": 4}}},
+            TokensCounted("u", Tokens(total_tokens=9), Tokens(input_tokens=3, total_tokens=4)),
+        ),
+        (
+            "error",
+            {"turnId": "u", "willRetry": True, "error": {"message": "Reconnecting... 1/5"}},
+            ErrorReported("u", "Reconnecting... 1/5", will_retry=True),
+        ),
+        ("serverRequest/resolved", {"threadId": "t", "requestId": 0}, QuestionWithdrawn(0)),
+        ("thread/closed", {"threadId": "t"}, ThreadUnloaded()),
+        ("item/agentMessage/delta", {"delta": "Do"}, None),
+        ("something/new", {}, None),
+    ],
+)
+def test_a_notification_says_what_it_means(method: str, params: Json, fact: Fact | None) -> None:
+    assert fact_of(method, raw(params)) == fact
+
+
+@pytest.mark.parametrize("kind", ACTIVITIES)
+def test_every_activity_has_words(kind: str) -> None:
+    fact = fact_of("item/started", raw(item(type=kind)))
+    assert fact == ToolStarted("u", "i", ACTIVITIES[kind])
+
+
+ANYTHING: st.SearchStrategy[object] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text("abc"),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["turn", "item", "id", "type", "turnId", "error", "changes", "requestId", "tokenUsage"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=10,
+)
+
+
+@given(st.sampled_from(sorted(READERS)), ANYTHING)
+def test_what_cannot_be_read_is_no_fact_and_no_error(method: str, params: object) -> None:
+    fact_of(method, raw(params))

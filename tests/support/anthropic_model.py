@@ -1,0 +1,171 @@
+"""A scripted model behind the Anthropic Messages API, on loopback, for the real Claude Code.
+
+A plan is a function from the results of the tools called so far to what the model does next; it may wait before it
+answers. Nothing else is remembered: Claude Code sends the whole conversation every time, and may send it twice.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.scripted_model.connection import Connection
+from codex_mcp.scripted_model.http import HttpRequest
+
+HOST = "127.0.0.1"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """The model's last words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The model calls a tool."""
+
+    tool: str
+    arguments: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What the client told the model about a call."""
+
+    text: str
+    is_error: bool
+
+    @property
+    def json(self) -> Json:
+        """The text, which must be JSON."""
+        return msgspec.json.decode(self.text, type=Json)
+
+
+Plan = Callable[[list[Used]], Awaitable[Say | Use]]
+
+
+class AnthropicModel:
+    """`async with AnthropicModel(plan) as model:` and give `model.base_url` to the client."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.requests: list[Json] = []
+        """Every request for an answer, in order."""
+        self._plan = plan
+        self._tasks = TaskSet()
+        self._connections: set[Connection] = set()
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: Connection(self._answer, self._tasks, self._connections), HOST, 0
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._server is not None
+        self._server.close()
+        connections = list(self._connections)
+        for connection in connections:
+            connection.abort()
+        await self._tasks.aclose()
+        for connection in connections:
+            await connection.closed.wait()
+        await self._server.wait_closed()
+
+    @property
+    def base_url(self) -> str:
+        """For ANTHROPIC_BASE_URL."""
+        assert self._server is not None
+        return f"http://{HOST}:{self._server.sockets[0].getsockname()[1]}"
+
+    @property
+    def used(self) -> list[Used]:
+        """The results of the tools, as the newest request tells them."""
+        return tool_results(self.requests[-1])
+
+    async def _answer(self, request: HttpRequest, connection: Connection) -> None:
+        with suppress(ConnectionError):
+            match request.method, request.path:
+                case "POST", "/v1/messages":
+                    await self._play(msgspec.json.decode(request.body, type=Json), connection)
+                case "POST", "/v1/messages/count_tokens":
+                    await connection.answer(200, b'{"input_tokens": 1000}')
+                case _:
+                    await connection.answer(404, b'{"type": "error", "error": {"type": "not_found_error"}}')
+
+    async def _play(self, body: Json, connection: Connection) -> None:
+        self.requests.append(body)
+        # Beside the conversation there are side jobs, such as a title for it; those bring no tools.
+        step = await self._plan(tool_results(body)) if body.get("tools") else Say("ok")
+        message = _message(step, str(body.get("model", "")), len(self.requests))
+        if not body.get("stream"):
+            await connection.answer(200, msgspec.json.encode(message))
+            return
+        await connection.begin_stream()
+        for event in _stream(message):
+            await connection.send(b"event: %b\ndata: %b\n\n" % (event["type"].encode(), msgspec.json.encode(event)))
+        await connection.end_stream()
+
+
+def tool_results(request: Json) -> list[Used]:
+    """What the conversation of this request holds of tool results, in order."""
+    blocks = (
+        block for message in request["messages"] if isinstance(message["content"], list) for block in message["content"]
+    )
+    return [
+        Used(_text(block.get("content", "")), bool(block.get("is_error")))
+        for block in blocks
+        if block["type"] == "tool_result"
+    ]
+
+
+def _text(content: str | list[Json]) -> str:
+    return content if isinstance(content, str) else "\n".join(block.get("text", "") for block in content)
+
+
+def _message(step: Say | Use, model: str, number: int) -> Json:
+    block: Json
+    match step:
+        case Say(text):
+            block = {"type": "text", "text": text}
+        case Use(tool, arguments):
+            block = {"type": "tool_use", "id": f"toolu_{number:04}", "name": tool, "input": arguments}
+    return {
+        "id": f"msg_{number:04}",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [block],
+        "stop_reason": "tool_use" if isinstance(step, Use) else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 100, "output_tokens": 20},
+    }
+
+
+def _stream(message: Json) -> Iterator[Json]:
+    """A whole message as the events of its stream."""
+    (block,) = message["content"]
+    yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
+    if block["type"] == "text":
+        empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
+    else:
+        arguments = msgspec.json.encode(block["input"]).decode()
+        empty, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": arguments}
+    yield {"type": "content_block_start", "index": 0, "content_block": empty}
+    yield {"type": "content_block_delta", "index": 0, "delta": delta}
+    yield {"type": "content_block_stop", "index": 0}
+    stop = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 20}}
+    yield {"type": "message_stop"}

@@ -1,0 +1,101 @@
+"""A session of the server and its client in one process, without a Codex: whoever wants a turn is told so."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.supervisor import Launch
+from codex_mcp.mcp.methods import PRODUCT, Methods, handle_notification
+from codex_mcp.mcp.seal import KEY_BYTES
+from codex_mcp.mcp.session import Session
+from codex_mcp.mcp.tools import Tools
+from codex_mcp.rpc.channel import MemoryChannel, memory_pair
+from codex_mcp.rpc.peer import Handlers, Peer
+from codex_mcp.threads.book import Book
+
+Json = dict[str, Any]
+
+PATIENCE = 10.0
+"""Seconds until a wait is taken for a hang."""
+
+NO_CODEX = "there is no Codex here"
+
+
+class FarEnd:
+    """The other end of a connection, spoken to and heard by hand."""
+
+    def __init__(self, channel: MemoryChannel) -> None:
+        self._channel = channel
+
+    def send(self, message: object) -> None:
+        """Say one message."""
+        self._channel.send(msgspec.json.encode(message))
+
+    def notify(self, method: str, params: object) -> None:
+        """Say something that nobody answers."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def next(self) -> Json:
+        """Hear the next message."""
+        async with asyncio.timeout(PATIENCE):
+            (frame,) = await self._channel.receive()
+        assert isinstance(frame, bytes)
+        message: Json = msgspec.json.decode(frame)
+        return message
+
+    async def ask(self, method: str, params: object = None, request_id: int | str = 1) -> Json:
+        """Ask, and hear the next message, which must be the answer."""
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method}
+        self.send(message if params is None else {**message, "params": params})
+        answer = await self.next()
+        assert answer.pop("jsonrpc") == "2.0"
+        assert answer.pop("id") == request_id
+        return answer
+
+    async def close(self) -> None:
+        """Go away."""
+        await self._channel.aclose()
+
+    async def has_said_nothing(self) -> None:
+        """Make sure that nothing waits to be heard: the next message is the answer to this ping."""
+        assert await self.ask("ping", request_id="nothing else?") == {"result": {}}
+
+
+async def no_codex() -> Launch:
+    """Where there is no Codex."""
+    raise Refused(NO_CODEX)
+
+
+async def no_hurry() -> None:
+    """A client that is never overrun."""
+
+
+@contextlib.asynccontextmanager
+async def memory_session(home: Path, **settings: Any) -> AsyncIterator[tuple[FarEnd, Session]]:
+    """A session, and the client at the far end of it."""
+    ours, theirs = memory_pair()
+    chosen = Settings(codex_home=str(home), **settings)
+    book = Book(chosen, no_codex, no_hurry)
+    peer = Peer(
+        ours,
+        Handlers(lambda request: methods.handle(session, request), lambda note: handle_notification(session, note)),
+        max_requests=8,
+        pace=no_hurry,
+    )
+    methods = Methods(PRODUCT)
+    session = Session(peer, Tools(book, chosen, bytes(KEY_BYTES)), chosen)
+    tasks = TaskSet()
+    tasks.spawn(peer.run(), name="session")
+    try:
+        yield FarEnd(theirs), session
+    finally:
+        await book.aclose()
+        await peer.aclose()
+        await tasks.aclose()

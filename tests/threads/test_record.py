@@ -1,0 +1,160 @@
+"""What a turn comes to, fact by fact."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.codex.facts import (
+    CommandStarted,
+    ErrorReported,
+    Fact,
+    FileChange,
+    FilesChanged,
+    ItemEnded,
+    MessageSaid,
+    Tokens,
+    TokensCounted,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from codex_mcp.threads.record import Outcome, Record, Status
+
+
+def told(*facts: Fact) -> Record:
+    record = Record(now=100.0)
+    for fact in facts:
+        record.add(fact)
+    return record
+
+
+def outcome(*facts: Fact) -> Outcome:
+    return told(*facts).outcome("t", now=102.5)
+
+
+def test_a_turn_that_has_just_begun_has_come_to_nothing() -> None:
+    assert outcome() == Outcome(
+        thread_id="t", status=Status.RUNNING, content="", activity="starting", usage=None, files=(), seconds=2.5
+    )
+
+
+def test_a_completed_turn_has_its_last_message_and_its_own_tokens() -> None:
+    first, second = Tokens(10, 4, 3, 1, 13), Tokens(20, 8, 6, 2, 26)
+    done = outcome(
+        TurnStarted("u"),
+        TokensCounted("u", Tokens(), first),
+        MessageSaid("u", "Wait."),
+        TokensCounted("u", Tokens(), second),
+        MessageSaid("u", "Done."),
+        TurnEnded("u", "completed", None),
+    )
+    assert (done.status, done.content, done.usage) == (Status.COMPLETED, "Done.", Tokens(30, 12, 9, 3, 39))
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ([TurnEnded("u", "failed", "no quota")], "no quota"),
+        ([ErrorReported("u", "cut off", will_retry=False), TurnEnded("u", "failed", None)], "cut off"),
+        ([ErrorReported("u", "cut off", will_retry=False), TurnEnded("u", "failed", "no quota")], "no quota"),
+        (
+            [ErrorReported("u", "again", will_retry=True), TurnEnded("u", "failed", None)],
+            "the turn failed, and Codex did not say why",
+        ),
+        ([TurnEnded("u", "of a new kind", None)], "the turn failed, and Codex did not say why"),
+    ],
+)
+def test_a_failed_turn_says_why(facts: list[Fact], why: str) -> None:
+    done = outcome(MessageSaid("u", "Half an answer."), *facts)
+    assert (done.status, done.content) == (Status.FAILED, why)
+
+
+def test_an_interrupted_turn_has_what_was_said_until_then() -> None:
+    done = outcome(MessageSaid("u", "Half an answer."), TurnEnded("u", "interrupted", None))
+    assert (done.status, done.content) == (Status.INTERRUPTED, "Half an answer.")
+
+
+def test_it_can_be_stopped_or_fail_without_a_word_of_the_core() -> None:
+    record = told(MessageSaid("u", "Half an answer."))
+    record.interrupt()
+    assert record.outcome("t", 0).status is Status.INTERRUPTED
+    record.fail("Codex ended")
+    assert (record.outcome("t", 0).status, record.outcome("t", 0).content) == (Status.FAILED, "Codex ended")
+
+
+def test_the_activity_is_the_newest_that_was_told() -> None:
+    record = Record(0)
+    seen = []
+    facts: list[Fact] = [
+        TurnStarted("u"),
+        CommandStarted("u", "1", "make", "7"),
+        ItemEnded("u", "1"),
+        ToolStarted("u", "2", "calling a tool"),
+        ErrorReported("u", "Reconnecting... 1/5", will_retry=True),
+        ErrorReported("u", "no", will_retry=False),
+    ]
+    for fact in facts:
+        record.add(fact)
+        seen.append(record.activity)
+    assert seen == [
+        "thinking",
+        "running make",
+        "running make",
+        "calling a tool",
+        "Reconnecting... 1/5",
+        "Reconnecting... 1/5",
+    ]
+
+
+def test_commands_run_until_they_end() -> None:
+    record = told(
+        CommandStarted("u", "1", "one", "7"),
+        CommandStarted("u", "2", "two", "8"),
+        CommandStarted("u", "3", "waits for its approval", None),
+    )
+    assert record.running_commands == ["7", "8"]
+    record.add(ItemEnded("u", "1"))
+    record.add(ItemEnded("u", "unknown"))
+    assert record.running_commands == ["8"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "amounts_to"),
+    [
+        (["add"], "add"),
+        (["update"], "update"),
+        (["delete"], "delete"),
+        (["add", "update"], "add"),
+        (["add", "add"], "add"),
+        (["add", "delete"], None),
+        (["add", "delete", "add"], "add"),
+        (["update", "delete"], "delete"),
+        (["delete", "add"], "update"),
+        (["update", "update"], "update"),
+    ],
+)
+def test_changes_of_one_file_amount_to_one(kinds: list[str], amounts_to: str | None) -> None:
+    done = outcome(*(FilesChanged("u", "i", (FileChange("/x/a", kind),)) for kind in kinds))
+    assert done.files == (() if amounts_to is None else (FileChange("/x/a", amounts_to),))
+
+
+@given(st.lists(st.sampled_from(["add", "update", "delete"]), max_size=6))
+def test_a_file_that_is_there_or_not_in_the_end_is_told_so(kinds: list[str]) -> None:
+    """Only orders that can happen: a file is added when it is not there, and changed or deleted when it is."""
+    for was_there in (True, False):
+        is_there, possible = was_there, True
+        for kind in kinds:
+            possible = possible and (kind == "add") != is_there
+            is_there = kind != "delete"
+        if possible and kinds:
+            files = outcome(*(FilesChanged("u", "i", (FileChange("/x", kind),)) for kind in kinds)).files
+            kind_told = files[0].kind if files else None
+            assert (
+                kind_told
+                == {
+                    (True, True): "update",
+                    (True, False): "delete",
+                    (False, True): "add",
+                    (False, False): None,
+                }[was_there, is_there]
+            )
