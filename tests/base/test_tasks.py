@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.base.tasks import TaskSet, spawn
 
 
@@ -13,10 +14,15 @@ class Heard(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lines: list[str] = []
+        self.records: list[logging.LogRecord] = []
+
+    @property
+    def lines(self) -> list[str]:
+        """The texts."""
+        return [record.getMessage() for record in self.records]
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
+        self.records.append(record)
 
 
 @pytest.fixture
@@ -84,6 +90,20 @@ async def test_closing_a_set_ends_its_tasks_and_may_be_done_twice() -> None:
     await tasks.aclose()
     assert one.cancelled()
     assert two.cancelled()
+
+
+async def test_an_error_that_explains_itself_is_logged_without_a_traceback(heard: Heard) -> None:
+    async def refuse() -> None:
+        raise Refused("cannot do it: it is late")
+
+    await asyncio.wait([spawn(refuse(), name="doing it"), spawn(fail(), name="gambling")])
+
+    (explained,) = (record for record in heard.records if "doing it" in record.getMessage())
+    (unexpected,) = (record for record in heard.records if "gambling" in record.getMessage())
+    assert explained.getMessage() == "task doing it failed: cannot do it: it is late"
+    assert (explained.levelno, explained.exc_info) == (logging.WARNING, None)
+    assert unexpected.levelno == logging.ERROR
+    assert unexpected.exc_info is not None
 
 
 async def test_closing_a_set_waits_for_tasks_that_clean_up() -> None:

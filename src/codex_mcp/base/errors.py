@@ -5,7 +5,11 @@ error, and is mapped to one of these where it enters.
 """
 
 
-class Refused(Exception):
+class Explained(Exception):
+    """An error that somebody is told in these words. From where in the code it came would explain nothing more."""
+
+
+class Refused(Explained):
     """We will not or cannot do what was asked; the text says why and what to do."""
 
 

@@ -5,6 +5,8 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from codex_mcp.base.errors import Explained
+
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -58,5 +60,7 @@ def _log_failure(task: asyncio.Task[Any]) -> None:
     if task.cancelled():
         return
     error = task.exception()
-    if error is not None:
+    if isinstance(error, Explained):
+        logger.warning("task %s failed: %s", task.get_name(), error)
+    elif error is not None:
         logger.error("task %s failed: %s", task.get_name(), error, exc_info=error)

@@ -147,7 +147,7 @@ class AppServer:
 
     async def _open(self, method: str, params: object) -> OpenedThread:
         raw = await self._call(method, params, Raw)
-        opened = msgspec.json.decode(raw, type=appserver.ThreadOpened)
+        opened = _decoded(method, raw, appserver.ThreadOpened)
         return OpenedThread(opened.thread.id, opened.cwd, raw)
 
     async def _call(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
@@ -163,10 +163,7 @@ class AppServer:
             raise _refusal(exc.error.message) from exc
         if answer_type is Raw:
             return raw  # type: ignore[return-value]  # Raw is the type that was asked for
-        try:
-            return msgspec.json.decode(raw, type=answer_type)
-        except msgspec.MsgspecError as exc:
-            raise CoreError(f"Codex answered {method} in a form that this release cannot read: {exc}") from exc
+        return _decoded(method, raw, answer_type)
 
     async def _ask(self, method: str, params: object) -> Raw:
         for delay in OVERLOAD_DELAYS:
@@ -193,6 +190,13 @@ class AppServer:
         if not thread_id:
             raise request_failed(METHOD_NOT_FOUND, f"{request.method} is not offered here")
         return self._listener.question_received(thread_id, request.id, request.method, request.params)
+
+
+def _decoded(method: str, raw: Raw, answer_type: type[Answer]) -> Answer:
+    try:
+        return msgspec.json.decode(raw, type=answer_type)
+    except msgspec.MsgspecError as exc:
+        raise CoreError(f"Codex answered {method} in a form that this release cannot read: {exc}") from exc
 
 
 def _image(image: str) -> appserver.ImageInput | appserver.LocalImageInput:

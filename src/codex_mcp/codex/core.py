@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 from msgspec import Raw, Struct, field
 
+from codex_mcp.base.errors import Explained
+
 
 class ThreadSpec(Struct, frozen=True):
     """How a thread shall be set up. What is None is left to Codex's own configuration."""
@@ -45,7 +47,7 @@ class TurnSpec(Struct, frozen=True):
     """The answer shall be JSON of this schema."""
 
 
-class CoreError(Exception):
+class CoreError(Explained):
     """The core refused, or there is none. The text is a sentence for the caller."""
 
 

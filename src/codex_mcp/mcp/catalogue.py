@@ -94,7 +94,7 @@ WAIT_FIELDS: Final = (
     Field(
         "timeout-seconds",
         Kind.NUMBER,
-        "Return after this many seconds at the latest, with what is still running. "
+        "Return after this many seconds at the latest, with what is still running; 0 looks without waiting. "
         "By default, before this client would give up.",
     ),
 )

@@ -130,7 +130,7 @@ class Tools:
         threads = list(self._book) if asked is None else [self._known(thread_id) for thread_id in asked]
         turns = [turn for thread in threads for turn in _turns_of(thread, named=asked is not None)]
         running = [turn for turn in turns if not turn.ended]
-        if running and len(running) == len(turns):
+        if running and len(running) == len(turns) and arguments.timeout_seconds != 0:
             await call.wait_for_one(running, call.patience(arguments.timeout_seconds))
         for turn in turns:
             turn.delivered = turn.delivered or turn.ended

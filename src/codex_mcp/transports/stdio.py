@@ -12,7 +12,7 @@ import os
 import socket
 import stat
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Protocol
 
 from codex_mcp.rpc.channel import Kind
@@ -36,8 +36,15 @@ class _Output(Protocol):
 class StdioChannel:
     """Frames on two file descriptors, in the framing that the other side uses."""
 
-    def __init__(self, reader: asyncio.StreamReader, output: _Output, max_message_bytes: int) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        close_input: Callable[[], None],
+        output: _Output,
+        max_message_bytes: int,
+    ) -> None:
         self._reader = reader
+        self._close_input = close_input
         self._output = output
         self._frames = framing.FrameReader(max_message_bytes)
 
@@ -57,15 +64,16 @@ class StdioChannel:
         await self._output.drain(below)
 
     async def aclose(self) -> None:
-        """Write what is queued."""
+        """Write what is queued, and read no more."""
+        self._close_input()
         await self._output.aclose()
 
 
 async def open_stdio(stdin: IO[bytes], stdout: IO[bytes], max_message_bytes: int) -> StdioChannel:
     """Take over the two streams."""
-    reader = await _open_input(stdin)
+    reader, close_input = await _open_input(stdin)
     output = await _open_output(stdout)
-    return StdioChannel(reader, output, max_message_bytes)
+    return StdioChannel(reader, close_input, output, max_message_bytes)
 
 
 def _is_pipe(fd: int) -> bool:
@@ -76,15 +84,15 @@ def _is_socket(fd: int) -> bool:
     return stat.S_ISSOCK(os.fstat(fd).st_mode)
 
 
-async def _open_input(stdin: IO[bytes]) -> asyncio.StreamReader:
+async def _open_input(stdin: IO[bytes]) -> tuple[asyncio.StreamReader, Callable[[], None]]:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=READ_BYTES)
     if _is_pipe(stdin.fileno()) or _is_socket(stdin.fileno()):
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stdin)
-    else:
-        # A daemon: a read from a terminal cannot be interrupted, and must not keep the process alive.
-        threading.Thread(target=_read_blocking, args=(stdin.fileno(), reader, loop), name="stdin", daemon=True).start()
-    return reader
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stdin)
+        return reader, transport.close
+    # A daemon: a read from a terminal cannot be interrupted, and must not keep the process alive.
+    threading.Thread(target=_read_blocking, args=(stdin.fileno(), reader, loop), name="stdin", daemon=True).start()
+    return reader, lambda: None
 
 
 def _read_blocking(fd: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:

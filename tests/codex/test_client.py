@@ -1,0 +1,263 @@
+"""Typed calls to an app-server whose end of the channel the test holds."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pytest
+
+from codex_mcp.base.settings import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.client import OVERLOAD_DELAYS, AppServer
+from codex_mcp.codex.core import (
+    BadThreadId,
+    ConfigRefused,
+    CoreError,
+    CoreLost,
+    ThreadNotFound,
+    ThreadSpec,
+    TurnSpec,
+)
+from codex_mcp.rpc.channel import MemoryChannel, memory_pair
+from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY
+from tests.support.cores import Listener, no_pace
+
+Json = dict[str, Any]
+Call = Callable[[AppServer], Awaitable[object]]
+
+
+@dataclass(slots=True)
+class Core:
+    """The app-server's end."""
+
+    app: AppServer
+    channel: MemoryChannel
+    listener: Listener
+    tasks: TaskSet
+
+    async def hear(self) -> Json:
+        async with asyncio.timeout(5):
+            frames = await self.channel.receive()
+        assert isinstance(frames[0], bytes)
+        message: Json = msgspec.json.decode(frames[0])
+        return message
+
+    def say(self, **message: object) -> None:
+        self.channel.send(msgspec.json.encode(message))
+
+    async def serve(self, call: Call, **answer: object) -> object:
+        """Make a call, and answer it."""
+        calling = self.tasks.spawn(_of(call(self.app)), name="call")
+        self.say(id=(await self.hear())["id"], **answer)
+        return await calling
+
+
+async def _of(awaitable: Awaitable[object]) -> object:
+    return await awaitable
+
+
+@contextlib.asynccontextmanager
+async def core(**changed: object) -> AsyncIterator[Core]:
+    near, far = memory_pair()
+    listener, tasks = Listener(), TaskSet()
+    settings = Settings(codex_home="/nowhere", **changed)  # type: ignore[arg-type]  # the test knows the types
+    app = AppServer(near, listener, settings, no_pace)
+    tasks.spawn(app.run(), name="app-server")
+    try:
+        yield Core(app, far, listener, tasks)
+    finally:
+        await app.aclose()
+        await tasks.aclose()
+
+
+async def test_hands_are_shaken_before_anything_else() -> None:
+    async with core() as c:
+        shaking = c.tasks.spawn(c.app.initialize(), name="initialize")
+        asked = await c.hear()
+        c.say(id=asked["id"], result={"userAgent": "codex/0.163.0", "codexHome": "/h"})
+        assert (await shaking).user_agent == "codex/0.163.0"
+        assert (await c.hear())["method"] == "initialized"
+    assert asked["method"] == "initialize"
+    assert asked["params"]["clientInfo"]["name"] == "codex-mcp-server"
+    assert asked["params"]["capabilities"]["experimentalApi"] is True
+
+
+SPEC = ThreadSpec(cwd="/x", model="m", approval_policy="never", sandbox="read-only", config={"a.b": 1}, raw_events=True)
+SAID: Json = {"cwd": "/x", "model": "m", "approvalPolicy": "never", "sandbox": "read-only", "config": {"a.b": 1}}
+OPENED: Json = {"thread": {"id": "t"}, "cwd": "/x"}
+
+
+@pytest.mark.parametrize(
+    ("call", "method", "params", "result", "returned"),
+    [
+        (lambda app: app.start_thread(ThreadSpec()), "thread/start", {}, OPENED, ("t", "/x")),
+        (
+            lambda app: app.start_thread(SPEC),
+            "thread/start",
+            {**SAID, "experimentalRawEvents": True},
+            OPENED,
+            ("t", "/x"),
+        ),
+        (
+            lambda app: app.resume_thread("t", SPEC),
+            "thread/resume",
+            {**SAID, "threadId": "t", "excludeTurns": True},
+            OPENED,
+            ("t", "/x"),
+        ),
+        (
+            lambda app: app.start_turn("t", TurnSpec("hi", ("/a.png", "data:x"), {"type": "object"})),
+            "turn/start",
+            {
+                "threadId": "t",
+                "input": [
+                    {"type": "text", "text": "hi"},
+                    {"type": "localImage", "path": "/a.png"},
+                    {"type": "image", "url": "data:x"},
+                ],
+                "outputSchema": {"type": "object"},
+            },
+            {"turn": {"id": "u"}},
+            "u",
+        ),
+        (lambda app: app.interrupt_turn("t", "u"), "turn/interrupt", {"threadId": "t", "turnId": "u"}, {}, None),
+        (
+            lambda app: app.tell_model("t", {"type": "message"}),
+            "thread/inject_items",
+            {"threadId": "t", "items": [{"type": "message"}]},
+            {},
+            None,
+        ),
+        (
+            lambda app: app.terminate_command("t", "7"),
+            "thread/backgroundTerminals/terminate",
+            {"threadId": "t", "processId": "7"},
+            {},
+            None,
+        ),
+        (lambda app: app.unload_thread("t"), "thread/unsubscribe", {"threadId": "t"}, {}, None),
+        (lambda app: app.account(), "account/read", {"refreshToken": False}, {"account": None}, None),
+    ],
+)
+async def test_each_call_is_the_right_request(
+    call: Call, method: str, params: Json, result: Json, returned: object
+) -> None:
+    async with core() as c:
+        calling = c.tasks.spawn(_of(call(c.app)), name="call")
+        asked = await c.hear()
+        c.say(id=asked["id"], result=result)
+        answer = await calling
+    assert (asked["method"], asked["params"]) == (method, params)
+    if method.startswith("thread/start") or method == "thread/resume":
+        assert (getattr(answer, "thread_id", ""), getattr(answer, "cwd", "")) == returned
+    elif method == "turn/start":
+        assert answer == returned
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "text"),
+    [
+        ("failed to load configuration: no such profile", ConfigRefused, "no such profile"),
+        ("no rollout found for thread id x", ThreadNotFound, "no rollout found for thread id x"),
+        ("thread not found: x", ThreadNotFound, "thread not found: x"),
+        ("invalid session id: x", BadThreadId, "x"),
+        ("invalid thread id: x", BadThreadId, "x"),
+        ("something else", CoreError, "something else"),
+    ],
+)
+async def test_a_refusal_is_told_apart_by_its_text(message: str, kind: type[CoreError], text: str) -> None:
+    async with core() as c:
+        with pytest.raises(CoreError) as caught:
+            await c.serve(lambda app: app.unload_thread("x"), error={"code": -32600, "message": message})
+    assert (type(caught.value), str(caught.value)) == (kind, text)
+
+
+@pytest.mark.parametrize(
+    "call", [lambda app: app.start_thread(ThreadSpec()), lambda app: app.start_turn("t", TurnSpec("hi"))]
+)
+async def test_an_answer_of_an_unknown_form_is_an_error_of_the_core(call: Call) -> None:
+    async with core() as c:
+        with pytest.raises(CoreError, match="in a form that this release cannot read"):
+            await c.serve(call, result={"thread": 5, "turn": 5})
+
+
+async def test_an_overloaded_core_is_asked_again_but_not_for_ever() -> None:
+    busy = {"code": SERVER_BUSY, "message": "overloaded"}
+    async with core() as c:
+        calling = c.tasks.spawn(c.app.unload_thread("t"), name="call")
+        c.say(id=(await c.hear())["id"], error=busy)
+        c.say(id=(await c.hear())["id"], result={})
+        await calling
+
+        giving_up = c.tasks.spawn(c.app.unload_thread("t"), name="call")
+        for _ in range(len(OVERLOAD_DELAYS) + 1):
+            c.say(id=(await c.hear())["id"], error=busy)
+        with pytest.raises(CoreError, match="overloaded"):
+            await giving_up
+
+
+async def test_a_core_that_does_not_answer_is_given_up() -> None:
+    async with core(request_timeout=0.05) as c:
+        with pytest.raises(CoreError, match=r"Codex did not answer thread/unsubscribe within 0\.05 seconds"):
+            await c.app.unload_thread("t")
+
+
+async def test_a_core_that_ends_leaves_nobody_waiting() -> None:
+    async with core() as c:
+        calling = c.tasks.spawn(c.app.unload_thread("t"), name="call")
+        await c.hear()
+        await c.channel.aclose()
+        with pytest.raises(CoreLost, match="Codex ended before it answered thread/unsubscribe"):
+            await calling
+
+
+async def test_no_more_requests_are_open_than_the_core_can_take() -> None:
+    async with core(max_requests_in_flight=1) as c:
+        first = c.tasks.spawn(c.app.unload_thread("one"), name="call")
+        second = c.tasks.spawn(c.app.unload_thread("two"), name="call")
+        asked = await c.hear()
+        c.say(id="meanwhile", method="item/fileChange/requestApproval", params={"threadId": "t"})
+        assert (await c.hear())["id"] == "meanwhile"  # and not the second request
+        c.say(id=asked["id"], result={})
+        await first
+        c.say(id=(await c.hear())["id"], result={})
+        await second
+
+
+async def test_what_happens_is_told_with_the_thread_it_is_about(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with core() as c:
+        c.say(method="turn/started", params={"threadId": "t"})
+        c.say(method="account/updated", params={"threadId": None})
+        c.say(method="odd", params=[1])
+        c.say(method="configWarning", params={"summary": "Invalid configuration"})
+        await c.listener.changes.until(lambda: len(c.listener.notifications) == 4)
+    assert c.listener.notifications == [
+        ("t", "turn/started"),
+        ("", "account/updated"),
+        ("", "odd"),
+        ("", "configWarning"),
+    ]
+    assert "Invalid configuration" in caplog.text
+
+
+async def test_a_question_of_a_thread_is_answered_by_its_listener() -> None:
+    async def answer() -> object:
+        return {"decision": "accept"}
+
+    async with core() as c:
+        c.listener.answer = answer
+        c.say(id=0, method="item/fileChange/requestApproval", params={"threadId": "t"})
+        assert (await c.hear())["result"] == {"decision": "accept"}
+    assert c.listener.questions == [("t", 0, "item/fileChange/requestApproval")]
+
+
+async def test_a_question_of_no_thread_is_not_offered_here() -> None:
+    async with core() as c:
+        c.say(id=0, method="account/chatgptAuthTokens/refresh", params={})
+        assert (await c.hear())["error"]["code"] == METHOD_NOT_FOUND
+    assert c.listener.questions == []

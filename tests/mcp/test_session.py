@@ -1,0 +1,65 @@
+"""A session knows its calls: they can be taken back from the moment they arrive, and waited for."""
+
+from pathlib import Path
+
+from codex_mcp.wire.mcp import CallTool
+from tests.support.mcp_server import scripted_server
+from tests.support.mcp_session import memory_session
+
+
+async def test_every_session_has_an_id_of_its_own(tmp_path: Path) -> None:
+    async with memory_session(tmp_path) as (_, one), memory_session(tmp_path) as (_, other):
+        assert one.id != other.id
+        assert one.id.isalnum()
+
+
+async def test_a_session_without_calls_is_idle(tmp_path: Path) -> None:
+    async with memory_session(tmp_path) as (client, session):
+        assert await session.wait_idle(0.01) is True
+        await client.ask("tools/call", {"name": "codex_wait"})
+        assert await session.wait_idle(0.01) is True
+        assert repr(session).endswith("of a client without a name: 0 calls>")
+
+
+async def test_a_session_is_busy_from_the_moment_a_call_arrives_until_it_is_answered(tmp_path: Path) -> None:
+    async with memory_session(tmp_path) as (_client, session):
+        work = session.call_tool(1, CallTool("codex_wait"))
+        assert await session.wait_idle(0.01) is False
+        await work
+        assert await session.wait_idle(0.01) is True
+
+
+async def test_a_cancel_in_the_same_breath_as_its_call_works(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path) as (server, _model):
+        await server.initialize()
+        call = server.call("codex", {"prompt": "[[scene: endless]]"})
+        server.cancel(call)
+        result = await server.result(call)
+        assert result["isError"] is True
+        assert result["structuredContent"]["status"] == "interrupted"
+
+
+async def test_a_cancel_stops_its_own_call_alone(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path) as (server, model):
+        await server.initialize()
+        taken_back = server.call("codex", {"prompt": "[[scene: gate name=one]]"})
+        wanted = server.call("codex", {"prompt": '[[scene: gate name=two text="Two."]]'})
+        await model.wait_for_gate("one")
+        await model.wait_for_gate("two")
+        server.cancel(taken_back)
+        assert (await server.result(taken_back))["structuredContent"]["status"] == "interrupted"
+        model.release("two")
+        assert (await server.result(wanted))["structuredContent"]["content"] == "Two."
+
+
+async def test_an_id_may_be_a_text_and_is_not_the_number_of_the_same_name(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path) as (server, model):
+        await server.initialize()
+        server.call("codex", {"prompt": '[[scene: gate name=a text="number"]]'}, request_id=7)
+        server.call("codex", {"prompt": '[[scene: gate name=b text="text"]]'}, request_id="7")
+        await model.wait_for_gate("a")
+        await model.wait_for_gate("b")
+        server.cancel("7")
+        assert (await server.result("7"))["structuredContent"]["status"] == "interrupted"
+        model.release("a")
+        assert (await server.result(7))["structuredContent"]["content"] == "number"
