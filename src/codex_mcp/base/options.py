@@ -156,6 +156,14 @@ def assignments(value: object, _: Place) -> tuple[str, ...]:
     return found
 
 
+def words(value: object, _: Place) -> tuple[str, ...]:
+    """Several texts: a list, or one text with one of them in each line."""
+    items = value.splitlines() if isinstance(value, str) else value
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise ValueError("a list of texts")
+    return tuple(item.strip() for item in items if item.strip())
+
+
 def _number(value: object, allowed: str) -> float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(allowed)
@@ -196,6 +204,14 @@ OPTIONS: dict[str, Option] = {
     "thread_idle": Option(seconds(), "put a thread away that nobody used for this long", "SECONDS"),
     "host": Option(text, "listen here for HTTP (default: 127.0.0.1)", "ADDRESS"),
     "port": Option(count(0, 65535), "serve HTTP and WebSocket on this port, in place of stdio", "PORT"),
+    "tokens": Option(path, "admit only bearer tokens of this file", "FILE"),
+    "jwks": Option(path, "admit tokens signed by a key of this file", "FILE"),
+    "jwt_issuer": Option(text, "who must have signed them", "ISSUER"),
+    "jwt_audience": Option(text, "for whom they must have been signed", "AUDIENCE"),
+    "allowed_hosts": Option(words, "another name by which we may be called", "NAME", is_list=True),
+    "allowed_origins": Option(words, "a web page that may call us, https://host:port", "ORIGIN", is_list=True),
+    "tls_cert": Option(path, "speak HTTPS with this certificate", "FILE"),
+    "tls_key": Option(path, "and this private key", "FILE"),
     "max_sessions": Option(count(1, 1_000_000), "how many HTTP sessions at once", "N"),
     "session_idle": Option(seconds(), "put away an HTTP session that nobody used for this long", "SECONDS"),
     "strict_sessions": Option(switch, "refuse session ids that we did not make", is_switch=True),

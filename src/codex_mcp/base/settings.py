@@ -128,6 +128,31 @@ class Settings(Struct, frozen=True, kw_only=True):
     port: int | None = None
     """Listen for HTTP and WebSocket here, in place of stdin and stdout; 0 takes a free port."""
 
+    tokens: str | None = None
+    """A file of bearer tokens, a principal and its token in each line. Whoever has none stays out, and what one
+    principal started is not there for another."""
+
+    jwks: str | None = None
+    """A file of public keys (JWKS): bearer tokens signed by one of them are taken, and `sub` is the principal."""
+
+    jwt_issuer: str | None = None
+    """Who must have signed (`iss`)."""
+
+    jwt_audience: str | None = None
+    """For whom it must have been signed (`aud`)."""
+
+    allowed_hosts: tuple[str, ...] = ()
+    """Names by which we may be called besides our address: a proxy in front of us has one."""
+
+    allowed_origins: tuple[str, ...] = ()
+    """Web pages that may call us, as https://host:port. None by default."""
+
+    tls_cert: str | None = None
+    """A certificate chain (PEM): speak HTTPS."""
+
+    tls_key: str | None = None
+    """Its private key."""
+
     max_sessions: int = 10_000
     """HTTP sessions at once, some 20 KiB each; the next client is told to come later."""
 

@@ -18,7 +18,6 @@ from codex_mcp.base.logs import logs_written
 from codex_mcp.base.orphans import adopt_orphans
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.launch import launcher
-from codex_mcp.mcp.gate import Gate
 from codex_mcp.mcp.serve import serve_stdio
 from codex_mcp.mcp.server_key import server_key
 
@@ -52,7 +51,7 @@ async def _serve(settings: Settings, environment: Mapping[str, str]) -> None:
         else:
             # Not imported at the top: a web server takes longer to load than everything that stdio needs.
             serve_http = importlib.import_module("codex_mcp.mcp.serve_http").serve_http
-            await serve_http(told, launch, Gate(), server_key(settings.codex_home), _announce)
+            await serve_http(told, launch, server_key(settings.codex_home), _announce)
 
 
 def _announce(url: str) -> None:

@@ -10,34 +10,32 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """The rules of one server."""
 
     hosts: frozenset[str] = LOOPBACK
     """Names by which we may be called."""
     origins: frozenset[str] = frozenset()
     """Pages elsewhere that may call us, as `https://host:port`."""
-    tokens: Mapping[bytes, str] = field(default_factory=dict)
+    tokens: dict[bytes, str] = {}
     """SHA-256 of a token → the principal that it belongs to. Empty: nobody has to show one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(Struct, frozen=True):
     """Come in."""
 
     principal: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """Stay out. The text tells the caller what to do, and nothing about others."""
 
     status: int

@@ -10,9 +10,9 @@ from codex_mcp.mcp.door import Refusal, refusal
 from codex_mcp.mcp.door_bus import Bus
 from codex_mcp.mcp.door_mcp import McpDoor
 from codex_mcp.mcp.door_ws import serve_socket
-from codex_mcp.mcp.gate import Gate, Rejected, admitted
+from codex_mcp.mcp.doorkeeper import Doorkeeper
+from codex_mcp.mcp.gate import Rejected
 from codex_mcp.mcp.hub import Hub
-from codex_mcp.mcp.session import LOCAL
 from codex_mcp.transports.http import JSON, TEXT, Disconnected, HttpExchange, Receive, Scope, Send, header_map
 
 logger = logging.getLogger(__name__)
@@ -23,9 +23,9 @@ WS_REFUSED: Final = 1008
 class HttpApp:
     """One server's doors."""
 
-    def __init__(self, hub: Hub, gate: Gate, settings: Settings) -> None:
+    def __init__(self, hub: Hub, doorkeeper: Doorkeeper, settings: Settings) -> None:
         self._hub = hub
-        self.gate = gate
+        self._doorkeeper = doorkeeper
         self._bus = Bus(hub, settings)
         self._mcp = McpDoor(hub, self._bus, settings)
 
@@ -49,7 +49,7 @@ class HttpApp:
         if http.path == "/healthz":
             await http.respond(200, b"ok\n", TEXT)
             return
-        verdict = admitted(self.gate, http.headers, LOCAL)
+        verdict = self._doorkeeper.admit(http.headers)
         if isinstance(verdict, Rejected):
             headers = [(b"www-authenticate", b"Bearer")] if verdict.status == 401 else []
             raise refusal(verdict.status, verdict.why, *headers)
@@ -62,7 +62,7 @@ class HttpApp:
                 raise refusal(404, "Not Found: the doors are /mcp, / and /ws")
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        verdict = admitted(self.gate, header_map(scope["headers"]), LOCAL)
+        verdict = self._doorkeeper.admit(header_map(scope["headers"]))
         if isinstance(verdict, Rejected) or scope["path"] != "/ws":
             await receive()
             await send({"type": "websocket.close", "code": WS_REFUSED})

@@ -17,7 +17,8 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Protocol, Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
-from codex_mcp.mcp.gate import LOOPBACK, Gate
+from codex_mcp.mcp.doorkeeper import Doorkeeper
+from codex_mcp.mcp.gate import LOOPBACK
 from codex_mcp.mcp.http import HttpApp
 from codex_mcp.mcp.hub import Hub
 from codex_mcp.mcp.methods import PRODUCT, Methods
@@ -25,6 +26,7 @@ from codex_mcp.mcp.signals import first, signals_received
 from codex_mcp.mcp.tools import Tools
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.decisions import SERVER_STOPPING
+from codex_mcp.threads.owners import RecordedOwners
 
 logger = logging.getLogger(__name__)
 
@@ -46,12 +48,13 @@ class _Uvicorn(uvicorn.Server):
 class HttpServer:
     """The doors, the sessions and the threads of one server."""
 
-    def __init__(self, settings: Settings, launch: Launcher, gate: Gate, key: bytes) -> None:
+    def __init__(self, settings: Settings, launch: Launcher, doorkeeper: Doorkeeper, key: bytes) -> None:
         self._settings = settings
-        self._book = Book(settings, launch, _no_pace)
+        self._owners = None if doorkeeper.open_to_all else RecordedOwners(settings.codex_home)
+        self._book = Book(settings, launch, _no_pace, self._owners)
         methods = Methods(PRODUCT, stateless=settings.protocol is not Protocol.LEGACY)
         self._hub = Hub(methods, Tools(self._book, settings, key), settings, key)
-        self._app = HttpApp(self._hub, gate, settings)
+        self._app = HttpApp(self._hub, doorkeeper, settings)
         self._tasks = TaskSet()
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
@@ -68,12 +71,14 @@ class HttpServer:
                 server_header=False,
                 timeout_keep_alive=KEEP_ALIVE,
                 timeout_graceful_shutdown=int(END_GRACE),
+                ssl_certfile=self._settings.tls_cert,
+                ssl_keyfile=self._settings.tls_key,
             )
         )
         with signals_received() as signals:
             serving = self._tasks.spawn(server.serve([listener]), name="HTTP listener")
             host, port = listener.getsockname()[:2]
-            announce(f"http://{host}:{port}")
+            announce(f"{'https' if self._settings.tls_cert else 'http'}://{host}:{port}")
             await first(serving, signals)
             logger.info("stopping")
             self._hub.closing = True
@@ -83,6 +88,8 @@ class HttpServer:
             server.should_exit = True
             await asyncio.wait([serving], timeout=2 * END_GRACE)
             await self._tasks.aclose()
+            if self._owners is not None:
+                self._owners.close()
 
     async def _finish(self, signals: asyncio.Queue[int]) -> None:
         """Let what runs come to its end, for a while; then interrupt it."""
@@ -114,17 +121,16 @@ class HttpServer:
         return True
 
 
-async def serve_http(
-    settings: Settings, launch: Launcher, gate: Gate, key: bytes, announce: Callable[[str], None]
-) -> None:
-    """Serve HTTP where the settings say."""
-    if settings.host not in LOOPBACK and not gate.tokens:
+async def serve_http(settings: Settings, launch: Launcher, key: bytes, announce: Callable[[str], None]) -> None:
+    """Serve HTTP where the settings say. Raises Refused if that would not be safe, or is not possible."""
+    doorkeeper = Doorkeeper(settings)
+    if settings.host not in LOOPBACK and doorkeeper.open_to_all:
         raise Refused(
             f"cannot listen on {settings.host} without tokens: whoever reaches it could run commands here. "
             "Give --tokens FILE, or listen on 127.0.0.1."
         )
     with contextlib.closing(_listener(settings.host, settings.port or 0)) as listener:
-        await HttpServer(settings, launch, gate, key).run(listener, announce)
+        await HttpServer(settings, launch, doorkeeper, key).run(listener, announce)
 
 
 def _listener(host: str, port: int) -> socket.socket:

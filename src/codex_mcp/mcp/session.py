@@ -12,6 +12,7 @@ from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.call import Call
 from codex_mcp.mcp.client import Client, Link
+from codex_mcp.threads.owners import LOCAL
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
@@ -19,9 +20,6 @@ logger = logging.getLogger(__name__)
 
 ID_BYTES: Final = 16
 """As many as a UUID has; the module of that name costs 2 ms of the time to the first answer."""
-
-LOCAL = "local"
-"""The principal of whoever started us, or reaches us without having to say who it is."""
 
 
 class ToolBox(Protocol):

@@ -91,7 +91,7 @@ class Tools:
         arguments = codex_arguments(given)
         new = new_thread(arguments, self._settings)
         spec = new_turn(arguments, new.spec.cwd or ".")
-        thread = await self._book.start(new.spec)
+        thread = await self._book.start(new.spec, call.principal)
         with about(thread=thread.id):
             logger.info("thread started in %s", thread.cwd)
             call.events = events_of(arguments, self._settings)
@@ -106,7 +106,7 @@ class Tools:
         if thread_id is None:
             return results.refused("Failed to parse thread_id: either threadId or conversationId must be provided")
         try:
-            thread = await self._book.find(thread_id)
+            thread = await self._book.find(thread_id, call.principal)
         except BadThreadId as exc:
             return results.refused(f"Failed to parse thread_id: {exc}")
         except ThreadNotFound:
@@ -127,7 +127,7 @@ class Tools:
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = wait_arguments(given)
         asked = arguments.thread_ids
-        threads = list(self._book) if asked is None else [self._known(thread_id) for thread_id in asked]
+        threads = self._book.of(call.principal) if asked is None else [self._known(call, each) for each in asked]
         turns = [turn for thread in threads for turn in _turns_of(thread, named=asked is not None)]
         running = [turn for turn in turns if not turn.ended]
         if running and len(running) == len(turns) and arguments.timeout_seconds != 0:
@@ -171,7 +171,7 @@ class Tools:
         )
         if state is None:
             raise invalid_params("requestState is not one that this server gave for this call, or it has expired")
-        turns = self._answered(state, call.params.input_responses or {})
+        turns = self._answered(call, state)
         if call.params.name == catalogue.CODEX_WAIT.name:
             return await body(call, call.params.arguments or {})
         if not turns:
@@ -180,12 +180,12 @@ class Tools:
         outcome = await call.follow(thread, turn, call.patience(None))
         return self._input_required(call, [turn]) or results.turn_result(outcome)
 
-    def _answered(self, state: State, responses: Json) -> list[tuple[Thread, Turn]]:
+    def _answered(self, call: Call, state: State) -> list[tuple[Thread, Turn]]:
         """Decide what was answered; return the turns that had asked."""
         turns: dict[str, tuple[Thread, Turn]] = {}
-        answers = answers_by_place(state, responses)
+        answers = answers_by_place(state, call.params.input_responses or {})
         for place in state.asked.values():
-            thread = self._book.known(place.thread_id)
+            thread = self._book.known(place.thread_id, call.principal)
             turn = thread.turn(place.turn_id) if thread is not None else None
             if thread is None or turn is None:
                 continue
@@ -195,8 +195,8 @@ class Tools:
                 turn.parked.answer(place.key, decide(question, answers[place]))
         return list(turns.values())
 
-    def _known(self, thread_id: str) -> Thread:
-        thread = self._book.known(thread_id)
+    def _known(self, call: Call, thread_id: str) -> Thread:
+        thread = self._book.known(thread_id, call.principal)
         if thread is None:
             raise BadArguments(
                 f"No turn of thread {thread_id} is known here; codex-reply continues a thread of an earlier server."

@@ -15,10 +15,11 @@ from msgspec import Raw, Struct
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
-from codex_mcp.codex.core import CoreError, CoreLost, OpenedThread, ThreadSpec
+from codex_mcp.codex.core import CoreError, CoreLost, OpenedThread, ThreadNotFound, ThreadSpec
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.approvals import refusal
+from codex_mcp.threads.owners import LOCAL, EverybodyIsLocal, Owners
 from codex_mcp.threads.thread import Thread
 from codex_mcp.wire.jsonrpc import Id
 
@@ -51,8 +52,9 @@ class _StartedThread(Struct, rename="camel"):
 class Book:
     """Owns the core and the threads."""
 
-    def __init__(self, settings: Settings, launch: Launcher, pace: Pace) -> None:
+    def __init__(self, settings: Settings, launch: Launcher, pace: Pace, owners: Owners | None = None) -> None:
         self._settings = settings
+        self._owners = EverybodyIsLocal() if owners is None else owners
         self._supervisor = Supervisor(settings, self, launch, pace)
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
@@ -82,19 +84,26 @@ class Book:
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
-    async def start(self, spec: ThreadSpec) -> Thread:
-        """Begin a new thread. Raises CoreError or Refused."""
+    async def start(self, spec: ThreadSpec, principal: str = LOCAL) -> Thread:
+        """Begin a new thread for this principal. Raises CoreError or Refused."""
         core = await self._supervisor.core()
         await self._check_signed_in(core, spec)
         self._opens += 1
         try:
             opened = await core.start_thread(spec)
+            self._owners.record(opened.thread_id, principal)
             return self._add(opened, spec, core)
         finally:
             self._open_done()
 
-    async def find(self, thread_id: str) -> Thread:
-        """Return a thread, from here or from disk. Raises CoreError or Refused."""
+    async def find(self, thread_id: str, principal: str = LOCAL) -> Thread:
+        """Return a thread of this principal, from here or from disk. Raises CoreError or Refused.
+
+        Somebody else's thread is refused without asking the core, and so is one that there is not for whoever is not
+        local: neither the answer nor the time it takes tells them apart.
+        """
+        if self._owners.owner(thread_id) != principal:
+            raise ThreadNotFound(f"no thread {thread_id}")
         if (thread := self._threads.get(thread_id)) is not None:
             return thread
         opening = self._opening.get(thread_id)
@@ -104,9 +113,13 @@ class Book:
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
         return await asyncio.shield(opening)
 
-    def known(self, thread_id: str) -> Thread | None:
-        """Return a thread that is open here."""
-        return self._threads.get(thread_id)
+    def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
+        """Return a thread of this principal that is open here."""
+        return self._threads.get(thread_id) if self._owners.owner(thread_id) == principal else None
+
+    def of(self, principal: str) -> list[Thread]:
+        """The threads of this principal that are open here."""
+        return [thread for thread in self if self._owners.owner(thread.id) == principal]
 
     async def _resume(self, thread_id: str) -> Thread:
         core = await self._supervisor.core()

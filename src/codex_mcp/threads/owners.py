@@ -1,0 +1,69 @@
+"""To whom a thread belongs. What one principal started is not there for another: not to be found, not to be guessed.
+
+A server without tokens has one principal, and every thread on disk that nobody else owns is its. Where there are
+tokens, whose thread it is must outlast the server: it is kept in a small database beside Codex's own files.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    import sqlite3
+
+LOCAL: Final = "local"
+"""The principal of whoever started us, or reaches us without having to say who it is."""
+
+DATABASE: Final = os.path.join("codex-mcp", "owners.db")
+
+BUSY_TIMEOUT: Final = 5.0
+"""Seconds that another server of the same home may hold the database. It writes one row at a time."""
+
+
+class Owners(Protocol):
+    """Who owns what."""
+
+    def owner(self, thread_id: str) -> str:
+        """The principal that a thread belongs to."""
+
+    def record(self, thread_id: str, principal: str) -> None:
+        """This principal has started it."""
+
+
+class EverybodyIsLocal:
+    """For a server that has only one principal."""
+
+    def owner(self, thread_id: str) -> str:
+        """Always the same."""
+        return LOCAL
+
+    def record(self, thread_id: str, principal: str) -> None:
+        """Nothing to remember."""
+
+
+class RecordedOwners:
+    """Owners in a database; threads that are not in it belong to the local principal."""
+
+    def __init__(self, codex_home: str) -> None:
+        path = os.path.join(codex_home, DATABASE)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        # Loaded here, since only a server with tokens needs it, and every server pays for what is imported above.
+        sqlite: type[sqlite3.Connection] = importlib.import_module("sqlite3").Connection
+        self._database = sqlite(path, timeout=BUSY_TIMEOUT, isolation_level=None)
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("CREATE TABLE IF NOT EXISTS owners (thread TEXT PRIMARY KEY, principal TEXT NOT NULL)")
+
+    def owner(self, thread_id: str) -> str:
+        """Look it up."""
+        row = self._database.execute("SELECT principal FROM owners WHERE thread = ?", (thread_id,)).fetchone()
+        return LOCAL if row is None else str(row[0])
+
+    def record(self, thread_id: str, principal: str) -> None:
+        """Remember it, for good."""
+        self._database.execute("INSERT OR IGNORE INTO owners VALUES (?, ?)", (thread_id, principal))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
