@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from codex_mcp.base.tasks import TaskSet
@@ -17,6 +18,9 @@ PING_INTERVAL: Final = 15.0
 QUIET_TIME: Final = 10.0
 """Seconds in which a call may end without a word and be answered as plain JSON. Claude Code gives up on a POST that has
 no headers after 60 s, other clients after 300; a stream that has begun they wait for."""
+
+BODY_TIME: Final = 30.0
+"""Seconds in which the body of a POST must have come; who sends more slowly holds a connection for nothing."""
 
 RETRY_MS: Final = 1000
 """When a client that was cut off may come back."""
@@ -45,7 +49,8 @@ async def read_message(http: HttpExchange, limit: int) -> Message:
     if kind != "application/json":
         raise refusal(415, f"Unsupported Media Type: send application/json, not {kind}")
     try:
-        body = await http.read_body(limit)
+        async with asyncio.timeout(BODY_TIME):
+            body = await http.read_body(limit)
     except BodyTooLarge:
         raise refusal(413, f"Content Too Large: a message has at most {limit} bytes") from None
     message = jsonrpc.decode(body)

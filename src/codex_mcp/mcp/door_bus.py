@@ -73,7 +73,7 @@ class Bus:
         try:
             await stream_out(http, subscriber, 0, resumable=False)
         finally:
-            session.channel.subscribers.discard(subscriber)
+            session.channel.unsubscribe(subscriber)
 
     async def post_message(self, http: HttpExchange, session: HubSession, message: Message) -> None:
         """Deliver a message, and answer it if it is a request."""
@@ -96,7 +96,7 @@ class Bus:
             _deliver(session, message)
             await stream_out(http, subscriber, 0, resumable=False)
         finally:
-            session.channel.subscribers.discard(subscriber)
+            session.channel.unsubscribe(subscriber)
 
 
 def sent_with(session: HubSession) -> Header:

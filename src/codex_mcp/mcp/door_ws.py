@@ -42,7 +42,7 @@ async def serve_socket(bus: Bus, scope: Scope, receive: Receive, send: Send, pri
         writing.add_done_callback(lambda _: None)
         await _read(session, subscriber, receive)
     finally:
-        session.channel.subscribers.discard(subscriber)
+        session.channel.unsubscribe(subscriber)
         await tasks.aclose()
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Final
+
+import msgspec
 
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.door import Refusal, refusal
@@ -13,19 +16,31 @@ from codex_mcp.mcp.door_ws import serve_socket
 from codex_mcp.mcp.doorkeeper import Doorkeeper
 from codex_mcp.mcp.gate import Rejected
 from codex_mcp.mcp.hub import Hub
-from codex_mcp.transports.http import JSON, TEXT, Disconnected, HttpExchange, Receive, Scope, Send, header_map
+from codex_mcp.mcp.metrics import CONTENT_TYPE, Metrics
+from codex_mcp.transports.http import JSON, TEXT, Disconnected, Header, HttpExchange, Receive, Scope, Send, header_map
 
 logger = logging.getLogger(__name__)
 
 WS_REFUSED: Final = 1008
 
+CORS_HEADERS: Final[tuple[Header, ...]] = (
+    (b"access-control-allow-methods", b"GET, POST, DELETE"),
+    (
+        b"access-control-allow-headers",
+        b"authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, "
+        b"x-mcp-post-stream",
+    ),
+    (b"access-control-max-age", b"600"),
+)
+
 
 class HttpApp:
     """One server's doors."""
 
-    def __init__(self, hub: Hub, doorkeeper: Doorkeeper, settings: Settings) -> None:
+    def __init__(self, hub: Hub, doorkeeper: Doorkeeper, metrics: Metrics | None, settings: Settings) -> None:
         self._hub = hub
         self._doorkeeper = doorkeeper
+        self._metrics = metrics
         self._bus = Bus(hub, settings)
         self._mcp = McpDoor(hub, self._bus, settings)
 
@@ -37,6 +52,7 @@ class HttpApp:
             await self._socket(scope, receive, send)
 
     async def _http(self, http: HttpExchange) -> None:
+        began = time.perf_counter()
         try:
             await self._routed(http)
         except Refusal as exc:
@@ -44,10 +60,29 @@ class HttpApp:
                 await http.respond(exc.status, exc.body, JSON, *exc.headers)
         except Disconnected:
             logger.debug("a client went away before it had said everything")
+        except TimeoutError:
+            await http.respond(408, b"Request Timeout: the body did not come in time\n", TEXT)
+        if self._metrics is not None:
+            door = http.path if http.path in ("/", "/mcp") else "other"
+            self._metrics.requests.labels(door, str(http.status)).inc()
+            self._metrics.latency.labels(door).observe(time.perf_counter() - began)
 
     async def _routed(self, http: HttpExchange) -> None:
         if http.path == "/healthz":
             await http.respond(200, b"ok\n", TEXT)
+            return
+        origin = http.headers.get("origin", "")
+        if origin in self._doorkeeper.origins:
+            http.extra_headers += [
+                (b"access-control-allow-origin", origin.encode("latin-1")),
+                (b"access-control-expose-headers", b"mcp-session-id"),
+                (b"vary", b"origin"),
+            ]
+            if http.method == "OPTIONS":
+                await http.respond(204, b"", *CORS_HEADERS)
+                return
+        if http.path == "/.well-known/oauth-protected-resource" and self._doorkeeper.authorization_servers:
+            await self._resource_metadata(http)
             return
         verdict = self._doorkeeper.admit(http.headers)
         if isinstance(verdict, Rejected):
@@ -59,7 +94,24 @@ class HttpApp:
             case "/":
                 await self._bus.serve(http, verdict.principal)
             case _:
-                raise refusal(404, "Not Found: the doors are /mcp, / and /ws")
+                await self._own_page(http)
+
+    async def _own_page(self, http: HttpExchange) -> None:
+        if http.path == "/readyz":
+            ready = not self._hub.closing
+            await http.respond(200 if ready else 503, b"ready\n" if ready else b"stopping\n", TEXT)
+        elif http.path == "/metrics" and self._metrics is not None:
+            await http.respond(200, self._metrics.text(), (b"content-type", CONTENT_TYPE))
+        else:
+            raise refusal(404, "Not Found: the doors are /mcp, / and /ws")
+
+    async def _resource_metadata(self, http: HttpExchange) -> None:
+        page = {
+            "resource": f"https://{http.headers.get('host', '')}/mcp",
+            "authorization_servers": self._doorkeeper.authorization_servers,
+            "bearer_methods_supported": ["header"],
+        }
+        await http.respond(200, msgspec.json.encode(page), JSON)
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         verdict = self._doorkeeper.admit(header_map(scope["headers"]))

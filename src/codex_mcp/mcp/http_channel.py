@@ -50,6 +50,7 @@ class HttpChannel:
         self._posts: dict[Id, LiveStream] = {}
         self._ended: OrderedDict[str, LiveStream] = OrderedDict()
         self._streams = 0
+        self._missed = 0
         self._closed = False
 
     def __repr__(self) -> str:
@@ -82,6 +83,21 @@ class HttpChannel:
         subscriber = LiveStream("b", STREAM_MESSAGES, STREAM_BYTES)
         self.subscribers.add(subscriber)
         return subscriber
+
+    def unsubscribe(self, subscriber: LiveStream) -> None:
+        """It reads no more."""
+        self.subscribers.discard(subscriber)
+        self._missed += subscriber.missed
+
+    @property
+    def dropped(self) -> int:
+        """Messages that readers of this session have missed."""
+        return self._missed + self.standing.missed + sum(subscriber.missed for subscriber in self.subscribers)
+
+    @property
+    def waiting(self) -> int:
+        """Messages of the client that nobody has looked at yet."""
+        return self._inbox.qsize()
 
     def find_stream(self, name: str) -> LiveStream | None:
         """A stream of this session by its name, also one that has ended not long ago."""

@@ -73,6 +73,12 @@ class Hub:
         self.exchanges: set[Session] = set()
         """Stateless requests that run now, each a session of its own."""
         self.closing = False
+        self._dropped = 0
+
+    @property
+    def dropped(self) -> int:
+        """Messages that slow readers have missed, since the server started."""
+        return self._dropped + sum(session.channel.dropped for session in self)
 
     def __len__(self) -> int:
         """How many there are."""
@@ -157,6 +163,7 @@ class Hub:
         session.session.cancel_all()
         await session.session.wait_idle(self._settings.interrupt_grace)
         await session.peer.aclose()
+        self._dropped += session.channel.dropped
         logger.info("session %s ended", session.session.id)
 
     async def _sweep(self) -> None:

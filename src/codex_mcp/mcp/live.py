@@ -16,13 +16,15 @@ DROPPED_METHOD: Final = "codex/dropped"
 class LiveStream:
     """One stream, and at most one who waits for it."""
 
-    __slots__ = ("_waiter", "ended", "name", "on_end", "stream")
+    __slots__ = ("_waiter", "ended", "missed", "name", "on_end", "stream")
 
     def __init__(self, name: str, max_messages: int, max_bytes: int) -> None:
         self.name = name
         self.stream = Stream(max_messages, max_bytes)
         self.ended = False
         """Nothing more will come."""
+        self.missed = 0
+        """Messages that its readers did not get."""
         self.on_end: Callable[[], None] | None = None
         """Called when nothing more will come."""
         self._waiter: asyncio.Future[None] | None = None
@@ -54,7 +56,9 @@ class LiveStream:
         self.stream.read(number)
         if self.stream.last <= number and not self.ended:
             await self._wait(patience)
-        return self.stream.after(number)
+        batch = self.stream.after(number)
+        self.missed += batch.dropped
+        return batch
 
     async def _wait(self, patience: float | None) -> None:
         self._wake()  # a reader that came back takes over from the one that was cut off

@@ -22,6 +22,7 @@ from codex_mcp.mcp.gate import LOOPBACK
 from codex_mcp.mcp.http import HttpApp
 from codex_mcp.mcp.hub import Hub
 from codex_mcp.mcp.methods import PRODUCT, Methods
+from codex_mcp.mcp.metrics import Metrics
 from codex_mcp.mcp.signals import first, signals_received
 from codex_mcp.mcp.tools import Tools
 from codex_mcp.threads.book import Book
@@ -54,7 +55,7 @@ class HttpServer:
         self._book = Book(settings, launch, _no_pace, self._owners)
         methods = Methods(PRODUCT, stateless=settings.protocol is not Protocol.LEGACY)
         self._hub = Hub(methods, Tools(self._book, settings, key), settings, key)
-        self._app = HttpApp(self._hub, doorkeeper, settings)
+        self._app = HttpApp(self._hub, doorkeeper, Metrics(self._hub, self._book), settings)
         self._tasks = TaskSet()
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:

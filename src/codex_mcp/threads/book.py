@@ -19,6 +19,7 @@ from codex_mcp.codex.core import CoreError, CoreLost, OpenedThread, ThreadNotFou
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.approvals import refusal
+from codex_mcp.threads.counts import Counts
 from codex_mcp.threads.owners import LOCAL, EverybodyIsLocal, Owners
 from codex_mcp.threads.thread import Thread
 from codex_mcp.wire.jsonrpc import Id
@@ -56,6 +57,7 @@ class Book:
         self._settings = settings
         self._owners = EverybodyIsLocal() if owners is None else owners
         self._supervisor = Supervisor(settings, self, launch, pace)
+        self.counts = Counts()
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
         self._opens = 0
@@ -142,6 +144,7 @@ class Book:
 
     def _add(self, opened: OpenedThread, spec: ThreadSpec, core: AppServer) -> Thread:
         thread = Thread(opened, spec, core, self._supervisor, self._settings)
+        thread.counts = self.counts
         self._threads[thread.id] = thread
         for method, params in self._early.pop(thread.id, ()):
             thread.notification_received(method, params)

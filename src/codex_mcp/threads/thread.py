@@ -25,7 +25,8 @@ from codex_mcp.codex.core import CoreError, CoreLost, OpenedThread, ThreadSpec, 
 from codex_mcp.codex.events import Event, EventTranslator
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted, fact_of
 from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
-from codex_mcp.threads.decisions import Denied, is_approval
+from codex_mcp.threads.counts import Counts
+from codex_mcp.threads.decisions import Denied, is_approval, word_for
 from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions import Unreadable, question_from
@@ -82,6 +83,8 @@ class Thread:
         self._newest: Turn | None = None
         self._ended: deque[Turn] = deque(maxlen=OUTCOMES_KEPT)
         self._questions = OpenQuestions()
+        self.counts = Counts()
+        """Shared by all threads of a book."""
         self._early: deque[Event] = deque(self._translator.thread_opened(opened.response), maxlen=EARLY_EVENTS)
         self._litter = Litter(self.cwd)
         self._tasks = TaskSet()
@@ -93,6 +96,11 @@ class Thread:
     def idle(self) -> bool:
         """Nothing runs here and nothing waits."""
         return self._queue.idle
+
+    @property
+    def asking(self) -> int:
+        """How many questions wait for a person."""
+        return len(self._questions)
 
     @property
     def current(self) -> Turn | None:
@@ -293,6 +301,7 @@ class Thread:
         self.used_at = time.monotonic()
         if not turn.place.turn_id and turn.outcome.status is Status.RUNNING:
             turn.record.interrupt()  # it never began: whoever wanted it has taken it back
+        self.counts.turns[turn.outcome.status] += 1
         self._ended.append(turn)
         if turn.stopped is None or turn.stopped.done():
             turn.conclude()
@@ -309,6 +318,7 @@ class Thread:
             return refusal(method)
         with about(request=turn.audience.label, thread=self.id):
             decision = await self._questions.ask(question_id, question, turn.audience)
+        self.counts.decisions["withdrawn" if decision is None else word_for(decision)] += 1
         if decision is None:
             return refusal(method)  # withdrawn: nobody reads this
         for event in self._translator.answered(method, params, approved=is_approval(decision)):

@@ -43,6 +43,8 @@ class HttpExchange:
         self.extra_headers: list[Header] = []
         """Sent with whatever answer."""
         self.started = False
+        self.status = 0
+        """Of the answer, once it has begun."""
         self._receive = receive
         self._send = send
 
@@ -89,6 +91,7 @@ class HttpExchange:
         await self._send({"type": "http.response.body", "body": b""})
 
     async def _start(self, status: int, headers: list[Header]) -> None:
+        self.status = status
         await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self.extra_headers]})
 
 
