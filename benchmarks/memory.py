@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
 KIB_PER_MIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """In MiB."""
+
+    pss: float
+    """Everything, the program's own file included as far as it is in memory."""
+    anonymous: float
+    """What is not the content of a file, and so cannot be dropped and read again."""
 
 
 def can_be_measured() -> bool:
@@ -13,24 +26,42 @@ def can_be_measured() -> bool:
     return (PROC / "self/smaps_rollup").exists()
 
 
-def pss_mebibytes(roots: list[int]) -> float:
-    """The proportional set size of these processes and their descendants."""
-    return sum(_pss_kib(pid) for pid in _family(roots)) / KIB_PER_MIB
+def memory_of(roots: list[int]) -> Memory:
+    """The memory of these processes and of all their descendants."""
+    kept = [_sizes(pid) for pid in _family(roots)]
+    return Memory(*(sum(sizes.get(name, 0) for sizes in kept) / KIB_PER_MIB for name in ("Pss", "Pss_Anon")))
 
 
-def _pss_kib(pid: int) -> int:
-    for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1])
-    raise AssertionError("smaps_rollup without Pss")
+def strangers(roots: list[int]) -> int:
+    """How many other processes run the same Codex: they bear a part of its pages, and make the PSS smaller."""
+    family = _family(roots)
+    programs = {program for pid in family if os.path.basename(program := _program(pid)) == "codex"}
+    return sum(_program(pid) in programs for pid in _parents() if pid not in family)
+
+
+def _sizes(pid: int) -> dict[str, int]:
+    with contextlib.suppress(OSError):  # it may have ended since
+        _, *lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+        return {name: int(size.split()[0]) for name, _, size in (line.partition(":") for line in lines)}
+    return {}
+
+
+def _program(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return os.readlink(PROC / str(pid) / "exe")
+    return ""
 
 
 def _family(roots: list[int]) -> set[int]:
-    parents = {int(folder.name): _parent(folder) for folder in PROC.iterdir() if folder.name.isdigit()}
+    parents = _parents()
     family = set(roots)
     while more := {pid for pid, parent in parents.items() if parent in family} - family:
         family |= more
     return family
+
+
+def _parents() -> dict[int, int]:
+    return {int(folder.name): _parent(folder) for folder in PROC.iterdir() if folder.name.isdigit()}
 
 
 def _parent(process: Path) -> int:

@@ -254,11 +254,13 @@ async def test_a_client_that_is_gone_does_not_keep_it_either(tmp_path: Path) -> 
 # -- killed -----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_killed_server_takes_its_core_with_it(tmp_path: Path) -> None:
+async def test_a_killed_server_takes_its_core_and_the_running_command_with_it(tmp_path: Path) -> None:
+    seconds = a_long_time()
     async with server_in(tmp_path) as (server, _model):
         await server.initialize()
-        call = server.call("codex", {"prompt": "[[scene: endless]]"})
-        await server.event("agent_message_content_delta", call)
+        os.mkfifo(server.setup.work / "started")
+        server.call("codex", {"prompt": f'[[scene: one-command seconds="{seconds}"]]', **FREE})
+        await lines_in(server.setup.work / "started", 1)
         os.kill(server.process.pid, signal.SIGKILL)
         assert await server.exit_code() == -signal.SIGKILL
         await all_ended(server.setup.home)

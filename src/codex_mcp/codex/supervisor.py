@@ -20,7 +20,7 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from codex_mcp.base.orphans import children, kill_orphans
+from codex_mcp.base.orphans import children, kill_orphans, reap_orphans
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer, CoreListener
@@ -145,6 +145,7 @@ class Supervisor:
             unexpected = self._running is running
             if unexpected:
                 self._running = None  # at once: whoever calls now gets a new one
+            await running.app.aclose()  # it waits for no answer any longer: its questions are withdrawn
             ended = await self._buried(running.child)
             if unexpected:
                 reason = _lost(ended)
@@ -171,6 +172,11 @@ class Supervisor:
         """End what commands have left to us."""
         async with self._making:
             kill_orphans(self._children.union(spared))
+
+    async def bury_orphans(self) -> None:
+        """Bury those that have ended by themselves."""
+        async with self._making:
+            reap_orphans(self._children)
 
     async def _end(self, running: _Running) -> None:
         """End it in order: close its stdin, wait, kill."""

@@ -1,0 +1,66 @@
+"""Which program is started as the core, and how."""
+
+import asyncio
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from codex_cli_bin import bundled_codex_path
+
+from codex_mcp.base.errors import NoCodex, Refused
+from codex_mcp.codex.launch import UNLOAD_DELAY, launcher
+from codex_mcp.codex.supervisor import Launch, Launcher
+from tests.support.cores import settings_below
+
+
+async def _launched(launch: Launcher) -> Launch:
+    return await launch()
+
+
+def fake_codex(folder: Path, version: str) -> Path:
+    path = folder / "codex"
+    path.write_text(f"#!/bin/sh\necho codex-cli {version}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+async def test_our_own_codex_is_started_as_an_app_server_in_the_home_of_the_settings(tmp_path: Path) -> None:
+    settings = settings_below(tmp_path, overrides=('model="m"',))
+    launch = await launcher(settings, {"PATH": str(tmp_path), "NAME": "Ada"})()
+    assert list(launch.argv[:4]) == [str(bundled_codex_path()), "app-server", "-c", UNLOAD_DELAY]
+    assert 'model="m"' in launch.argv
+    assert launch.environment["CODEX_HOME"] == settings.codex_home
+    assert launch.environment["NAME"] == "Ada"
+    assert launch.environment["PATH"].endswith(f"{os.pathsep}{tmp_path}")
+
+
+def test_a_home_that_is_not_there_is_made(tmp_path: Path) -> None:
+    settings = settings_below(tmp_path)
+    Path(settings.codex_home).rmdir()
+    asyncio.run(_launched(launcher(settings, {"PATH": ""})))
+    assert stat.S_IMODE(Path(settings.codex_home).stat().st_mode) == 0o700
+
+
+async def test_the_environment_may_have_no_path(tmp_path: Path) -> None:
+    launch = await launcher(settings_below(tmp_path), {})()
+    assert os.defpath in launch.environment["PATH"]
+
+
+async def test_a_codex_that_was_passed_over_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    fake_codex(tmp_path, "0.1.0")
+    launch = await launcher(settings_below(tmp_path), {"PATH": str(tmp_path)})()
+    assert launch.argv[0] == str(bundled_codex_path())
+    assert "is Codex 0.1.0" in caplog.text
+
+
+async def test_a_codex_that_is_not_there_cannot_be_started(tmp_path: Path) -> None:
+    settings = settings_below(tmp_path, codex_bin="/nowhere/codex")
+    with pytest.raises(NoCodex, match="there is no such program"):
+        await launcher(settings, {"PATH": ""})()
+
+
+async def test_an_override_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    settings = settings_below(tmp_path, overrides=("no equals sign",))
+    with pytest.raises(Refused):
+        await launcher(settings, {"PATH": ""})()

@@ -1,0 +1,49 @@
+"""A turn as those who asked for it see it."""
+
+import asyncio
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.core import TurnSpec
+from codex_mcp.codex.facts import MessageSaid, TurnEnded
+from codex_mcp.threads.record import Status
+from codex_mcp.threads.turn import Turn
+from tests.support.cores import Watcher
+
+
+def turn() -> Turn:
+    return Turn("t", TurnSpec("hello"), Watcher(), full_events=False)
+
+
+async def test_it_runs_until_it_is_concluded_and_what_is_told_later_changes_nothing() -> None:
+    one = turn()
+    assert (one.ended, one.outcome.status) == (False, Status.RUNNING)
+    one.record.add(MessageSaid("u", "Done."))
+    one.record.add(TurnEnded("u", "completed", None))
+    one.conclude()
+    one.record.fail("too late")
+    one.conclude()
+    assert one.ended
+    assert (one.outcome.status, one.outcome.content) == (Status.COMPLETED, "Done.")
+    assert one.end.result() == one.outcome == await one.wait()
+
+
+async def test_everybody_who_waits_hears_of_the_end() -> None:
+    one, tasks = turn(), TaskSet()
+    waiting = [tasks.spawn(one.wait(), name="wait") for _ in range(3)]
+    given_up = tasks.spawn(one.wait(), name="wait")
+    await asyncio.sleep(0)
+    given_up.cancel()
+    one.record.interrupt()
+    one.conclude()
+    assert [(await task).status for task in waiting] == [Status.INTERRUPTED] * 3
+
+
+async def test_who_does_not_want_to_wait_is_told_how_it_stands() -> None:
+    one = turn()
+    one.record.add(MessageSaid("u", "So far."))
+    outcome = await one.wait(0)
+    assert (outcome.status, outcome.content) == (Status.RUNNING, "So far.")
+
+
+async def test_it_shows_its_thread_and_its_place() -> None:
+    assert repr(turn()) == "<Turn of t: <Place waiting >>"
