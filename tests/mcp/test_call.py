@@ -15,7 +15,7 @@ from codex_mcp.rpc.channel import MemoryChannel, memory_pair
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.decisions import NO_CAPABILITY, Denied
 from codex_mcp.threads.questions import Method
-from codex_mcp.wire.mcp import ClientInfo
+from codex_mcp.wire.mcp import CallTool, ClientInfo, Meta
 from tests.support.clock import Clock, run_with_clock
 from tests.support.mcp_server import scripted_server
 from tests.support.mcp_session import FarEnd, Json, no_hurry
@@ -52,7 +52,8 @@ def with_call(token: Token, **settings: Any) -> Callable[[Test], None]:
             peer = Peer(ours, Handlers(lambda request: None, lambda note: None), max_requests=1, pace=no_hurry)
             client = Client(peer, chosen)
             client.info = ClientInfo("ada", "1")
-            await test(Call(client, 7, token, chosen), MarkedEnd(theirs, peer), clock)
+            params = CallTool("codex", {}, Meta(progress_token=token))
+            await test(Call(client, 7, params, chosen, "local"), MarkedEnd(theirs, peer), clock)
             await peer.aclose()
 
         run_with_clock(body)

@@ -23,7 +23,7 @@ async def test_a_session_without_calls_is_idle(tmp_path: Path) -> None:
 
 async def test_a_session_is_busy_from_the_moment_a_call_arrives_until_it_is_answered(tmp_path: Path) -> None:
     async with memory_session(tmp_path) as (_client, session):
-        work = session.call_tool(1, CallTool("codex_wait"))
+        work = session.call_tool(1, CallTool("codex_wait"), session.client)
         assert await session.wait_idle(0.01) is False
         await work
         assert await session.wait_idle(0.01) is True

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.elicitation import elicitation_params, why_not_asked
-from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
+from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import PendingCall
 from codex_mcp.threads.approvals import decide
 from codex_mcp.threads.decisions import SESSION_GONE, Decision, Denied, failed, timed_out
@@ -21,6 +21,14 @@ from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
+
+
+CAPABILITY_FOR: Final = {
+    "elicitation/create": "elicitation",
+    "roots/list": "roots",
+    "sampling/createMessage": "sampling",
+}
+"""What a client may be asked, and what it must have declared for that."""
 
 
 class Link(Protocol):
@@ -64,8 +72,18 @@ class Client:
         """Tell it something, about a request of its own or in general."""
         self._link.notify(method, params, about)
 
+    def require(self, capability: str) -> None:
+        """Make sure that it can do this. Raises RequestFailed."""
+        if self.capabilities.get(capability) is None:
+            raise request_failed(
+                mcp.MISSING_CAPABILITY,
+                f"Missing capability: this needs a client that declares {capability}",
+                {"requiredCapabilities": {capability: {}}},
+            )
+
     async def request(self, method: str, params: object, about: Id) -> Raw:
         """Ask it something about a request of its own. Raises RequestFailed or ConnectionLost."""
+        self.require(CAPABILITY_FOR[method])
         pending = self._link.start(method, params, about)
         try:
             return await pending.answer

@@ -178,6 +178,11 @@ class Hub:
                 del self._sessions[session.session.principal, session.id]
                 await self._end(session)
 
+    def announce(self, change: mcp.Change) -> None:
+        """Tell every client that a list has changed."""
+        for session in self.running():
+            session.announce(change)
+
     def running(self) -> Iterator[Session]:
         """Everything that may have calls running."""
         yield from self.exchanges.copy()

@@ -57,7 +57,7 @@ class Methods:
             raise RequestFailed(era.error)
         handler = self.table.get(request.method)
         if handler is None or request.method in (HANDSHAKE_ONLY if isinstance(era, Stateless) else STATELESS_ONLY):
-            raise request_failed(METHOD_NOT_FOUND, f"method not found: {request.method}", {"method": request.method})
+            raise _not_found(request.method)
         client = session.client
         if isinstance(era, Stateless):
             client = client.with_facts(era.client, era.capabilities)
@@ -79,6 +79,10 @@ def handle_notification(session: Session, message: Notification) -> None:
             session.cancel(msgspec.json.decode(message.params, type=mcp.Cancelled))
         except msgspec.MsgspecError:
             return
+
+
+def _not_found(method: str) -> RequestFailed:
+    return request_failed(METHOD_NOT_FOUND, f"method not found: {method}", {"method": method})
 
 
 async def _stateless_later(method: str, answer: Coroutine[Any, Any, object]) -> object:
@@ -122,9 +126,8 @@ def _discover(exchange: Exchange) -> object:
 
 
 def _listen(exchange: Exchange) -> object:
-    wanted = exchange.params(mcp.Listen)
-    del wanted  # what we list does not change while we run, so that there is nothing to promise
-    return exchange.session.listen(exchange.request.id, exchange.client)
+    wanted = exchange.params(mcp.Listen).notifications
+    return exchange.session.listen(exchange.request.id, exchange.client, wanted.among(exchange.capabilities))
 
 
 def _ping(exchange: Exchange) -> object:
@@ -142,9 +145,14 @@ def _tools_call(exchange: Exchange) -> object:
 
 
 def _empty(key: str) -> Handler:
-    """Some clients drop a server that does not know these, so that it has none of them rather than not knowing them."""
+    """Some clients drop a server that does not know these, so that it has none of them rather than not knowing them.
+
+    Clients of the stateless era look at the capabilities first, and want these to be unknown where they are not named.
+    """
 
     def answer(exchange: Exchange) -> object:
+        if exchange.client.is_stateless:
+            raise _not_found(exchange.request.method)
         exchange.params(dict[str, object])
         return {key: []}
 

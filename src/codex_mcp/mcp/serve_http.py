@@ -46,6 +46,26 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
+def web_server(app: HttpApp, settings: Settings) -> uvicorn.Server:
+    """What reads HTTP and WebSocket for these doors. It ends when its `should_exit` is set."""
+    return _Uvicorn(
+        uvicorn.Config(
+            app,
+            http="httptools",
+            ws="websockets-sansio",
+            loop="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE,
+            timeout_graceful_shutdown=int(END_GRACE),
+            ssl_certfile=settings.tls_cert,
+            ssl_keyfile=settings.tls_key,
+        )
+    )
+
+
 class HttpServer:
     """The doors, the sessions and the threads of one server."""
 
@@ -60,22 +80,7 @@ class HttpServer:
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
         """Serve until a signal comes."""
-        server = _Uvicorn(
-            uvicorn.Config(
-                self._app,
-                http="httptools",
-                ws="websockets-sansio",
-                loop="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                timeout_keep_alive=KEEP_ALIVE,
-                timeout_graceful_shutdown=int(END_GRACE),
-                ssl_certfile=self._settings.tls_cert,
-                ssl_keyfile=self._settings.tls_key,
-            )
-        )
+        server = web_server(self._app, self._settings)
         with signals_received() as signals:
             serving = self._tasks.spawn(server.serve([listener]), name="HTTP listener")
             host, port = listener.getsockname()[:2]

@@ -32,6 +32,15 @@ class ToolBox(Protocol):
         """Somebody will call soon."""
 
 
+class Listener:
+    """Somebody who wants to hear of changes."""
+
+    def __init__(self, client: Client, wanted: mcp.Wanted) -> None:
+        self.client = client
+        self.wanted = wanted
+        self.ended = asyncio.Event()
+
+
 class Session:
     """A client and its calls."""
 
@@ -43,7 +52,7 @@ class Session:
         self._tools = tools
         self._settings = settings
         self._calls: dict[Id, Call] = {}
-        self._listeners: dict[Id, asyncio.Event] = {}
+        self._listeners: dict[Id, Listener] = {}
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -83,18 +92,27 @@ class Session:
                 if not self._calls:
                     self._idle.set()
 
-    async def listen(self, request_id: Id, client: Client) -> object:
-        """Keep a subscription open until the client takes it back or we stop. We have nothing to announce."""
+    async def listen(self, request_id: Id, client: Client, wanted: mcp.Wanted) -> object:
+        """Keep a subscription to these changes open until the client takes it back or we stop."""
+        listener = Listener(client, wanted)
+        self._listeners[request_id] = listener
         meta = {mcp.SUBSCRIPTION_KEY: request_id}
-        ended = asyncio.Event()
-        self._listeners[request_id] = ended
         try:
-            acknowledged = {"notifications": {}, "_meta": meta}
+            acknowledged = {"notifications": wanted, "_meta": meta}
             client.notify("notifications/subscriptions/acknowledged", acknowledged, request_id)
-            await ended.wait()
+            await listener.ended.wait()
         finally:
             del self._listeners[request_id]
         return {"_meta": meta}
+
+    def announce(self, change: mcp.Change) -> None:
+        """A list has changed: tell who listens, and a client that has shaken hands, which need not ask for it."""
+        method = f"notifications/{change}/list_changed"
+        if self.client.info is not None:
+            self.client.notify(method, {})
+        for request_id, listener in self._listeners.items():
+            if listener.wanted.holds(change):
+                listener.client.notify(method, {"_meta": {mcp.SUBSCRIPTION_KEY: request_id}}, request_id)
 
     def cancel(self, message: mcp.Cancelled) -> None:
         """The client takes a request back. It may be over, or never have been: then nothing happens."""
@@ -103,7 +121,7 @@ class Session:
             logger.info("request %s cancelled: %s", message.request_id, message.reason or "no reason given")
             call.cancel()
         elif message.request_id in self._listeners:
-            self._listeners[message.request_id].set()
+            self._listeners[message.request_id].ended.set()
 
     def cancel_all(self) -> None:
         """Take everything back."""
@@ -113,8 +131,8 @@ class Session:
 
     def stop_listening(self) -> None:
         """End the subscriptions in order."""
-        for ended in self._listeners.values():
-            ended.set()
+        for listener in self._listeners.values():
+            listener.ended.set()
 
     async def wait_idle(self, timeout: float) -> bool:
         """Wait until no call runs; False if time is up before."""

@@ -6,6 +6,8 @@ the connection. In the stateless era (2026-07-28) every request carries them in 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -34,6 +36,14 @@ SUBSCRIPTION_KEY: Final = f"{PREFIX}subscriptionId"
 LOG_LEVEL_KEY: Final = f"{PREFIX}logLevel"
 
 ProgressToken = int | str
+
+
+class Change(StrEnum):
+    """A list that has changed."""
+
+    TOOLS = "tools"
+    PROMPTS = "prompts"
+    RESOURCES = "resources"
 
 
 def negotiated(asked: str) -> str:
@@ -72,10 +82,35 @@ class CallTool(Struct, frozen=True, rename="camel"):
     request_state: str | None = None
 
 
+class Wanted(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The changes that a client wants to hear of with `subscriptions/listen`, or that it will."""
+
+    tools_list_changed: bool = False
+    prompts_list_changed: bool = False
+    resources_list_changed: bool = False
+
+    def among(self, capabilities: Mapping[str, object]) -> Wanted:
+        """Those of them that a server with these capabilities tells."""
+        return Wanted(
+            self.tools_list_changed and _tells_changes(capabilities.get("tools")),
+            self.prompts_list_changed and _tells_changes(capabilities.get("prompts")),
+            self.resources_list_changed and _tells_changes(capabilities.get("resources")),
+        )
+
+    def holds(self, change: Change) -> bool:
+        """Is this one of them?"""
+        wanted: bool = getattr(self, f"{change}_list_changed")
+        return wanted
+
+
+def _tells_changes(capability: object) -> bool:
+    return isinstance(capability, dict) and capability.get("listChanged") is True
+
+
 class Listen(Struct, frozen=True):
     """`subscriptions/listen`."""
 
-    notifications: dict[str, object]
+    notifications: Wanted
 
 
 class Cancelled(Struct, frozen=True, rename="camel"):
