@@ -63,7 +63,8 @@ class Session:
             try:
                 return await self._tools.run(call, params.name, params.arguments)
             finally:
-                logger.info("call of %s ended", params.name)
+                with about(thread=call.thread_id):
+                    logger.info("call of %s ended", params.name)
                 del self._calls[call.request_id]
                 if not self._calls:
                     self._idle.set()
