@@ -1,49 +1,89 @@
-"""What we add to a turn: the same `codex app-server`, driven directly, and through us."""
+"""What we add to a turn: the same `codex app-server` driven directly ("theirs", here), and through us.
+
+A recorded Codex takes no time, so that all our work for a turn counts; a real one is still at work during most of it.
+"""
 
 from __future__ import annotations
 
+import importlib.metadata
+from collections.abc import Callable
+from functools import partial
+
+from benchmarks import replay
 from benchmarks.clients import CoreClient, McpClient, Stopwatch
 from benchmarks.place import Place
 from benchmarks.rows import Aim, Row, Unit
 
+ROUNDS_OF_REPLAYS = 1000
 ROUNDS_OF_REPLIES = 300
 ROUNDS_OF_NEW = 60
-SECONDS = 25.0
-"""For each of the two."""
+SECONDS_OF_REPLAYS = 10.0
+SECONDS = 20.0
+"""For replies and for new threads each."""
 
-HALF_AIM = Aim(at_most=1)
-NEARLY_ALL_AIM = Aim(at_most=5)
+WARM_UP = 20
+"""Replayed turns that are not counted; Python remembers by then what it has to look up."""
 
 THREADS = 10
 """Replies go to these in turn, since a thread's history makes each of its turns a little slower."""
 
+HALF_AIM = Aim(at_most=1)
+NEARLY_ALL_AIM = Aim(at_most=5)
+
+Samples = tuple[list[float], list[float]]
+
 
 def run(place: Place) -> list[Row]:
-    """Run turns on both in turn. In this table, "theirs" is the bare app-server."""
-    replies: tuple[list[float], list[float]] = ([], [])
-    new: tuple[list[float], list[float]] = ([], [])
+    """Run turns on both in turn."""
+    return [*_replayed(place), *_real(place)]
+
+
+def _replayed(place: Place) -> list[Row]:
+    with CoreClient(place.core()) as real:
+        real.initialize()
+        recording = real.record()
+    codex = replay.program(place.folder / "replay", recording, importlib.metadata.version("openai-codex-cli-bin"))
+    turns: Samples = ([], [])
+    with CoreClient(place.replayed_core(codex)) as core, McpClient(place.ours("--codex-bin", str(codex))) as ours:
+        core.initialize()
+        ours.initialize()
+        in_core, in_ours = core.start_thread(), ours.start_threads(1)
+        for _ in range(WARM_UP):
+            core.reply(in_core)
+            ours.reply(in_ours)
+        for _ in place.effort.rounds(ROUNDS_OF_REPLAYS, SECONDS_OF_REPLAYS):
+            turns[0].append(_timed(lambda: core.reply(in_core)))
+            turns[1].append(_timed(lambda: ours.reply(in_ours)))
+    return _rows("added to a recorded turn", turns)
+
+
+def _real(place: Place) -> list[Row]:
+    replies: Samples = ([], [])
+    new: Samples = ([], [])
     with CoreClient(place.core()) as core, McpClient(place.ours()) as ours:
         core.initialize()
         ours.initialize()
-        threads = [(core.start_thread(), ours.start_threads(1)[0]) for _ in range(THREADS)]
+        threads = [(core.start_thread(), ours.start_threads(1)) for _ in range(THREADS)]
         for number in place.effort.rounds(ROUNDS_OF_REPLIES, SECONDS):
             in_core, in_ours = threads[number % THREADS]
-            watch = Stopwatch()
-            core.reply(in_core)
-            replies[0].append(watch.milliseconds())
-            watch = Stopwatch()
-            ours.reply([in_ours])
-            replies[1].append(watch.milliseconds())
+            replies[0].append(_timed(partial(core.reply, in_core)))
+            replies[1].append(_timed(partial(ours.reply, in_ours)))
         for _ in place.effort.rounds(ROUNDS_OF_NEW, SECONDS):
-            watch = Stopwatch()
-            core.start_thread()
-            new[0].append(watch.milliseconds())
-            watch = Stopwatch()
-            ours.start_threads(1)
-            new[1].append(watch.milliseconds())
-    what, unit = "added to a bare app-server's reply", Unit.MILLISECONDS
+            new[0].append(_timed(core.start_thread))
+            new[1].append(_timed(lambda: ours.start_threads(1)))
+    new_thread = Row("added to a new thread", Unit.MILLISECONDS, *new, aim=HALF_AIM, is_difference=True)
+    return [*_rows("added to a reply", replies), new_thread]
+
+
+def _rows(what: str, samples: Samples) -> list[Row]:
+    unit = Unit.MILLISECONDS
     return [
-        Row(f"{what}, median", unit, *replies, aim=HALF_AIM, is_difference=True),
-        Row(f"{what}, p99", unit, *replies, aim=NEARLY_ALL_AIM, part=0.99, is_difference=True),
-        Row("added to a bare app-server's new thread, median", unit, *new, aim=HALF_AIM, is_difference=True),
+        Row(f"{what}, median", unit, *samples, aim=HALF_AIM, is_difference=True),
+        Row(f"{what}, p99", unit, *samples, aim=NEARLY_ALL_AIM, part=0.99, is_difference=True),
     ]
+
+
+def _timed(deed: Callable[[], object]) -> float:
+    watch = Stopwatch()
+    deed()
+    return watch.milliseconds()

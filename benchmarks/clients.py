@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from benchmarks.lines import Heard, LineProcess, NoAnswer, Program
+from benchmarks.replay import Recording
 from codex_mcp.codex.client import CLIENT
 from codex_mcp.wire import appserver
 
@@ -116,19 +117,19 @@ class CoreClient(LineProcess):
 
     def initialize(self) -> None:
         """Shake hands."""
-        self._ask("initialize", appserver.Initialize(CLIENT, appserver.ClientCapabilities()))
+        self.ask("initialize", appserver.Initialize(CLIENT, appserver.ClientCapabilities()))
         self.send(_encode({"method": "initialized"}) + b"\n")
 
     def start_thread(self, prompt: str = PROMPT) -> str:
         """Run one turn in a new thread; return the thread."""
-        opened = self._ask("thread/start", appserver.ThreadStart(cwd=self._cwd))
+        opened = self.ask("thread/start", appserver.ThreadStart(cwd=self._cwd))
         thread = msgspec.json.decode(opened, type=appserver.ThreadOpened).thread.id
         self.reply(thread, prompt)
         return thread
 
     def reply(self, thread: str, prompt: str = PROMPT) -> None:
         """Run one turn in this thread."""
-        self._ask("turn/start", appserver.TurnStart(thread, [appserver.TextInput(prompt)]))
+        self.ask("turn/start", appserver.TurnStart(thread, [appserver.TextInput(prompt)]))
         self.hear(
             lambda heard: (
                 heard.method == "turn/completed"
@@ -136,7 +137,23 @@ class CoreClient(LineProcess):
             )
         )
 
-    def _ask(self, method: str, params: object) -> Raw:
+    def record(self) -> Recording:
+        """Run a turn in a new thread, and keep everything that is said."""
+        opened = self.ask("thread/start", appserver.ThreadStart(cwd=self._cwd))
+        thread = msgspec.json.decode(opened, type=appserver.ThreadOpened).thread.id
+        started = self.ask("turn/start", appserver.TurnStart(thread, [appserver.TextInput(PROMPT)]))
+        turn_id = msgspec.json.decode(started, type=appserver.TurnStartResponse).turn.id
+        said: list[Raw] = []
+
+        def is_last(heard: Heard) -> bool:
+            said.append(Raw(_encode({"method": heard.method, "params": heard.params})))
+            return heard.method == "turn/completed"
+
+        self.hear(is_last)
+        return Recording(opened, started, turn_id, said)
+
+    def ask(self, method: str, params: object) -> Raw:
+        """Send a request and wait for its result."""
         self._next_id += 1
         number = self._next_id
         self.send(_encode({"id": number, "method": method, "params": params}) + b"\n")

@@ -71,9 +71,9 @@ class Place:
         """`codex mcp-server` 0.153.4."""
         return self._program("theirs", [str(old_codex()), "mcp-server"])
 
-    def ours(self) -> Program:
+    def ours(self, *flags: str) -> Program:
         """`codex-mcp mcp-server`, as it is installed."""
-        return self._program("ours", [str(Path(sys.executable).with_name("codex-mcp")), "mcp-server"])
+        return self._program("ours", [str(Path(sys.executable).with_name("codex-mcp")), "mcp-server", *flags])
 
     def core(self) -> Program:
         """The `codex app-server` that ours starts, with the same arguments, without ours in front of it."""
@@ -81,6 +81,10 @@ class Place:
         settings = Settings(codex_home=str(home / ".codex"))
         launch = asyncio.run(_launch(launcher(settings, _environment(home))))
         return Program(launch.argv, launch.environment, home / "work")
+
+    def replayed_core(self, codex: Path) -> Program:
+        """A Codex that was recorded."""
+        return self._program("replayed", [str(codex), "app-server"])
 
     def _program(self, name: str, argv: list[str]) -> Program:
         home = self.home(name)

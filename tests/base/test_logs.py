@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codex_mcp.base.logs import LOG_FILE, LogFile, StderrLog, about, line_for, logs_written
+from codex_mcp.base.logs import LOG_FILE, LogFile, StderrLog, about, about_no_call, line_for, logs_written
 from codex_mcp.base.settings import LogLevel, Settings
 from codex_mcp.base.tasks import TaskSet
 
@@ -40,6 +40,17 @@ def test_an_inner_id_replaces_the_outer_one_and_no_id_breaks_a_line(tmp_path: Pa
     with logs_written(settings(tmp_path)), about(thread="t1", request="a b\nc=d"), about(thread="t2"):
         logger.info("here")
     assert (tmp_path / LOG_FILE).read_text().endswith("book request=a_b_c=d thread=t2 here\n")
+
+
+def test_what_outlives_a_call_keeps_the_session_alone(tmp_path: Path) -> None:
+    with logs_written(settings(tmp_path)), about(session="s1", request="7", thread="t9"):
+        with about_no_call():
+            logger.info("outside")
+        logger.info("inside")
+    assert [line.split("book ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
+        "session=s1 outside",
+        "session=s1 request=7 thread=t9 inside",
+    ]
 
 
 async def test_tasks_keep_the_ids_of_where_they_were_started(tmp_path: Path) -> None:

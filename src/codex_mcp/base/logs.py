@@ -53,6 +53,16 @@ def about(*, session: str = "", request: str = "", thread: str = "") -> Iterator
         _subject.reset(before)
 
 
+@contextlib.contextmanager
+def about_no_call() -> Iterator[None]:
+    """Lines logged inside carry the session alone, also those of tasks started inside, which outlive the call."""
+    before = _subject.set({"session": _subject.get().get("session", "")})
+    try:
+        yield
+    finally:
+        _subject.reset(before)
+
+
 def _ids() -> str:
     # Clients choose their request ids: one with a line break in it must not begin a line of ours.
     return " ".join(f"{name}={'_'.join(value.split())}" for name, value in _subject.get().items() if value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
 from urllib.parse import quote
@@ -32,10 +33,14 @@ DECISIONS_WITH_TERMS: Final = {
     ),
 }
 
+NAMES_REMEMBERED: Final = 512
+"""More than Codex has names of fields; every turn comes with the same two dozen."""
+
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
 
 
+@functools.lru_cache(maxsize=NAMES_REMEMBERED)
 def snake(name: str) -> str:
     """`usageLimitExceeded` is `usage_limit_exceeded`."""
     return _HUMP.sub("_", name).lower()

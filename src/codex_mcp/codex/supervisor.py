@@ -20,6 +20,7 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from codex_mcp.base.logs import about_no_call
 from codex_mcp.base.orphans import children, kill_orphans, reap_orphans
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
@@ -104,7 +105,8 @@ class Supervisor:
     def start(self) -> asyncio.Task[AppServer]:
         """Begin to start a core, unless one is starting."""
         if self._starting is None:
-            self._starting = self._tasks.spawn(self._start(), name="start of the core")
+            with about_no_call():  # it will serve many, whoever was the first to need it
+                self._starting = self._tasks.spawn(self._start(), name="start of the core")
             self._starting.add_done_callback(self._start_done)
         return self._starting
 

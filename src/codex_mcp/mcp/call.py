@@ -55,6 +55,11 @@ class Call:
         """The request's id, for the log."""
         return str(self.request_id)
 
+    @property
+    def thread_id(self) -> str:
+        """The thread that it works in, once it has one; for the log."""
+        return self._turn[0].id if self._turn is not None else ""
+
     # -- for the client -----------------------------------------------------------------------------------------------
 
     def cancel(self) -> None:

@@ -6,6 +6,7 @@ clients show them to their users and models.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -75,7 +76,7 @@ def input_schema(fields: Sequence[Field]) -> dict[str, object]:
 
 def read_arguments(fields: Sequence[Field], arguments: Mapping[str, object]) -> dict[str, object]:
     """The arguments under their own names; what was left out, or is null, is missing. Raises BadArguments."""
-    by_spelling = {_kebab(field.name): field for field in fields}
+    by_spelling = _by_spelling(tuple(fields))
     values: dict[str, object] = {}
     for name, value in arguments.items():
         field = by_spelling.get(_kebab(name))
@@ -91,6 +92,11 @@ def read_arguments(fields: Sequence[Field], arguments: Mapping[str, object]) -> 
         if field.required and field.name not in values:
             raise BadArguments(f"{BAD_ARGUMENTS}missing field `{field.name}`")
     return values
+
+
+@functools.cache  # of few tools, and every call asks
+def _by_spelling(fields: tuple[Field, ...]) -> Mapping[str, Field]:
+    return {_kebab(field.name): field for field in fields}
 
 
 def _kebab(name: str) -> str:

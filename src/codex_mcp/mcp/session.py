@@ -87,7 +87,8 @@ class Session:
             try:
                 return await self._tools.run(call)
             finally:
-                logger.info("call of %s ended", call.params.name)
+                with about(thread=call.thread_id):
+                    logger.info("call of %s ended", call.params.name)
                 del self._calls[call.request_id]
                 if not self._calls:
                     self._idle.set()

@@ -56,7 +56,7 @@ EARLY_EVENTS: Final = 256
 """Events that wait for the first turn: what is said of a thread before anybody asks it something."""
 
 OUTCOMES_KEPT: Final = 32
-"""Outcomes of background turns that nobody has collected; as many as may wait in the queue."""
+"""Turns that have ended; of more, one whose outcome was given to somebody goes first. As many as may wait."""
 
 STILL_RUNNING: Final = (
     "Codex is still busy with a turn of this thread that was stopped and did not end; "
@@ -81,7 +81,7 @@ class Thread:
         self._queue = TurnQueue(settings.max_turns_waiting)
         self._turns: dict[Place, Turn] = {}
         self._newest: Turn | None = None
-        self._ended: deque[Turn] = deque(maxlen=OUTCOMES_KEPT)
+        self._ended: list[Turn] = []
         self._questions = OpenQuestions()
         self.counts = Counts()
         """Shared by all threads of a book."""
@@ -195,11 +195,12 @@ class Thread:
         return self._answer(question_id, method, params)
 
     def core_lost(self, core: AppServer, reason: CoreLost) -> None:
-        """The core is gone, and with it every turn of this thread."""
-        if self._loaded_in is not core:
-            return
-        self._loaded_in = None
-        self._fail_all(str(reason))
+        """The core is gone, and with it the turn that it had and those behind it."""
+        if self._loaded_in is core:
+            self._loaded_in = None
+        # A turn that has not been handed to a core yet goes on with the next one.
+        if self.current is not None and self.current.core is core:
+            self._fail_all(str(reason))
 
     # -- deeds --------------------------------------------------------------------------------------------------------
 
@@ -228,17 +229,24 @@ class Thread:
                 case Start():
                     self._tasks.spawn(self._start(turn), name=f"start of a turn in {self.id}")
                 case Interrupt():
-                    turn.stopped = asyncio.get_running_loop().create_future()
-                    self._tasks.spawn(self._stop(turn, turn.stopped), name=f"interrupt in {self.id}")
+                    self._begin_to_stop(turn)
                 case Conclude():
                     self._conclude(turn)
 
+    def _begin_to_stop(self, turn: Turn) -> None:
+        stopped = turn.stopped = asyncio.get_running_loop().create_future()
+        stopping = self._tasks.spawn(self._stop(turn, stopped), name=f"interrupt in {self.id}")
+        # Should it be cancelled before its first step, whoever waits for the turn hears of its end all the same.
+        stopping.add_done_callback(lambda _: _release(stopped))
+
     async def _start(self, turn: Turn) -> None:
-        with about(thread=self.id):
+        # A turn that waited is started by the end of another one: its lines are about its own request.
+        with about(request=turn.audience.label, thread=self.id):
             try:
                 core = await self._loaded()
                 self._translator.full = turn.full_events
                 self._litter.look()
+                turn.core = core
                 turn_id = await core.start_turn(self.id, turn.spec)
             except (CoreError, Refused) as exc:
                 self._start_failed(turn, str(exc))
@@ -248,7 +256,7 @@ class Thread:
                 return
             logger.info("turn %s started", turn_id)
             if turn.place.state is State.STOPPING:
-                await self._wait_for_end(turn)
+                await self._wait_for_end(turn, self._settings.interrupt_grace)
 
     def _start_failed(self, turn: Turn, why: str) -> None:
         logger.warning("cannot start a turn: %s", why)
@@ -268,16 +276,21 @@ class Thread:
 
     async def _stop(self, turn: Turn, stopped: asyncio.Future[None]) -> None:
         """Interrupt a turn, kill the commands that it leaves running, and wait for its end."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._settings.interrupt_grace
         try:
-            if self._loaded_in is not None:
-                await self._interrupt(self._loaded_in, turn)
+            async with asyncio.timeout_at(deadline):
+                if turn.core is not None:
+                    await self._interrupt(turn.core, turn)
+        except TimeoutError:
+            logger.warning("Codex does not answer the interrupt of a turn")
         finally:
-            stopped.set_result(None)
-        await self._wait_for_end(turn)
+            _release(stopped)
+        await self._wait_for_end(turn, max(0.0, deadline - clock()))
 
-    async def _wait_for_end(self, turn: Turn) -> None:
+    async def _wait_for_end(self, turn: Turn, patience: float) -> None:
         """Wait for the end of a turn that somebody wants to stop, but not for ever."""
-        await turn.wait(self._settings.interrupt_grace)
+        await turn.wait(patience)
         if not turn.ended:
             logger.warning("a turn did not end within %g s of its interrupt", self._settings.interrupt_grace)
             turn.record.interrupt()
@@ -303,6 +316,8 @@ class Thread:
             turn.record.interrupt()  # it never began: whoever wanted it has taken it back
         self.counts.turns[turn.outcome.status] += 1
         self._ended.append(turn)
+        if len(self._ended) > OUTCOMES_KEPT:
+            self._ended.remove(next((ended for ended in self._ended if ended.delivered), self._ended[0]))
         if turn.stopped is None or turn.stopped.done():
             turn.conclude()
         else:
@@ -331,6 +346,11 @@ class Thread:
             with contextlib.suppress(CoreError):
                 await self._loaded_in.tell_model(self.id, told)
         return core_answer(question, decision)
+
+
+def _release(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 _about_item = msgspec.json.Decoder(AboutItem)

@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Protocol
 
+from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.codex.events import Event
 from codex_mcp.threads.decisions import Decision
@@ -42,6 +43,8 @@ class Turn:
         self.full_events = full_events
         self.place = Place()
         self.parked = ParkedQuestions()
+        self.core: AppServer | None = None
+        """The core that was asked to begin it."""
         self.record = Record(time.monotonic())
         self.stopped: asyncio.Future[None] | None = None
         """Set once somebody wants it to stop; done when its commands are dead."""

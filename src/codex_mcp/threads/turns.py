@@ -16,9 +16,10 @@ not touch the one that runs now, not even while that one has no id yet. Each met
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 PAST_IDS: Final = 64
 """Ids of ended turns that are remembered; the core has nothing to say of a turn that many turns later."""
@@ -48,22 +49,19 @@ class Place:
         return f"<Place {self.state} {self.turn_id}>"
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """Ask the core to begin this turn."""
 
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupt:
+class Interrupt(Struct, frozen=True):
     """Ask the core to stop this turn."""
 
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Conclude:
+class Conclude(Struct, frozen=True):
     """This turn is over; tell who waits for it."""
 
     place: Place

@@ -7,7 +7,8 @@ import contextlib
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from codex_mcp.base.tasks import spawn
 from codex_mcp.rpc.channel import Kind
@@ -25,8 +26,7 @@ LAST_WORDS_GRACE = 0.5
 """Seconds in which what an ended child wrote to stderr must have arrived."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Struct, frozen=True):
     """How a child ended."""
 
     code: int

@@ -66,9 +66,9 @@ def thread_of(result: Json) -> str:
     return thread
 
 
-def event_types(server: McpServer, request_id: int | str) -> list[str]:
-    """The types of a call's events in order; deltas that follow each other count as one."""
-    kinds = [event["type"] for event in server.events(request_id)]
+def event_types(server: McpServer, request_id: int | str, *, but: tuple[str, ...] = ()) -> list[str]:
+    """The types of a call's events in order, but for these; deltas that follow each other count as one."""
+    kinds = [event["type"] for event in server.events(request_id) if event["type"] not in but]
     return [kind for kind, run in groupby(kinds) for kind in ([kind] if kind.endswith("_delta") else run)]
 
 

@@ -1,0 +1,49 @@
+"""Pure. Base64 as the exec-server wants it: standard alphabet, padded, no whitespace, no stray bits at the end.
+
+msgspec decodes twice as fast as the standard library; it only does not look at the bits that the last character has to
+spare.
+"""
+
+from __future__ import annotations
+
+from binascii import b2a_base64
+
+import msgspec
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+CANONICAL_LAST = {1: frozenset(ALPHABET[::4]), 2: frozenset(ALPHABET[::16])}
+"""The characters that may stand before the padding, by the length of the padding: the spare bits are zero."""
+
+
+class BadBase64(ValueError):
+    """The text is not base64; the message names the first offence as the real server does."""
+
+
+def encode_base64(data: bytes) -> str:
+    """The text for these bytes."""
+    return b2a_base64(data, newline=False).decode("ascii")
+
+
+def decode_base64(text: str) -> bytes:
+    """The bytes of this text. Raises BadBase64."""
+    padding = 2 if text.endswith("==") else 1 if text.endswith("=") else 0
+    if padding and len(text) > padding and text[-padding - 1] not in CANONICAL_LAST[padding]:
+        raise BadBase64(_why_not(text))
+    try:
+        return msgspec.convert(text, bytes)
+    except msgspec.ValidationError:
+        raise BadBase64(_why_not(text)) from None
+
+
+def _why_not(text: str) -> str:
+    body = text.rstrip("=") if len(text) - len(text.rstrip("=")) <= 2 else text
+    for offset, character in enumerate(body):
+        if character not in ALPHABET:
+            # Bytes, not characters, are counted: the real server sees UTF-8.
+            before = len(body[:offset].encode("utf-8", "surrogatepass"))
+            first = character.encode("utf-8", "surrogatepass")[0]
+            return f"Invalid symbol {first}, offset {before}."
+    if len(text) % 4 == 0 and len(body) != len(text):
+        return f"Invalid last symbol {ord(body[-1])}, offset {len(body) - 1}."
+    return "Invalid padding"

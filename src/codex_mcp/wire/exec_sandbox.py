@@ -1,0 +1,130 @@
+"""Pure. The `sandbox` object of exec-server requests: what a process or a file request may touch.
+
+The outer object is camelCase and `permissions` inside it is snake_case, as the real program has it. The short form of
+older texts, `{"type": "readOnly"}` or `{"type": "workspaceWrite", …}`, is accepted in place of `permissions` too.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TypeAlias
+
+from msgspec import Struct
+
+
+class Access(StrEnum):
+    """What an entry allows. `none` is the older word for `deny`."""
+
+    READ = "read"
+    WRITE = "write"
+    DENY = "deny"
+    NONE = "none"
+
+
+class Network(StrEnum):
+    """May it use the network?"""
+
+    RESTRICTED = "restricted"
+    ENABLED = "enabled"
+
+
+class PathEntry(Struct, frozen=True, tag="path", tag_field="type"):
+    """One path, a file: URI."""
+
+    path: str
+
+
+class GlobEntry(Struct, frozen=True, tag="glob_pattern", tag_field="type"):
+    """Whatever matches."""
+
+    pattern: str
+
+
+class SpecialKind(StrEnum):
+    """Places that are known by name."""
+
+    ROOT = "root"
+    MINIMAL = "minimal"
+    PROJECT_ROOTS = "project_roots"
+    CURRENT_WORKING_DIRECTORY = "current_working_directory"
+    TMPDIR = "tmpdir"
+    SLASH_TMP = "slash_tmp"
+    UNKNOWN = "unknown"
+
+
+class Special(Struct, frozen=True, omit_defaults=True):
+    """A place that is known by name, or a folder below it."""
+
+    kind: SpecialKind
+    path: str | None = None
+    subpath: str | None = None
+
+
+class SpecialEntry(Struct, frozen=True, tag="special", tag_field="type"):
+    """A place that is known by name."""
+
+    value: Special
+
+
+EntryPath: TypeAlias = PathEntry | GlobEntry | SpecialEntry
+
+
+class Entry(Struct, frozen=True, omit_defaults=True):
+    """What may be done where. The narrower path wins."""
+
+    path: EntryPath
+    access: Access
+    missing_path_behavior: str | None = None
+
+
+class RestrictedFiles(Struct, frozen=True, tag="restricted", tag_field="type", omit_defaults=True):
+    """Only what the entries allow."""
+
+    entries: list[Entry]
+    glob_scan_max_depth: int | None = None
+
+
+class UnrestrictedFiles(Struct, frozen=True, tag="unrestricted", tag_field="type"):
+    """All files."""
+
+
+class Managed(Struct, frozen=True, tag="managed", tag_field="type"):
+    """We confine it."""
+
+    file_system: RestrictedFiles | UnrestrictedFiles
+    network: Network
+
+
+class Disabled(Struct, frozen=True, tag="disabled", tag_field="type"):
+    """Nobody confines it."""
+
+
+class External(Struct, frozen=True, tag="external", tag_field="type"):
+    """Somebody outside confines it."""
+
+    network: Network
+
+
+Permissions: TypeAlias = Managed | Disabled | External
+
+
+class PolicyContext(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What the named places mean."""
+
+    cwd: str | None = None
+    workspace_roots: list[str] = []
+
+
+class Sandbox(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`sandbox`. The Windows fields must be there, and mean nothing here."""
+
+    permissions: Permissions
+    windows_sandbox_level: str
+    cwd: str | None = None
+    workspace_roots: list[str] | None = None
+    policy_context: PolicyContext | None = None
+    user_home_dir: str | None = None
+    temporary_directories: list[str] | None = None
+    windows_sandbox_proxy_settings_mode: str | None = None
+    use_legacy_landlock: bool = False
+    sandbox_override: str | None = None

@@ -1,0 +1,74 @@
+"""The program as a person meets it at the shell."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from codex_mcp import __version__
+from codex_mcp.cli.main import COMMANDS, main
+
+SCRIPTS = Path(sys.executable).parent
+
+
+def shell(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program of ours to its end, with nothing on its stdin."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(home)}
+    return subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, cwd=home, timeout=60
+    )
+
+
+@pytest.mark.parametrize("program", [[str(SCRIPTS / "codex-mcp")], [sys.executable, "-m", "codex_mcp"]])
+def test_the_program_tells_its_version_and_its_commands(tmp_path: Path, program: list[str]) -> None:
+    version = shell(*program, "--version", home=tmp_path)
+    told = shell(*program, "--help", home=tmp_path)
+    assert (version.returncode, version.stdout) == (0, f"codex-mcp {__version__}\n")
+    assert told.returncode == 0
+    for name, (_module, summary) in COMMANDS.items():
+        assert name in told.stdout
+        assert summary.split(",")[0] in " ".join(told.stdout.split())
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    out = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert out.startswith(f"usage: codex-mcp {name}")
+    assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("words", [[], ["frobnicate"], ["--frobnicate"], ["--", "mcp-server"], ["mcp-serve"]])
+def test_what_is_no_command_is_a_sentence_and_exit_code_2(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    heard = capsys.readouterr()
+    assert ended.value.code == 2
+    assert heard.out == ""
+    assert "codex-mcp: error: " in heard.err
+    assert "Traceback" not in heard.err
+
+
+def test_an_unknown_flag_of_a_command_is_a_sentence_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["mcp-server", "--frobnicate"])
+    heard = capsys.readouterr()
+    assert ended.value.code == 2
+    assert "codex-mcp mcp-server: error: unrecognized arguments: --frobnicate" in heard.err
+
+
+def test_a_bad_setting_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:
+    ended = shell(str(SCRIPTS / "codex-mcp"), "mcp-server", "--shutdown-grace", "soon", home=tmp_path)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("codex-mcp mcp-server: cannot use shutdown_grace = 'soon' from --shutdown-grace: ")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_the_old_name_is_the_same_program(tmp_path: Path) -> None:
+    new = shell(str(SCRIPTS / "codex-mcp"), "mcp-server", "--help", home=tmp_path)
+    old = shell(str(SCRIPTS / "codex-mcp-server"), "--help", home=tmp_path)
+    assert (old.returncode, old.stdout, old.stderr) == (0, new.stdout, "")

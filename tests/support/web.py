@@ -1,0 +1,69 @@
+"""The doors of a server in this process, without a Codex: any methods, on a real port."""
+
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from codex_mcp.base.settings import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.mcp.call import Call
+from codex_mcp.mcp.doorkeeper import Doorkeeper
+from codex_mcp.mcp.http import HttpApp
+from codex_mcp.mcp.hub import Hub
+from codex_mcp.mcp.methods import Handler, Methods
+from codex_mcp.mcp.seal import KEY_BYTES
+from codex_mcp.mcp.serve_http import web_server
+
+KEY = bytes(KEY_BYTES)
+"""Seals what clients carry. Every server of these tests has the same one, as a restarted server has."""
+
+
+class NoTools:
+    """Methods of their own need no tools of the product."""
+
+    def run(self, call: Call) -> Awaitable[object]:
+        """Nothing calls this."""
+        raise AssertionError(f"{call.params.name} was called")
+
+    def warm_up(self) -> None:
+        """There is nothing to start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server that listens."""
+
+    port: int
+    hub: Hub
+
+
+@contextlib.asynccontextmanager
+async def served(
+    home: Path,
+    table: Mapping[str, Handler],
+    capabilities: Mapping[str, object] | None = None,
+    *,
+    port: int = 0,
+    stateless: bool = True,
+    **settings: Any,
+) -> AsyncIterator[Served]:
+    """Serve these methods for a while. At the end every stream is ended and every connection closed."""
+    chosen = Settings(codex_home=str(home), **settings)
+    hub = Hub(Methods(table, capabilities or {"tools": {}}, stateless=stateless), NoTools(), chosen, KEY)
+    app = HttpApp(hub, Doorkeeper(chosen), None, chosen)
+    server = web_server(app, chosen)
+    tasks = TaskSet()
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        serving = tasks.spawn(server.serve([listener]), name="HTTP listener")
+        try:
+            yield Served(listener.getsockname()[1], hub)
+        finally:
+            for session in hub.running():
+                session.stop_listening()
+            await hub.aclose()
+            server.should_exit = True
+            await serving
+            await tasks.aclose()

@@ -1,0 +1,359 @@
+"""One conversation with the real Codex: its turns one after the other, stopped, lost and resumed."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from codex_mcp.codex.core import ThreadSpec, TurnSpec
+from codex_mcp.threads.book import Book
+from codex_mcp.threads.decisions import Aborted, Approved, Decision, Denied
+from codex_mcp.threads.questions import Method, Question
+from codex_mcp.threads.record import Outcome, Status
+from codex_mcp.threads.thread import OUTCOMES_KEPT, Thread
+from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turns import QueueFull
+from tests.support.cores import PATIENCE, Watcher, scripted_book
+from tests.support.questions import COMMAND
+
+GATE = "[[scene: gate]]"
+ESCALATE = '[[scene: escalate cmd="touch made.txt"]]'
+
+
+def say(text: str) -> str:
+    return f'[[scene: say text="{text}"]]'
+
+
+def submit(thread: Thread, prompt: str, watcher: Watcher | None = None) -> Turn:
+    return thread.submit(TurnSpec(prompt), watcher or Watcher(), full_events=False)
+
+
+async def end(turn: Turn) -> Outcome:
+    outcome = await turn.wait(PATIENCE)
+    assert turn.ended, turn
+    return outcome
+
+
+async def open_thread(book: Book, folder: Path, **spec: object) -> Thread:
+    work = folder / "work"
+    work.mkdir(exist_ok=True)
+    return await book.start(ThreadSpec(cwd=str(work), **spec))  # type: ignore[arg-type]  # the test knows the types
+
+
+def send_core(book: Book, number: signal.Signals) -> None:
+    pid = book.supervisor.pid
+    assert pid is not None
+    os.kill(pid, number)
+
+
+def raw(value: object) -> Raw:
+    return Raw(msgspec.json.encode(value))
+
+
+async def test_a_turn_is_answered_and_its_audience_sees_it_happen(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, _model):
+        thread, watcher = await open_thread(book, tmp_path), Watcher()
+        turn = submit(thread, say("Hello."), watcher)
+        assert (thread.idle, thread.current, thread.newest, thread.unfinished()) == (False, turn, turn, [turn])
+        outcome = await end(turn)
+        assert (thread.idle, thread.unfinished(), thread.uncollected()) == (True, [], [turn])
+        turn.delivered = True
+        assert thread.uncollected() == []
+    assert (outcome.status, outcome.content, outcome.thread_id) == (Status.COMPLETED, "Hello.", thread.id)
+    assert outcome.usage is not None
+    assert outcome.usage.total_tokens == 120
+    assert watcher.kinds[0] == "session_configured"
+    assert watcher.kinds[-1] == "task_complete"
+    assert watcher.events[-1].turn_id == turn.place.turn_id
+    assert "thinking" in watcher.activities
+
+
+async def test_turns_of_one_thread_run_one_after_the_other_in_their_order(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path, max_turns_waiting=2) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        watchers = [Watcher() for _ in range(3)]
+        turns = [submit(thread, GATE, watchers[0])]
+        turns += [
+            submit(thread, say(text), watcher) for text, watcher in zip(["two", "three"], watchers[1:], strict=True)
+        ]
+        with pytest.raises(QueueFull):
+            submit(thread, say("four"))
+        await model.wait_for_gate("gate")
+        assert turns[1].outcome.activity == "waiting for an earlier turn"
+        assert "2 waiting" in repr(thread)
+        model.release("gate")
+        outcomes = [await end(turn) for turn in turns]
+    assert [outcome.content for outcome in outcomes] == ["The gate is open.", "two", "three"]
+    assert [watcher.kinds.count("task_complete") for watcher in watchers] == [1, 1, 1]
+
+
+async def test_a_turn_that_waits_is_taken_back_at_once_and_nobody_else_is_touched(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        first, second, third = submit(thread, GATE), submit(thread, say("never")), submit(thread, say("three"))
+        thread.cancel(second)
+        thread.cancel(second)
+        assert (second.ended, second.outcome.status) == (True, Status.INTERRUPTED)
+        await model.wait_for_gate("gate")
+        model.release("gate")
+        assert [(await end(turn)).content for turn in (first, third)] == ["The gate is open.", "three"]
+
+
+async def test_a_turn_may_be_taken_back_in_the_breath_in_which_it_was_asked_for(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, _model):
+        thread = await open_thread(book, tmp_path)
+        turn = submit(thread, "[[scene: silence]]")
+        thread.cancel(turn)
+        assert (await end(turn)).status is Status.INTERRUPTED
+        assert (await end(submit(thread, say("next")))).content == "next"
+
+
+async def test_a_turn_that_runs_is_stopped_and_the_next_one_begins(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        running, waiting = submit(thread, GATE), submit(thread, say("next"))
+        await model.wait_for_gate("gate")
+        thread.cancel(running)
+        thread.cancel(running)
+        outcome = await end(running)
+        assert (outcome.status, outcome.content) == (Status.INTERRUPTED, "Waiting.")
+        assert (await end(waiting)).content == "next"
+        thread.cancel(running)
+
+
+async def test_everything_of_a_thread_can_be_stopped_at_once(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        turns = [submit(thread, GATE), submit(thread, say("never")), submit(thread, say("never"))]
+        await model.wait_for_gate("gate")
+        thread.cancel_all()
+        assert [(await end(turn)).status for turn in turns] == [Status.INTERRUPTED] * 3
+        assert len(model.requests) == 1
+
+
+async def test_the_command_of_a_turn_that_is_stopped_is_dead_when_the_end_is_told(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, _model):
+        thread, watcher = await open_thread(book, tmp_path, sandbox="danger-full-access"), Watcher()
+        turn = submit(thread, '[[scene: run cmd="echo $$ > pid; exec sleep 1000"]]', watcher)
+        await watcher.saw_activity("running")
+        pid = tmp_path / "work" / "pid"
+        while not (pid.exists() and pid.read_text().strip()):  # noqa: ASYNC110  the command tells nobody else
+            await asyncio.sleep(0.01)
+        thread.cancel(turn)
+        outcome = await end(turn)
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid.read_text()), 0)
+    assert outcome.status is Status.INTERRUPTED
+
+
+async def test_a_core_that_is_frozen_holds_up_no_one_who_stops_a_turn(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path, interrupt_grace=0.2) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        turn = submit(thread, GATE)
+        await model.wait_for_gate("gate")
+        send_core(book, signal.SIGSTOP)
+        thread.cancel(turn)
+        assert (await end(turn)).status is Status.INTERRUPTED
+        send_core(book, signal.SIGKILL)
+
+
+async def test_a_killed_core_ends_the_turns_of_all_threads_and_both_go_on_with_the_next(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        threads = [await open_thread(book, tmp_path), await open_thread(book, tmp_path)]
+        running = [submit(thread, GATE) for thread in threads]
+        behind = submit(threads[0], say("never"))
+        await model.wait_for_gate("gate", 2)
+        send_core(book, signal.SIGKILL)
+        outcomes = [await end(turn) for turn in (*running, behind)]
+        assert {outcome.status for outcome in outcomes} == {Status.FAILED}
+        assert all("Codex ended unexpectedly (signal SIGKILL)" in outcome.content for outcome in outcomes)
+        next_turns = [submit(thread, say("back")) for thread in threads]
+        assert [(await end(turn)).content for turn in next_turns] == ["back", "back"]
+        assert book.supervisor.starts == 2
+        assert b"[[scene: gate]]" in model.requests[-1].body  # it remembers the turn that was lost
+
+
+async def test_a_turn_asked_for_while_the_dead_core_is_buried_runs_in_the_next_one(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, _model):
+        thread = await open_thread(book, tmp_path)
+        await end(submit(thread, say("one")))
+        send_core(book, signal.SIGKILL)
+        while book.supervisor.pid is not None:  # noqa: ASYNC110  nobody is told before the burial
+            await asyncio.sleep(0)
+        assert (await end(submit(thread, say("two")))).content == "two"
+
+
+async def test_a_turn_whose_thread_was_said_to_be_closed_still_ends_with_its_core(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        turn = submit(thread, GATE)
+        await model.wait_for_gate("gate")
+        thread.notification_received("thread/closed", raw({"threadId": thread.id}))
+        send_core(book, signal.SIGKILL)
+        assert (await end(turn)).status is Status.FAILED
+
+
+async def test_a_thread_that_was_put_away_comes_back_with_its_memory(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        await end(submit(thread, say("remember this")))
+        await thread.unload()
+        await thread.unload()
+        assert (await end(submit(thread, say("back")))).content == "back"
+        assert b"remember this" in model.requests[-1].body
+
+
+async def test_a_turn_that_the_model_fails_says_why(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, _model):
+        thread = await open_thread(book, tmp_path)
+        outcome = await end(submit(thread, '[[scene: fail status=400 message="the script says so"]]'))
+    assert outcome.status is Status.FAILED
+    assert "the script says so" in outcome.content
+
+
+async def test_a_turn_that_cannot_be_started_says_why_and_the_next_one_is_tried(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, _model):
+        thread = await open_thread(book, tmp_path)
+        await end(submit(thread, say("one")))
+        await book.supervisor.stop()
+        turns = [submit(thread, say("two")), submit(thread, say("three"))]
+        cancelled = submit(thread, say("four"))
+        outcomes = [await end(turn) for turn in turns]
+        thread.cancel(cancelled)
+        await end(cancelled)
+    assert [outcome.content for outcome in outcomes] == ["the server is shutting down"] * 2
+
+
+async def test_closing_answers_everybody_also_one_whose_stop_has_not_begun(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        threads = [await open_thread(book, tmp_path), await open_thread(book, tmp_path)]
+        running = [submit(thread, GATE) for thread in threads]
+        waiting = submit(threads[0], say("never"))
+        await model.wait_for_gate("gate", 2)
+        threads[0].cancel(running[0])
+        await threads[0].aclose()
+        await threads[1].aclose()
+        outcomes = [await end(turn) for turn in (*running, waiting)]
+    assert [outcome.content for outcome in outcomes] == ["the server has stopped"] * 3
+
+
+async def test_outcomes_that_were_given_to_nobody_are_kept_longest(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        running = submit(thread, GATE)
+        await model.wait_for_gate("gate")
+        turns = []
+        for number in range(2 * OUTCOMES_KEPT):
+            turn = submit(thread, say("never"))
+            thread.cancel(turn)
+            turn.delivered = number >= 2
+            turns.append(turn)
+        assert thread.uncollected() == turns[:2]
+        for turn in turns:
+            turn.delivered = False
+        for _ in range(OUTCOMES_KEPT):
+            thread.cancel(submit(thread, say("never")))
+        assert len(thread.uncollected()) == OUTCOMES_KEPT
+        thread.cancel(running)
+        await end(running)
+
+
+async def approving(decision: Decision) -> Decision:
+    return decision
+
+
+@pytest.mark.parametrize(
+    ("decision", "status", "content", "made"),
+    [
+        (Approved(), Status.COMPLETED, "It ran.", True),
+        (Denied("not on a Sunday"), Status.COMPLETED, "It was refused.", False),
+        (Aborted(), Status.INTERRUPTED, "", False),
+    ],
+)
+async def test_a_question_is_answered_as_its_audience_decides(
+    tmp_path: Path, decision: Decision, status: Status, content: str, *, made: bool
+) -> None:
+    watcher = Watcher(lambda question: approving(decision))
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path, approval_policy="on-request", sandbox="read-only")
+        outcome = await end(submit(thread, ESCALATE, watcher))
+        told = model.requests[-1].body
+    assert (outcome.status, outcome.content) == (status, content)
+    assert (tmp_path / "work" / "made.txt").exists() is made
+    assert len(watcher.questions) == 1
+    assert (b"not on a Sunday" in told) is isinstance(decision, Denied)
+
+
+class Undecided(Watcher):
+    """Cannot decide, until the question is taken back."""
+
+    def __init__(self) -> None:
+        super().__init__(self.think)
+        self.taken_back = asyncio.Event()
+
+    async def think(self, question: Question) -> Decision:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.taken_back.set()
+        return Approved()
+
+
+async def test_a_question_is_withdrawn_when_its_turn_is_stopped(tmp_path: Path) -> None:
+    watcher = Undecided()
+    async with scripted_book(tmp_path) as (book, _model):
+        thread = await open_thread(book, tmp_path, approval_policy="on-request", sandbox="read-only")
+        turn = submit(thread, ESCALATE, watcher)
+        await watcher.changes.until(lambda: bool(watcher.questions))
+        thread.cancel(turn)
+        assert (await end(turn)).status is Status.INTERRUPTED
+        assert (await end(submit(thread, say("next")))).content == "next"
+        assert watcher.taken_back.is_set()
+
+
+async def test_a_question_is_withdrawn_when_its_core_dies(tmp_path: Path) -> None:
+    watcher = Undecided()
+    async with scripted_book(tmp_path) as (book, _model):
+        thread = await open_thread(book, tmp_path, approval_policy="on-request", sandbox="read-only")
+        turn = submit(thread, ESCALATE, watcher)
+        await watcher.changes.until(lambda: bool(watcher.questions))
+        send_core(book, signal.SIGKILL)
+        assert (await end(turn)).status is Status.FAILED
+        assert watcher.taken_back.is_set()
+
+
+async def test_a_question_outside_of_a_turn_or_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread, watcher = await open_thread(book, tmp_path), Watcher()
+        readable = raw({**COMMAND, "threadId": thread.id})
+        assert await thread.question_received(1, Method.EXEC, readable) == {"decision": "decline"}
+        turn = submit(thread, GATE, watcher)
+        await model.wait_for_gate("gate")
+        assert await thread.question_received(2, Method.EXEC, raw(5)) == {"decision": "decline"}
+        assert await thread.question_received(3, Method.EXEC, readable) == {"decision": "accept"}
+        model.release("gate")
+        await end(turn)
+    assert len(watcher.questions) == 1
+
+
+async def test_news_of_a_turn_that_has_ended_go_to_its_own_audience(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread, first, second = await open_thread(book, tmp_path), Watcher(), Watcher()
+        past = submit(thread, say("one"), first)
+        await end(past)
+        current = submit(thread, GATE, second)
+        await model.wait_for_gate("gate")
+        item = {"type": "agentMessage", "id": "i", "text": "late"}
+        late = {"threadId": thread.id, "turnId": past.place.turn_id, "item": item}
+        thread.notification_received("item/completed", raw(late))
+        thread.notification_received("turn/completed", raw({"turn": {"id": past.place.turn_id, "status": "failed"}}))
+        assert not current.ended
+        assert "late" in [event.msg.get("message") for event in first.events]
+        assert "late" not in [event.msg.get("message") for event in second.events]
+        model.release("gate")
+        assert (await end(current)).content == "The gate is open."
+        assert past.outcome.content == "one"
