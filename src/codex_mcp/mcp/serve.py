@@ -1,6 +1,6 @@
 """MCP over stdio, from the first byte to an orderly end.
 
-serving    stdin ends, or SIGTERM or SIGINT     -> finishing
+serving    stdin ends, or a stop signal comes   -> finishing
 finishing  no call runs any longer              -> stopped
 finishing  the grace is over, or another signal -> stopping: everything is interrupted
 stopping   no call runs, or the grace is over   -> stopped: the core ends, what is queued is written
@@ -34,6 +34,9 @@ MAX_REQUESTS: Final = 1024
 UNREAD_LIMIT: Final = 64 * 1024 * 1024
 """Unread bytes beyond which we stop reading the client's requests, since it does not read our answers."""
 
+STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What asks a program to end: a client, a person, a terminal that is closed. `nohup` has us ignore the last."""
+
 FLUSH_GRACE: Final = 2.0
 """Seconds that a client gets to read the last answers."""
 
@@ -64,7 +67,8 @@ class StdioServer:
                 self._peer.stop_accepting()
                 logger.info("stopping: %s", "stdin has ended" if reading.done() else "a signal came")
                 await self._finish(signals)
-            await self._close()
+                # Still inside: a further signal must not end us before what we leave behind is ended.
+                await self._close()
             logger.info("stopped")
 
     async def _finish(self, signals: asyncio.Queue[int]) -> None:
@@ -124,12 +128,13 @@ def _signals() -> Iterator[asyncio.Queue[int]]:
     """Signals that ask us to stop, one by one."""
     loop = asyncio.get_running_loop()
     received: asyncio.Queue[int] = asyncio.Queue()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in heeded:
         loop.add_signal_handler(number, received.put_nowait, number)
     try:
         yield received
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in heeded:
             loop.remove_signal_handler(number)
 
 
