@@ -127,7 +127,7 @@ async def test_an_endless_turn_is_interrupted_after_the_grace_and_its_call_answe
         await assert_gone(server)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_lets_a_finite_turn_finish(tmp_path: Path, number: signal.Signals) -> None:
     async with server_in(tmp_path) as (server, model):
         await server.initialize()
@@ -170,6 +170,18 @@ async def test_a_second_signal_cuts_the_grace_short(tmp_path: Path) -> None:
         server.process.send_signal(signal.SIGTERM)
         assert (await server.result(call))["structuredContent"]["status"] == "interrupted"
         await assert_gone(server)
+
+
+async def test_however_many_signals_come_nothing_is_left(tmp_path: Path) -> None:
+    seconds = a_long_time()
+    async with server_in(tmp_path) as (server, _model):
+        await server.initialize()
+        await server.run("codex", {"prompt": f'[[scene: left-behind seconds="{seconds}"]]', **FREE})
+        while server.process.returncode is None:
+            server.process.send_signal(signal.SIGTERM)
+            await asyncio.sleep(0)
+        await server.exit_code()
+        assert processes_at(server.setup.home) == []
 
 
 async def test_a_turn_in_the_background_gets_the_same_grace(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ async def serve(home: Path, port: int) -> None:
     with signals_received() as signals:
         async with served(home, Fixtures(KEY, announce).table(), CAPABILITIES, port=port) as server:
             here.append(server)
-            sys.stderr.write(f"serving the fixtures at http://localhost:{server.port}/mcp\n")
+            sys.stderr.write(f"serving MCP at http://localhost:{server.port}/mcp\n")
             sys.stderr.flush()
             await signals.get()
 

@@ -22,7 +22,9 @@ Json = dict[str, Any]
 PATIENCE = 30.0
 """Seconds until a wait is taken for a hang."""
 
-TOUR = Path(__file__).parents[2] / "src/codex_mcp/scripted_model/scripts/tour.toml"
+SOURCES = Path(__file__).parents[2] / "src"
+
+TOUR = SOURCES / "codex_mcp/scripted_model/scripts/tour.toml"
 
 
 @dataclass(slots=True)
@@ -62,9 +64,10 @@ class Setup:
         return [sys.executable, "-m", "codex_mcp", "mcp-server", *overrides, *self.flags]
 
     def env(self) -> dict[str, str]:
-        """The environment: nothing of ours but PATH."""
+        """The environment: nothing of ours but PATH, and the sources that are being tested."""
         return {
             "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(SOURCES),
             "HOME": str(self.home),
             "CODEX_HOME": str(self.codex_home),
             "TMPDIR": str(self.folder / "tmp"),

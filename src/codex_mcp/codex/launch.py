@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from codex_mcp.base.settings import Settings
@@ -17,6 +17,17 @@ logger = logging.getLogger(__name__)
 
 UNLOAD_DELAY: Final = "thread_unload_delay_secs=1"
 """We say when a thread is to be put away; once we do, the core need not keep it for its own half hour."""
+
+
+CLIENT_SECRETS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_")
+"""Beginnings of variables that hold what an MCP client needs for itself. Clients pass their whole environment on to us,
+and Codex to the agents' commands."""
+
+
+def without_client_secrets(environment: Mapping[str, str], overrides: Sequence[str]) -> dict[str, str]:
+    """The environment without what is the client's alone, unless Codex is told to use it by name."""
+    named = " ".join(overrides)
+    return {name: value for name, value in environment.items() if name in named or not name.startswith(CLIENT_SECRETS)}
 
 
 def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
@@ -32,7 +43,7 @@ def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
         return Launch(
             argv=[binary.path, "app-server", "-c", UNLOAD_DELAY, *config.arguments],
             environment={
-                **environment,
+                **without_client_secrets(environment, settings.overrides),
                 "CODEX_HOME": settings.codex_home,
                 "PATH": binary.search_path(search_path),
             },

@@ -105,8 +105,16 @@ def _initialize(exchange: Exchange) -> object:
         "protocolVersion": mcp.negotiated(params.protocol_version),
         "capabilities": exchange.capabilities,
         "serverInfo": {**SERVER_INFO, "user_agent": _user_agent(params.client_info)},
+        "instructions": INSTRUCTIONS,
     }
 
+
+INSTRUCTIONS: Final = (
+    "Codex coding agents. `codex` starts an agent on a task in a folder and returns its answer and a threadId; "
+    "`codex-reply` continues that thread. Several agents can work at once: give each call `background: true`, then "
+    "collect the answers with `codex_wait`, which is also what to call when a result says status `running`."
+)
+"""Clients show this to their model at once, and the tools' own descriptions only when it looks for them."""
 
 SERVER_INFO: Final = {"name": SERVER_NAME, "title": "Codex", "version": __version__}
 
@@ -121,6 +129,7 @@ def _discover(exchange: Exchange) -> object:
     return {
         "supportedVersions": [*mcp.STATELESS_REVISIONS, *mcp.REVISIONS],
         "capabilities": exchange.capabilities,
+        "instructions": INSTRUCTIONS,
         "_meta": {mcp.SERVER_KEY: SERVER_INFO},
     }
 

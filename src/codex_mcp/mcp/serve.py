@@ -1,6 +1,6 @@
 """MCP over stdio, from the first byte to an orderly end.
 
-serving    stdin ends, or SIGTERM or SIGINT     -> finishing
+serving    stdin ends, or a stop signal comes   -> finishing
 finishing  no call runs any longer              -> stopped
 finishing  the grace is over, or another signal -> stopping: everything is interrupted
 stopping   no call runs, or the grace is over   -> stopped: the core ends, what is queued is written
@@ -68,6 +68,7 @@ class StdioServer:
                 self._peer.stop_accepting()
                 logger.info("stopping: %s", "stdin has ended" if reading.done() else "a signal came")
                 await self._finish(signals)
+                # Still inside: a further signal must not end us before what we leave behind is ended.
                 await self._close()
             logger.info("stopped")
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from codex_mcp.base.tasks import TaskSet
 
-STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What asks a program to end: a client, a person, a terminal that is closed. `nohup` has us ignore the last."""
 
 
 @contextlib.contextmanager
@@ -18,12 +19,13 @@ def signals_received() -> Iterator[asyncio.Queue[int]]:
     """Collect them while inside."""
     loop = asyncio.get_running_loop()
     received: asyncio.Queue[int] = asyncio.Queue()
-    for number in STOP_SIGNALS:
+    heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in heeded:
         loop.add_signal_handler(number, received.put_nowait, number)
     try:
         yield received
     finally:
-        for number in STOP_SIGNALS:
+        for number in heeded:
             loop.remove_signal_handler(number)
 
 
