@@ -47,7 +47,7 @@ def admitted(gate: Gate, headers: Mapping[str, str], nobody: str) -> Admitted | 
     if _host_name(headers.get("host", "")) not in gate.hosts:
         return Rejected(421, "Misdirected Request: this server is not known by that name (Host)")
     origin = headers.get("origin")
-    if origin is not None and origin not in gate.origins and urlsplit(origin).hostname not in LOOPBACK:
+    if origin is not None and origin not in gate.origins and _page_host(origin) not in LOOPBACK:
         return Rejected(403, "Forbidden: pages of this origin may not use this server")
     if not gate.tokens:
         return Admitted(nobody)
@@ -69,6 +69,14 @@ def _principal(tokens: Mapping[bytes, str], token: str) -> str | None:
 
 
 def _host_name(host: str) -> str:
+    """The name in a Host header, without its port; names are the same in capitals."""
     if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.rpartition(":")[0] if ":" in host else host
+        return host[1:].partition("]")[0].lower()
+    return (host.rpartition(":")[0] if ":" in host else host).lower()
+
+
+def _page_host(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).hostname
+    except ValueError:
+        return None
