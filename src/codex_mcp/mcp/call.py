@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec import UnsetType
 
@@ -23,6 +24,8 @@ from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
 
+ASKING: Final = "waiting for an approval"
+
 
 class Call:
     """The audience of a turn, on behalf of one request of the client."""
@@ -37,6 +40,7 @@ class Call:
         self._progress_token = progress_token
         self._settings = settings
         self._began = asyncio.get_running_loop().time()
+        self._activity = "starting"
         self._heartbeat: Heartbeat | None = None
         self._turn: tuple[Thread, Turn] | None = None
 
@@ -69,7 +73,7 @@ class Call:
             def send(progress: float, message: str) -> None:
                 self._client.notify("notifications/progress", mcp.Progress(token, progress, message))
 
-            self._heartbeat = Heartbeat(send, self._settings.progress_interval, "starting")
+            self._heartbeat = Heartbeat(send, self._settings.progress_interval, self._activity)
 
     def end(self) -> None:
         """The call is about to be answered: no progress after that."""
@@ -116,10 +120,17 @@ class Call:
 
     def activity_changed(self, activity: str) -> None:
         """Tell the client with the next progress."""
+        self._activity = activity
         if self._heartbeat is not None:
             self._heartbeat.activity_changed(activity)
 
     async def ask(self, question: Question) -> Decision:
         """Ask the person at the client."""
-        self.activity_changed("waiting for an approval")
-        return await self._client.ask(question, self.request_id)
+        before = self._activity
+        self.activity_changed(ASKING)
+        try:
+            return await self._client.ask(question, self.request_id)
+        finally:
+            # What was asked for goes on now, and the core does not announce it again.
+            if self._activity == ASKING:
+                self.activity_changed(before)
