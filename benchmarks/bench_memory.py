@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from benchmarks.clients import PROMPT, McpClient
 from benchmarks.lines import Program
-from benchmarks.memory import Memory, can_be_measured, memory_of, strangers
+from benchmarks.memory import Memory, can_be_measured, memory_of
 from benchmarks.place import Place
 from benchmarks.rows import Aim, Row, Unit
 
@@ -48,7 +48,7 @@ def _one_server(program: Program) -> Memory:
     with McpClient(program) as server:
         server.initialize()
         server.start_threads(AGENTS)
-        return _measured([server])
+        return memory_of([server.pid])
 
 
 def _many_servers(program: Program) -> Memory:
@@ -60,11 +60,4 @@ def _many_servers(program: Program) -> Memory:
         calls = [(server, server.request("tools/call", call)) for server in servers]
         for server, request_id in calls:
             server.answer(request_id)
-        return _measured(servers)
-
-
-def _measured(servers: list[McpClient]) -> Memory:
-    roots = [server.pid for server in servers]
-    if others := strangers(roots):
-        print(f"memory: too small in one round, {others} other processes ran the same Codex", file=sys.stderr)
-    return memory_of(roots)
+        return memory_of([server.pid for server in servers])

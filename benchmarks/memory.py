@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,19 +29,22 @@ def can_be_measured() -> bool:
 
 
 def memory_of(roots: list[int]) -> Memory:
-    """The memory of these processes and of all their descendants."""
-    kept = [_sizes(pid) for pid in _family(roots)]
-    return Memory(*(sum(sizes.get(name, 0) for sizes in kept) / KIB_PER_MIB for name in ("Pss", "Pss_Anon")))
-
-
-def strangers(roots: list[int]) -> int:
-    """How many other processes run the same Codex: they bear a part of its pages, and make the PSS smaller."""
+    """The memory of these processes and of all their descendants, as if nobody else ran their programs."""
     family = _family(roots)
-    programs = {program for pid in family if os.path.basename(program := _program(pid)) == "codex"}
-    return sum(_program(pid) in programs for pid in _parents() if pid not in family)
+    programs = Counter(map(_program, family))
+    kept = [_charged(_sizes(pid), is_alone=programs[_program(pid)] == 1) for pid in family]
+    return Memory(sum(each.pss for each in kept), sum(each.anonymous for each in kept))
 
 
-def _sizes(pid: int) -> dict[str, int]:
+def _charged(kib: Mapping[str, int], *, is_alone: bool) -> Memory:
+    """The only one to run its program pays for all its pages; others on this machine who share them do not count."""
+    if not kib:
+        return Memory(0, 0)
+    files = kib["Rss"] - kib["Anonymous"] if is_alone else kib["Pss"] - kib["Pss_Anon"]
+    return Memory((kib["Pss_Anon"] + files) / KIB_PER_MIB, kib["Pss_Anon"] / KIB_PER_MIB)
+
+
+def _sizes(pid: int) -> Mapping[str, int]:
     with contextlib.suppress(OSError):  # it may have ended since
         _, *lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()
         return {name: int(size.split()[0]) for name, _, size in (line.partition(":") for line in lines)}

@@ -71,9 +71,9 @@ class Place:
         """`codex mcp-server` 0.153.4."""
         return self._program("theirs", [str(old_codex()), "mcp-server"])
 
-    def ours(self, *flags: str) -> Program:
+    def ours(self, *flags: str, home: str = "ours") -> Program:
         """`codex-mcp mcp-server`, as it is installed."""
-        return self._program("ours", [str(Path(sys.executable).with_name("codex-mcp")), "mcp-server", *flags])
+        return self._program(home, [str(Path(sys.executable).with_name("codex-mcp")), "mcp-server", *flags])
 
     def core(self) -> Program:
         """The `codex app-server` that ours starts, with the same arguments, without ours in front of it."""

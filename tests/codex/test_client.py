@@ -133,6 +133,13 @@ OPENED: Json = {"thread": {"id": "t"}, "cwd": "/x"}
             None,
         ),
         (
+            lambda app: app.running_commands("t"),
+            "thread/backgroundTerminals/list",
+            {"threadId": "t"},
+            {"data": [{"itemId": "i", "processId": "7", "command": "ls", "cwd": "/"}], "nextCursor": None},
+            {"i": "7"},
+        ),
+        (
             lambda app: app.terminate_command("t", "7"),
             "thread/backgroundTerminals/terminate",
             {"threadId": "t", "processId": "7"},

@@ -1,5 +1,6 @@
 """A call keeps its client informed until it is answered, and not a moment longer."""
 
+import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from codex_mcp.threads.decisions import NO_CAPABILITY, Denied
 from codex_mcp.threads.questions import Method
 from codex_mcp.wire.mcp import CallTool, ClientInfo, Meta
 from tests.support.clock import Clock, run_with_clock
-from tests.support.mcp_server import scripted_server
+from tests.support.mcp_server import McpServer, scripted_server
 from tests.support.mcp_session import FarEnd, Json, no_hurry
 from tests.support.questions import COMMAND, ask
 
@@ -148,14 +149,45 @@ def test_a_call_has_as_much_patience_as_its_caller_says_or_its_client_has(
         assert call.patience(asked) == (None if patience is None else 0)
 
 
-def test_a_client_that_cannot_be_asked_has_said_no_and_the_person_sees_why_it_takes_time() -> None:
+def test_a_client_that_cannot_be_asked_has_said_no_and_the_agent_goes_on_with_what_it_did() -> None:
     @with_call(0)
     async def _(call: Call, far: MarkedEnd, clock: Clock) -> None:
         call.begin()
+        call.activity_changed("running make")
         assert await call.ask(ask(Method.EXEC, COMMAND)) == Denied(NO_CAPABILITY)
         await clock.advance(1)
         call.end()
-        assert [message["params"]["message"] for message in await far.heard()] == ["waiting for an approval"]
+        assert [message["params"]["message"] for message in await far.heard()] == ["running make"]
+
+
+async def test_progress_tells_that_somebody_is_asked_and_afterwards_what_was_allowed(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path, "--progress-interval", "0.01") as (server, _model):
+        await server.initialize()
+        os.mkfifo(server.setup.work / "fifo")
+        fifo = os.open(server.setup.work / "fifo", os.O_RDWR)
+        arguments = {"sandbox": "read-only", "approval-policy": "on-request"}
+        prompt = '[[scene: escalate cmd="read line <fifo"]]'
+        call = server.call("codex", {"prompt": prompt, **arguments}, meta={"progressToken": 0})
+        question = await server.question()
+        asked = await progress_that(server, lambda text: text == "waiting for an approval")
+        server.reply(question["id"], {"action": "accept"})
+        after = server.messages.index(asked)
+        allowed = await progress_that(server, lambda text: "read line" in text, after)
+        assert server.messages.index(allowed) > after
+        os.write(fifo, b"go on\n")
+        assert (await server.result(call))["structuredContent"]["content"] == "It ran."
+        os.close(fifo)
+
+
+async def progress_that(server: McpServer, says: Callable[[str], bool], after: int = -1) -> Json:
+    """Wait for progress whose message is such, after the message of this index."""
+    return await server.wait_for(
+        lambda message: (
+            message.get("method") == "notifications/progress"
+            and says(message["params"]["message"])
+            and server.messages.index(message) > after
+        )
+    )
 
 
 async def test_a_real_call_has_no_progress_after_its_answer(tmp_path: Path) -> None:

@@ -68,6 +68,14 @@ def test_a_profile_of_the_call_lies_below_its_own_settings_and_above_the_servers
     assert config["model_reasoning_effort"] == "high"
 
 
+def test_the_servers_own_profile_lies_below_its_overrides(tmp_path: Path) -> None:
+    (tmp_path / "fast.config.toml").write_text('model_verbosity = "low"\nmodel_reasoning_effort = "low"\n')
+    arguments = CodexArguments(prompt="hi", cwd=str(tmp_path))
+    config = spec(tmp_path, arguments, profile="fast", overrides=("model_verbosity=high",)).config
+    assert config["model_verbosity"] == "high"
+    assert config["model_reasoning_effort"] == "low"
+
+
 def test_an_old_policy_comes_with_a_warning_where_it_is_an_approximation(tmp_path: Path) -> None:
     new = new_thread(CodexArguments(prompt="hi", cwd=str(tmp_path), approval_policy="on-failure"), settings(tmp_path))
     assert new.spec.approval_policy == "on-request"

@@ -1,11 +1,7 @@
 """Two ends of a conversation: every request is answered exactly once, whatever happens at either end."""
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 import pytest
@@ -14,74 +10,13 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.rpc.channel import Kind, MemoryChannel, memory_pair
+from codex_mcp.rpc.channel import Kind, MemoryChannel
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.frame import Frame, Unreadable
-from codex_mcp.rpc.peer import Handlers, Peer, RequestHandler
+from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY, Id, Notification, Request
-
-Json = dict[str, Any]
-
-MAX_REQUESTS = 4
-
-
-async def no_pace() -> None:
-    """The reader is never held back."""
-
-
-def echo(request: Request) -> object:
-    return {"echo": request.method}
-
-
-@dataclass(slots=True)
-class Talk:
-    """A peer that runs, and the far end of its channel in the test's hand."""
-
-    peer: Peer
-    far: MemoryChannel
-    running: "asyncio.Task[None]"
-    heard: list[str] = field(default_factory=list)
-
-    def say(self, *frames: bytes) -> None:
-        for frame in frames:
-            self.far.send(frame)
-
-    def ask(self, message_id: int | str, method: str = "m") -> None:
-        self.say(msgspec.json.encode({"jsonrpc": "2.0", "id": message_id, "method": method}))
-
-    async def hear(self) -> Json:
-        """The next message, but for those of `all_met`."""
-        while True:
-            async with asyncio.timeout(5):
-                frames = await self.far.receive()
-            assert isinstance(frames[0], bytes)
-            message: Json = msgspec.json.decode(frames[0])
-            if message.get("method") != "sync":
-                return message
-
-    async def all_met(self) -> None:
-        """Wait until everything that was said has been met at the peer's door."""
-        sync = self.peer.start("sync", {})
-        self.say(msgspec.json.encode({"jsonrpc": "2.0", "id": sync.id, "result": None}))
-        await sync.answer
-
-
-@contextlib.asynccontextmanager
-async def talk(
-    on_request: RequestHandler = echo,
-    on_notification: Callable[[Notification], None] | None = None,
-    pace: Callable[[], Any] = no_pace,
-) -> AsyncIterator[Talk]:
-    near, far = memory_pair()
-    heard: list[str] = []
-    handlers = Handlers(on_request, on_notification or (lambda message: heard.append(message.method)))
-    peer = Peer(near, handlers, max_requests=MAX_REQUESTS, pace=pace)
-    tasks = TaskSet()
-    try:
-        yield Talk(peer, far, tasks.spawn(peer.run(), name="peer"), heard)
-    finally:
-        await peer.aclose()
-        await tasks.aclose()
+from tests.support.cores import no_pace
+from tests.support.talk import MAX_REQUESTS, talk
 
 
 async def test_a_request_is_answered_with_what_its_handler_returns() -> None:

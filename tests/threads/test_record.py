@@ -112,10 +112,10 @@ def test_commands_run_until_they_end() -> None:
         CommandStarted("u", "2", "two", "8"),
         CommandStarted("u", "3", "waits for its approval", None),
     )
-    assert record.running_commands == ["7", "8"]
+    assert record.running_commands == ["1", "2", "3"]
     record.add(ItemEnded("u", "1"))
     record.add(ItemEnded("u", "unknown"))
-    assert record.running_commands == ["8"]
+    assert record.running_commands == ["2", "3"]
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,21 @@ def send_core(book: Book, number: signal.Signals) -> None:
     os.kill(pid, number)
 
 
+def is_alive(pid: int) -> bool:
+    """Whether it runs; a dead one that its parent has not buried yet does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in ("Z", "X")
+
+
+async def death(pid: int) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while is_alive(pid):  # noqa: ASYNC110  its death tells nobody
+            await asyncio.sleep(0.01)
+
+
 def raw(value: object) -> Raw:
     return Raw(msgspec.json.encode(value))
 
@@ -135,19 +150,38 @@ async def test_everything_of_a_thread_can_be_stopped_at_once(tmp_path: Path) -> 
         assert len(model.requests) == 1
 
 
-async def test_the_command_of_a_turn_that_is_stopped_is_dead_when_the_end_is_told(tmp_path: Path) -> None:
+async def running_command(thread: Thread, watcher: Watcher, pid: Path) -> int:
+    """Begin a turn whose command never ends; return its process id."""
+    submit(thread, '[[scene: run cmd="echo $$ > pid; exec sleep 1000"]]', watcher)
+    await watcher.saw_activity("running")
+    while not (pid.exists() and pid.read_text().strip()):  # noqa: ASYNC110, ASYNC240  the command tells nobody else
+        await asyncio.sleep(0.01)
+    return int(pid.read_text())  # noqa: ASYNC240
+
+
+async def test_the_command_of_a_turn_that_is_stopped_dies_with_it(tmp_path: Path) -> None:
     async with scripted_book(tmp_path) as (book, _model):
         thread, watcher = await open_thread(book, tmp_path, sandbox="danger-full-access"), Watcher()
-        turn = submit(thread, '[[scene: run cmd="echo $$ > pid; exec sleep 1000"]]', watcher)
-        await watcher.saw_activity("running")
-        pid = tmp_path / "work" / "pid"
-        while not (pid.exists() and pid.read_text().strip()):  # noqa: ASYNC110  the command tells nobody else
-            await asyncio.sleep(0.01)
+        pid = await running_command(thread, watcher, tmp_path / "work" / "pid")
+        turn = thread.current
+        assert turn is not None
         thread.cancel(turn)
         outcome = await end(turn)
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(pid.read_text()), 0)
+        await death(pid)  # Codex says that it was killed some milliseconds before it is dead
     assert outcome.status is Status.INTERRUPTED
+
+
+async def test_who_does_not_want_to_wait_for_the_end_is_answered_at_once_and_the_command_dies_all_the_same(
+    tmp_path: Path,
+) -> None:
+    async with scripted_book(tmp_path, interrupt_grace=0.0) as (book, _model):
+        thread, watcher = await open_thread(book, tmp_path, sandbox="danger-full-access"), Watcher()
+        pid = await running_command(thread, watcher, tmp_path / "work" / "pid")
+        turn = thread.current
+        assert turn is not None
+        thread.cancel(turn)
+        assert (await end(turn)).status is Status.INTERRUPTED
+        await death(pid)
 
 
 async def test_a_core_that_is_frozen_holds_up_no_one_who_stops_a_turn(tmp_path: Path) -> None:
@@ -221,10 +255,10 @@ async def test_a_turn_that_cannot_be_started_says_why_and_the_next_one_is_tried(
         await end(submit(thread, say("one")))
         await book.supervisor.stop()
         turns = [submit(thread, say("two")), submit(thread, say("three"))]
-        cancelled = submit(thread, say("four"))
         outcomes = [await end(turn) for turn in turns]
-        thread.cancel(cancelled)
-        await end(cancelled)
+        taken_back = submit(thread, say("four"))
+        thread.cancel(taken_back)
+        assert (await end(taken_back)).status is Status.INTERRUPTED
     assert [outcome.content for outcome in outcomes] == ["the server is shutting down"] * 2
 
 

@@ -132,6 +132,12 @@ class AppServer:
         """Put an item into the conversation; the model reads it with its next request."""
         await self._call("thread/inject_items", appserver.InjectItems(thread_id, [dict(item)]), Raw)
 
+    async def running_commands(self, thread_id: str) -> dict[str, str]:
+        """The commands that run in a thread: process ids by item id."""
+        params = appserver.ThreadId(thread_id)
+        terminals = await self._call("thread/backgroundTerminals/list", params, appserver.Terminals)
+        return {terminal.item_id: terminal.process_id for terminal in terminals.data}
+
     async def terminate_command(self, thread_id: str, process_id: str) -> None:
         """Kill a command that an interrupt left running."""
         params = appserver.TerminateTerminal(thread_id, process_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UnsetType
 
@@ -25,6 +25,8 @@ from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
 
+ASKING: Final = "waiting for an approval"
+
 
 class Call:
     """The audience of a turn, on behalf of one request of the client."""
@@ -41,6 +43,7 @@ class Call:
         self._progress_token = params.meta.progress_token
         self._settings = settings
         self._began = asyncio.get_running_loop().time()
+        self._activity = "starting"
         self._heartbeat: Heartbeat | None = None
         self._answered = False
         self._turn: tuple[Thread, Turn] | None = None
@@ -79,7 +82,7 @@ class Call:
             def send(progress: float, message: str) -> None:
                 self._client.notify("notifications/progress", mcp.Progress(token, progress, message), self.request_id)
 
-            self._heartbeat = Heartbeat(send, self._settings.progress_interval, "starting")
+            self._heartbeat = Heartbeat(send, self._settings.progress_interval, self._activity)
 
     def end(self) -> None:
         """The call is about to be answered: no progress after that."""
@@ -137,15 +140,22 @@ class Call:
 
     def activity_changed(self, activity: str) -> None:
         """Tell the client with the next progress."""
+        self._activity = activity
         if self._heartbeat is not None:
             self._heartbeat.activity_changed(activity)
 
     async def ask(self, question: Question) -> Decision:
         """Ask the person at the client."""
-        self.activity_changed("waiting for an approval")
-        if self._client.is_stateless and self._turn is not None:
-            return await self._park(question, self._turn[1])
-        return await self._client.ask(question, self.request_id)
+        before = self._activity
+        self.activity_changed(ASKING)
+        try:
+            if self._client.is_stateless and self._turn is not None:
+                return await self._park(question, self._turn[1])
+            return await self._client.ask(question, self.request_id)
+        finally:
+            # What was asked for goes on now, and the core does not announce it again.
+            if self._activity == ASKING:
+                self.activity_changed(before)
 
     async def _park(self, question: Question, turn: Turn) -> Decision:
         """Leave the question where the client finds it when it comes again."""

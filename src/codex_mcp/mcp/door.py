@@ -7,6 +7,7 @@ from typing import Final
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.live import LiveStream, dropped_marker
+from codex_mcp.mcp.stream import Numbered
 from codex_mcp.transports import sse
 from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
 from codex_mcp.wire import jsonrpc
@@ -70,32 +71,40 @@ async def answer_json(http: HttpExchange, stream: LiveStream, status: int = 200)
 
 
 async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, resumable: bool) -> bool:
-    """Write a stream from after this number until it ends or the client goes. True: it was written to the end."""
+    """Write a stream from after this number until it ends or the client goes. True: it was written to the end.
+
+    A message is on one connection only: if another one comes to read the same stream, this one ends.
+    """
+    is_replaced = stream.new_reader()
     tasks = TaskSet()
     gone = tasks.spawn(http.wait_disconnected(), name="client's disconnect")
     gone.add_done_callback(lambda _: stream.poke())
-    await http.start_stream()
-    if resumable:
-        await http.write(sse.priming(f"{stream.name}:{number}", RETRY_MS))
     try:
+        await http.start_stream()
+        if resumable:
+            await http.write(sse.priming(f"{stream.name}:{number}", RETRY_MS))
         while not gone.done():
             batch = await stream.take(number, PING_INTERVAL)
             if gone.done():
                 return False
+            if is_replaced():
+                await http.end_stream()
+                return False
             if batch.dropped:
                 await http.write(sse.event(dropped_marker(batch.dropped)))
-            pieces = [
-                sse.event(message.frame, f"{stream.name}:{message.number}" if resumable else "")
-                for message in batch.messages
-            ]
-            if pieces:
-                await http.write(b"".join(pieces))
-                number = batch.messages[-1].number
+            if batch.messages:
+                name = stream.name if resumable else ""
+                await http.write(b"".join(_event(message, name) for message in batch.messages))
             elif stream.ended:
                 await http.end_stream()
                 return True
-            else:
+            elif not batch.dropped:
                 await http.write(sse.PING)
+            number = batch.last
         return False
     finally:
         await tasks.aclose()
+
+
+def _event(message: Numbered, stream: str) -> bytes:
+    return sse.event(message.frame, f"{stream}:{message.number}" if stream else "")

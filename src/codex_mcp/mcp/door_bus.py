@@ -82,7 +82,7 @@ class Bus:
             _deliver(session, message)
             await http.respond(204)
             return
-        answer = session.channel.expect(message.id)
+        answer = session.channel.expect(message.id, answer_only=True)
         if answer is None:
             raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
         if http.headers.get(POST_STREAM_HEADER, "").strip() != "1":

@@ -105,7 +105,7 @@ class McpDoor:
             deliver(session, message)
             await http.respond(202)
             return
-        stream = session.channel.expect(message.id)
+        stream = session.channel.expect(message.id, answer_only=not accepts(http.headers, "text/event-stream"))
         if stream is None:
             raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
         deliver(session, message)
@@ -193,6 +193,8 @@ class McpDoor:
                 raise Refusal(400, unsupported(version))
             await http.respond(202)
             return
+        if self._hub.closing:
+            raise refusal(503, "Service Unavailable: the server is stopping", RETRY_LATER)
         era = era_over_http(message, http.headers)
         if isinstance(era, OutOfRules):
             raise Refusal(STATUS_OF.get(era.error.code, 400), era.error, message.id)

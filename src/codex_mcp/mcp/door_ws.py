@@ -70,7 +70,7 @@ async def _write(subscriber: LiveStream, send: Send) -> None:
             await send({"type": "websocket.send", "text": dropped_marker(batch.dropped).decode()})
         for message in batch.messages:
             await send({"type": "websocket.send", "text": message.frame.decode()})
-            number = message.number
+        number = batch.last
         if subscriber.ended and subscriber.stream.last <= number:
             await send({"type": "websocket.close", "code": GOING_AWAY, "reason": "the session has ended"})
             return

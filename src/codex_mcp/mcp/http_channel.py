@@ -4,11 +4,13 @@ Every message of ours goes to
 - each subscriber of the bus (`GET /`, `/ws`, `POST /` with streaming): all of them, whatever the message;
 - and to exactly one stream by the specification: that of the POST whose request it is about, as long as that request is
   not answered, also if its connection is gone (it may come back); otherwise the standing stream that `GET /mcp` reads.
+  A POST that takes nothing but the answer gets nothing else.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -17,7 +19,8 @@ from typing import Final
 from codex_mcp.mcp.live import LiveStream
 from codex_mcp.rpc.channel import Kind
 from codex_mcp.rpc.frame import Frame
-from codex_mcp.wire.jsonrpc import Id, Message
+from codex_mcp.wire import jsonrpc
+from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message
 
 INBOX: Final = 128
 """Messages of one client that wait to be looked at; seed of the bus. Beyond it the client is told to come later."""
@@ -32,6 +35,11 @@ ENDED_STREAMS: Final = 16
 """Streams of answered requests that can still be read again by a client that was cut off at the end."""
 
 
+MARK_BYTES: Final = 4
+
+CLOSED: Final = ErrorObject(INTERNAL_ERROR, "the session was closed before the request was looked at")
+
+
 class InboxFull(Exception):
     """The client sends faster than it is served."""
 
@@ -43,11 +51,14 @@ class HttpChannel:
         self.id = session_id
         self.used_at = time.monotonic()
         self.subscribers: set[LiveStream] = set()
-        self.standing = LiveStream("s", STREAM_MESSAGES, STREAM_BYTES)
+        # Names of streams that no earlier process has given: a client may come back to a restarted server.
+        self._mark = os.urandom(MARK_BYTES).hex()
+        self.standing = LiveStream(f"s-{self._mark}", STREAM_MESSAGES, STREAM_BYTES)
         self.readers = 0
         """Connections that are reading something of this session now."""
         self._inbox: asyncio.Queue[Message | None] = asyncio.Queue(INBOX + 1)
         self._posts: dict[Id, LiveStream] = {}
+        self._answer_only: set[Id] = set()
         self._ended: OrderedDict[str, LiveStream] = OrderedDict()
         self._streams = 0
         self._missed = 0
@@ -65,18 +76,21 @@ class HttpChannel:
             raise InboxFull
         self._inbox.put_nowait(message)
 
-    def expect(self, request_id: Id) -> LiveStream | None:
+    def expect(self, request_id: Id, *, answer_only: bool = False) -> LiveStream | None:
         """A request is about to be delivered: its stream. None if a request of this id is still open."""
         if request_id in self._posts:
             return None
         self._streams += 1
-        stream = LiveStream(f"p{self._streams}", STREAM_MESSAGES, STREAM_BYTES)
+        stream = LiveStream(f"p{self._streams}-{self._mark}", STREAM_MESSAGES, STREAM_BYTES)
         self._posts[request_id] = stream
+        if answer_only:
+            self._answer_only.add(request_id)
         return stream
 
     def forget(self, request_id: Id) -> None:
         """The request was not delivered after all."""
         self._posts.pop(request_id, None)
+        self._answer_only.discard(request_id)
 
     def subscribe(self) -> LiveStream:
         """A stream of every message from now on."""
@@ -127,13 +141,13 @@ class HttpChannel:
         for subscriber in self.subscribers:
             subscriber.put(frame, vital=vital)
         stream = self._posts.get(about) if about is not None else None
-        if stream is None:
+        if stream is None or (about in self._answer_only and not final):
             if not final:
                 self.standing.put(frame, vital=vital)
             return
         stream.put(frame, vital=vital, final=final)
         if final and about is not None:
-            del self._posts[about]
+            self.forget(about)
             self._ended[stream.name] = stream
             if len(self._ended) > ENDED_STREAMS:
                 self._ended.popitem(last=False)
@@ -142,9 +156,11 @@ class HttpChannel:
         """The streams are bounded; nobody has to wait for a slow reader."""
 
     async def aclose(self) -> None:
-        """End every stream. Twice is fine."""
+        """End every stream. Requests that nobody has looked at are answered first. Twice is fine."""
         if not self._closed:
             self._closed = True
             self._inbox.put_nowait(None)
-        for stream in (self.standing, *self._posts.values(), *self.subscribers):
+        for request_id in list(self._posts):
+            self.send(jsonrpc.encode_error(request_id, CLOSED), request_id, Kind.ANSWER)
+        for stream in (self.standing, *self.subscribers):
             stream.end()

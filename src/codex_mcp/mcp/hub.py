@@ -183,6 +183,12 @@ class Hub:
         for session in self.running():
             session.announce(change)
 
+    def stop_accepting(self) -> None:
+        """No new sessions, and no new requests; what runs goes on."""
+        self.closing = True
+        for session in self:
+            session.peer.stop_accepting()
+
     def running(self) -> Iterator[Session]:
         """Everything that may have calls running."""
         yield from self.exchanges.copy()

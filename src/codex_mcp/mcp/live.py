@@ -14,9 +14,9 @@ DROPPED_METHOD: Final = "codex/dropped"
 
 
 class LiveStream:
-    """One stream, and at most one who waits for it."""
+    """One stream, and at most one who reads it: who comes last."""
 
-    __slots__ = ("_waiter", "ended", "missed", "name", "on_end", "stream")
+    __slots__ = ("_reader", "_waiter", "ended", "missed", "name", "on_end", "stream")
 
     def __init__(self, name: str, max_messages: int, max_bytes: int) -> None:
         self.name = name
@@ -28,6 +28,7 @@ class LiveStream:
         self.on_end: Callable[[], None] | None = None
         """Called when nothing more will come."""
         self._waiter: asyncio.Future[None] | None = None
+        self._reader = 0
 
     def __repr__(self) -> str:
         return f"<LiveStream {self.name} {self.stream!r}{' ended' if self.ended else ''}>"
@@ -47,6 +48,13 @@ class LiveStream:
         if self.on_end is not None:
             self.on_end()
 
+    def new_reader(self) -> Callable[[], bool]:
+        """Somebody begins to read; whoever did before has been cut off, or should stop. The answer tells if it is."""
+        self._reader += 1
+        self._wake()
+        reader = self._reader
+        return lambda: self._reader != reader
+
     def poke(self) -> None:
         """Let whoever waits look around: not for a message, but because something else has changed."""
         self._wake()
@@ -61,7 +69,6 @@ class LiveStream:
         return batch
 
     async def _wait(self, patience: float | None) -> None:
-        self._wake()  # a reader that came back takes over from the one that was cut off
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiter = waiter
         try:

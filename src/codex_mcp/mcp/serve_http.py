@@ -87,7 +87,7 @@ class HttpServer:
             announce(f"{'https' if self._settings.tls_cert else 'http'}://{host}:{port}")
             await first(serving, signals)
             logger.info("stopping")
-            self._hub.closing = True
+            self._hub.stop_accepting()
             await self._finish(signals)
             await self._hub.aclose()
             await self._book.aclose()

@@ -31,7 +31,9 @@ class Batch:
 
     messages: Sequence[Numbered]
     dropped: int
-    """How many it has missed for good, before or among these."""
+    """How many it has missed for good, before, among or after these."""
+    last: int
+    """The number to go on from: of the newest message, also if that is among the missed."""
 
 
 class Stream:
@@ -78,11 +80,11 @@ class Stream:
     def after(self, number: int) -> Batch:
         """What came after this number."""
         messages = [message for message in self._kept if message.number > number]
-        return Batch(messages, dropped=max(0, self._last - number) - len(messages))
+        return Batch(messages, max(0, self._last - number) - len(messages), max(number, self._last))
 
     def read(self, number: int) -> None:
         """Somebody has everything up to here."""
-        self._read = max(self._read, number)
+        self._read = max(self._read, min(number, self._last))
 
     def _drop_one(self) -> bool:
         for index, message in enumerate(self._kept):

@@ -127,8 +127,9 @@ class Book:
         core = await self._supervisor.core()
         self._opens += 1
         try:
-            spec = self._put_away.pop(thread_id, ThreadSpec())
+            spec = self._put_away.get(thread_id, ThreadSpec())
             opened = await core.resume_thread(thread_id, spec)
+            self._put_away.pop(thread_id, None)
             return self._add(opened, spec, core)
         finally:
             self._open_done()
@@ -216,6 +217,7 @@ class Book:
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(min(SWEEP_INTERVAL, self._settings.thread_idle))
+            await self._supervisor.bury_orphans()
             await self.unload_idle(time.monotonic())
 
     async def unload_idle(self, now: float) -> None:

@@ -57,20 +57,20 @@ class Record:
         self._status = Status.RUNNING
         self._usage: Tokens | None = None
         self._files: dict[str, str] = {}
-        self._commands: dict[str, str | None] = {}
+        self._commands: dict[str, None] = {}  # a set that keeps its order
 
     @property
     def running_commands(self) -> list[str]:
-        """Process ids, in the core's own numbering, of commands that have not ended."""
-        return [process for process in self._commands.values() if process is not None]
+        """Item ids of commands that have not ended; some of them may still wait for their approval."""
+        return list(self._commands)
 
     def add(self, fact: Fact) -> None:
         """Something happened."""
         match fact:
             case MessageSaid(text=text):
                 self._message = text
-            case CommandStarted(item_id=item, process_id=process):
-                self._commands[item] = process
+            case CommandStarted(item_id=item):
+                self._commands[item] = None
             case ItemEnded(item_id=item):
                 self._commands.pop(item, None)
             case FilesChanged(changes=changes):

@@ -23,7 +23,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events import Event, EventTranslator
-from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted, fact_of
+from codex_mcp.codex.facts import ItemEnded, QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted, fact_of
 from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
 from codex_mcp.threads.counts import Counts
 from codex_mcp.threads.decisions import Denied, is_approval, word_for
@@ -57,6 +57,9 @@ EARLY_EVENTS: Final = 256
 
 OUTCOMES_KEPT: Final = 32
 """Turns that have ended; of more, one whose outcome was given to somebody goes first. As many as may wait."""
+
+COMMAND_GRACE: Final = 5.0
+"""Seconds for the core to kill the commands of an interrupted turn, which takes it a few hundredths."""
 
 STILL_RUNNING: Final = (
     "Codex is still busy with a turn of this thread that was stopped and did not end; "
@@ -178,11 +181,13 @@ class Thread:
             self._questions.withdraw(fact.request_id)
         elif isinstance(fact, ThreadUnloaded):
             self._loaded_in = None
-        elif self._queue.is_current(fact.turn_id) and (turn := self.current) is not None:
+        elif (turn := self._turn_of(fact.turn_id)) is not None:
             before = turn.record.activity
             turn.record.add(fact)
             if turn.record.activity != before:
                 turn.audience.activity_changed(turn.record.activity)
+            if isinstance(fact, ItemEnded):
+                turn.item_ended.set()
         if isinstance(fact, TurnStarted):
             self._perform(self._queue.started(fact.turn_id))
         elif isinstance(fact, TurnEnded):
@@ -278,14 +283,11 @@ class Thread:
         """Interrupt a turn, kill the commands that it leaves running, and wait for its end."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + self._settings.interrupt_grace
-        try:
-            async with asyncio.timeout_at(deadline):
-                if turn.core is not None:
-                    await self._interrupt(turn.core, turn)
-        except TimeoutError:
-            logger.warning("Codex does not answer the interrupt of a turn")
-        finally:
-            _release(stopped)
+        if turn.core is not None:
+            # Should the core take longer to answer, the commands are killed all the same; only nobody waits for it.
+            interrupting = self._tasks.spawn(self._interrupt(turn.core, turn), name=f"end of commands in {self.id}")
+            await asyncio.wait([interrupting], timeout=self._settings.interrupt_grace)
+        _release(stopped)
         await self._wait_for_end(turn, max(0.0, deadline - clock()))
 
     async def _wait_for_end(self, turn: Turn, patience: float) -> None:
@@ -297,17 +299,27 @@ class Thread:
             self._perform(self._queue.given_up(turn.place))
 
     async def _interrupt(self, core: AppServer, turn: Turn) -> None:
-        commands = turn.record.running_commands
         already_orphans = self._cores.orphans()
         with contextlib.suppress(CoreError):
             await core.interrupt_turn(self.id, turn.place.turn_id)
-        for process in commands:
-            # The core calls this "background": an interrupt leaves the command running, and forgets it.
-            with contextlib.suppress(CoreError):
-                await core.terminate_command(self.id, process)
-        if commands:
-            await self._cores.end_orphans(spared=already_orphans)
-            self._litter.clean()
+        if not turn.record.running_commands:
+            return
+        with contextlib.suppress(CoreError, TimeoutError):
+            async with asyncio.timeout(COMMAND_GRACE):
+                await self._end_commands(core, turn)
+        await self._cores.end_orphans(spared=already_orphans)
+        self._litter.clean()
+
+    async def _end_commands(self, core: AppServer, turn: Turn) -> None:
+        """Kill what runs for this turn: an interrupt leaves its commands running, which the core calls background."""
+        running = await core.running_commands(self.id)
+        killed = {item: process for item, process in running.items() if item in turn.record.running_commands}
+        for process in killed.values():
+            await core.terminate_command(self.id, process)
+        # Only once the core has seen a command die are the children that it leaves to us all there.
+        while killed.keys() & set(turn.record.running_commands):
+            turn.item_ended.clear()
+            await turn.item_ended.wait()
 
     def _conclude(self, turn: Turn) -> None:
         del self._turns[turn.place]

@@ -48,6 +48,8 @@ class Turn:
         self.record = Record(time.monotonic())
         self.stopped: asyncio.Future[None] | None = None
         """Set once somebody wants it to stop; done when its commands are dead."""
+        self.item_ended = asyncio.Event()
+        """Set whenever one of its items has ended; whoever waits clears it."""
         self.delivered = False
         """Somebody was given the outcome."""
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()

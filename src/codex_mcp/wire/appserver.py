@@ -143,6 +143,19 @@ class TerminateTerminal(Struct, frozen=True, rename="camel"):
     process_id: str
 
 
+class Terminal(Struct, frozen=True, rename="camel"):
+    """A command that runs: the item that tells of it, and its number for `terminate`."""
+
+    item_id: str
+    process_id: str
+
+
+class Terminals(Struct, frozen=True, rename="camel"):
+    """The answer to `thread/backgroundTerminals/list`."""
+
+    data: list[Terminal]
+
+
 class Scope(Struct, frozen=True, rename="camel"):
     """Whom a notification or a request of the app-server is about."""
 

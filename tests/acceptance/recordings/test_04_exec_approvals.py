@@ -172,7 +172,7 @@ async def test_abort_ends_the_turn_and_the_call_and_the_thread_goes_on(tmp_path:
 
         assert as_recorded(result) == failed(thread, "The turn was interrupted.")
         assert result["structuredContent"]["status"] == "interrupted"
-        assert event_types(server, call) == [*NEW, ASKED, "token_count", "turn_aborted"]
+        assert event_types(server, call, but=("token_count",)) == [*NEW, ASKED, "turn_aborted"]
         assert not (server.setup.work / "made.txt").exists()
 
         after = await server.run("codex-reply", {"threadId": thread, "prompt": scene("say", text="Next.")})

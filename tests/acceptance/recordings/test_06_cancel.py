@@ -23,6 +23,9 @@ from tests.support.mcp_server import Json, McpServer
 
 STOPPED = "The turn was interrupted."
 
+COUNTED = ("token_count",)
+"""Comes if the response of the model was over when the turn was stopped."""
+
 
 def answers(server: McpServer) -> list[int | str]:
     """The ids of all responses, in order."""
@@ -139,7 +142,7 @@ async def test_a_cancel_during_a_question_takes_the_question_back_and_a_late_yes
         after = await server.run("codex-reply", {"threadId": thread_of(result), "prompt": scene("say")})
 
         assert as_recorded(result) == failed(thread_of(result), STOPPED)
-        assert event_types(server, call) == [*NEW, "exec_approval_request", "token_count", "turn_aborted"]
+        assert event_types(server, call, but=COUNTED) == [*NEW, "exec_approval_request", "turn_aborted"]
         assert taken_back["params"]["requestId"] == question["id"]
         assert as_recorded(after) == answered(thread_of(result), "Good day.")
         assert not (server.setup.work / "made.txt").exists()
@@ -169,7 +172,23 @@ async def test_a_cancel_kills_the_command_that_runs(tmp_path: Path, sandbox: str
         await server.event("exec_command_end", call)
         types = event_types(server, call)
         assert types[:6] == [*NEW, "exec_command_begin", "exec_command_output_delta"]
-        assert [kind for kind in types if not kind.startswith("exec_command")] == [*NEW, "token_count", "turn_aborted"]
+        assert [kind for kind in types if not kind.startswith(("exec_command", *COUNTED))] == [*NEW, "turn_aborted"]
         assert types.count("exec_command_end") == 1
         server.close_stdin()
         assert await server.exit_code() == 0
+
+
+async def test_a_cancel_kills_an_approved_command_too(tmp_path: Path) -> None:
+    async with serve(tmp_path) as (server, _model):
+        await server.initialize()
+        lifeline = Lifeline(server.setup.work / "lifeline")
+        call = server.call("codex", {"prompt": scene("escalate", cmd=lifeline.command)})
+        server.reply((await server.question())["id"], {"decision": "approved"})
+        await server.event("exec_command_output_delta", call)
+        with lifeline.held() as runs:
+            assert runs()
+            server.cancel(call)
+            result = await server.result(call)
+            assert not runs()
+
+        assert as_recorded(result) == failed(thread_of(result), STOPPED)

@@ -1,0 +1,226 @@
+"""The one logical connection of a client: it stays while generations of connections come and go beneath it.
+
+Calls use the current connection, wait while there is none, and end with SessionLost once there will be none again. What
+was on its way when a connection broke is not repeated, unless the caller says that repeating is harmless.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol, TypeAlias, TypeVar
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.execclient.connection import Connection
+from codex_mcp.execclient.errors import CannotConnect, ExecServerError, OutcomeUnknown, RequestRefused, SessionLost
+from codex_mcp.execclient.flow import Flow
+from codex_mcp.execclient.options import ExecServerClientConnectOptions
+from codex_mcp.execclient.recovery import Recovery, State, Trouble
+from codex_mcp.rpc.channel import Channel
+from codex_mcp.rpc.errors import ConnectionLost
+from codex_mcp.wire.execserver import ALREADY_ATTACHED, Capabilities, EnvironmentInfo, Initialized
+from codex_mcp.wire.jsonrpc import Notification
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+Dial: TypeAlias = Callable[[], Awaitable[Channel]]
+
+PASSING: Final = (OSError, TimeoutError, ConnectionLost)
+"""What may be better a moment later. (A refused handshake or a session that is gone will not be.)"""
+
+
+class LinkListener(Protocol):
+    """Who hears what happens to the link."""
+
+    def notification_received(self, message: Notification) -> None:
+        """The server tells something."""
+
+    def connection_lost(self) -> None:
+        """The current connection broke. What was on its way is in doubt."""
+
+    async def connection_resumed(self, connection: Connection) -> None:
+        """The session is attached again; catch up before anybody else may use the connection."""
+
+    def session_lost(self, error: SessionLost) -> None:
+        """There will be no connection any more."""
+
+
+class Link:
+    """Dials, shakes hands, and dials again."""
+
+    def __init__(
+        self, dial: Dial, options: ExecServerClientConnectOptions, listener: LinkListener, *, can_resume: bool
+    ) -> None:
+        self.flow = Flow()
+        self.environment: EnvironmentInfo
+        self.session_id = ""
+        self._dial = dial
+        self._options = options
+        self._listener = listener
+        self._recovery = Recovery(can_resume=can_resume, seconds=options.recovery_seconds)
+        self._connection: Connection
+        self._settled = asyncio.Event()
+        self._settled.set()
+        self._is_released = False
+        self._tasks = TaskSet()
+
+    def __repr__(self) -> str:
+        return f"<Link {self.session_id}: {self._recovery!r}>"
+
+    @property
+    def state(self) -> State:
+        """May calls be made?"""
+        return self._recovery.state
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the server announces beyond the basics."""
+        announced = self.environment.capabilities
+        return announced if isinstance(announced, Capabilities) else Capabilities()
+
+    async def open(self) -> None:
+        """Connect for the first time. Raises CannotConnect."""
+        try:
+            connection, answer = await self._connect(1, self._options.resume_session_id)
+            self.environment = answer.environment_info or await connection.environment()
+        except (*PASSING, RequestRefused) as exc:
+            self._recovery.close()
+            await self._tasks.aclose()
+            raise CannotConnect(f"cannot connect to the exec-server: {_reason(exc)}") from exc
+        self.session_id = answer.session_id
+        self._connection = connection
+        logger.info("session %s: connected", self.session_id)
+
+    async def current(self) -> Connection:
+        """The connection to use, as soon as there is one with room. It is alive until the next `await`.
+
+        Raises SessionLost.
+        """
+        while True:
+            while self._recovery.state is State.RECOVERING:
+                await self._settled.wait()
+            if self._recovery.state is State.FAILED:
+                raise SessionLost(self._recovery.failure)
+            connection = self._connection
+            await connection.drain()
+            if connection is self._connection and connection.is_alive:
+                return connection
+
+    async def call(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
+        """Ask once. Raises RequestRefused, SessionLost, or OutcomeUnknown if the connection broke meanwhile."""
+        connection = await self.current()
+        try:
+            return await connection.call(method, params, answer_type)
+        except ConnectionLost as exc:
+            raise outcome_unknown(method) from exc
+
+    async def call_until_answered(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
+        """Ask, and again after each broken connection: for what is the same when it is done twice."""
+        while True:
+            connection = await self.current()
+            try:
+                return await connection.call(method, params, answer_type)
+            except ConnectionLost:
+                logger.debug("session %s: asking %s again", self.session_id, method)
+
+    async def aclose(self) -> None:
+        """Hang up, and tell everyone who waits. Twice is fine."""
+        self._recovery.close()
+        if not self._is_released:
+            self._release()
+        await self._tasks.aclose()
+        if hasattr(self, "_connection"):
+            await self._connection.aclose()
+
+    async def _connect(self, generation: int, session_id: str | None) -> tuple[Connection, Initialized]:
+        async with asyncio.timeout(self._options.connect_timeout):
+            channel = await self._dial()
+        connection = Connection(generation, channel, self._listener.notification_received, self.flow)
+        # It listens before the handshake: a busy process may speak before the server answers.
+        self._tasks.spawn(self._listen(connection), name=f"exec-server connection {generation}")
+        try:
+            async with asyncio.timeout(self._options.initialize_timeout):
+                return connection, await connection.initialize(self._options.client_name, session_id)
+        except BaseException:
+            await connection.aclose()
+            raise
+
+    async def _listen(self, connection: Connection) -> None:
+        reason = await connection.listen()
+        now = asyncio.get_running_loop().time()
+        if not self._recovery.lost(connection.generation, now, reason):
+            return
+        logger.warning("session %s: connection %d lost: %s", self.session_id, connection.generation, reason)
+        self._listener.connection_lost()
+        if self._recovery.state is State.FAILED:
+            self._release()
+        else:
+            self._settled.clear()
+            self._tasks.spawn(self._recover(), name="exec-server recovery")
+        await connection.aclose()
+
+    async def _recover(self) -> None:
+        clock = asyncio.get_running_loop().time
+        try:
+            while (generation := self._recovery.attempt(clock())) is not None:
+                trouble = await self._resume(generation)
+                if trouble is None:
+                    logger.info("session %s: resumed by connection %d", self.session_id, generation)
+                    self._settled.set()
+                    return
+                logger.info("session %s: connection %d not resumed: %s", self.session_id, generation, trouble.reason)
+                delay = self._recovery.not_resumed(trouble, clock())
+                if delay is not None:
+                    await asyncio.sleep(delay)
+        finally:
+            # Whatever happened here, nobody shall wait for ever.
+            self._recovery.not_resumed(Trouble("the client itself failed; its log says why", is_passing=False), clock())
+            if self._recovery.state is State.FAILED and not self._is_released:
+                self._release()
+
+    async def _resume(self, generation: int) -> Trouble | None:
+        connection: Connection | None = None
+        try:
+            async with asyncio.timeout_at(self._recovery.deadline):
+                connection, answer = await self._connect(generation, self.session_id)
+                if answer.session_id != self.session_id:
+                    raise ExecServerError(f"the server gave us another session, {answer.session_id}")
+                await self._listener.connection_resumed(connection)
+                if not connection.is_alive:
+                    raise ConnectionLost("it broke again while we caught up")
+                self._connection = connection
+                self._recovery.resumed()
+                return None
+        except (*PASSING, ExecServerError) as exc:
+            return Trouble(_reason(exc), is_passing=_is_passing(exc))
+        finally:
+            if connection is not None and connection is not self._connection:
+                await connection.aclose()
+
+    def _release(self) -> None:
+        """Tell everyone that it is over."""
+        self._is_released = True
+        self._settled.set()
+        logger.info("session %s: %s", self.session_id, self._recovery.failure)
+        self._listener.session_lost(SessionLost(self._recovery.failure))
+
+
+def outcome_unknown(method: str) -> OutcomeUnknown:
+    """The error for a request that was on its way when its connection broke."""
+    return OutcomeUnknown(
+        f"cannot tell whether {method} was done: the connection broke before the answer; look, and ask again"
+    )
+
+
+def _is_passing(exc: Exception) -> bool:
+    if isinstance(exc, RequestRefused):
+        return exc.code == ALREADY_ATTACHED
+    return isinstance(exc, PASSING)
+
+
+def _reason(exc: Exception) -> str:
+    if isinstance(exc, RequestRefused):
+        return exc.message
+    return str(exc) or ("nobody answered in time" if isinstance(exc, TimeoutError) else type(exc).__name__)

@@ -1,0 +1,227 @@
+"""A process on the server: a handle that outlives the connection it was started on.
+
+Events are published here in order, whichever connection brought them. They are kept until `events()` takes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Final
+
+from codex_mcp.execclient.connection import Connection
+from codex_mcp.execclient.errors import ExecServerError, NotOffered, OutputUnread
+from codex_mcp.execclient.flow import HELD_BYTES, UNREAD_BYTES
+from codex_mcp.execclient.link import Link
+from codex_mcp.execclient.ordering import Event, EventOrder, event_bytes
+from codex_mcp.wire.exec_base64 import encode_base64
+from codex_mcp.wire.execserver import (
+    CloseStdin,
+    Empty,
+    ProcessExited,
+    ProcessOutput,
+    ProcessRead,
+    ProcessTerminated,
+    ProcessWritten,
+    ReadProcess,
+    ResizeProcess,
+    Signal,
+    SignalProcess,
+    Stream,
+    TerminateProcess,
+    WriteProcess,
+    WriteStatus,
+)
+
+WRITE_BYTES: Final = 256 << 10
+"""One write to stdin: large enough to be cheap, small enough that others get a word in on the same connection."""
+
+REFUSED_WRITES: Final = {
+    WriteStatus.UNKNOWN_PROCESS: "the server does not know it any longer",
+    WriteStatus.STDIN_CLOSED: "its stdin is closed; start it with a tty or with pipe_stdin to write to it",
+    WriteStatus.STARTING: "it is still starting",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """All that a process said, and how it ended."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    """Empty for a process with a tty: there, both are one stream, in `stdout`."""
+
+
+class Process:
+    """Made by `ExecServerClient.start()`."""
+
+    def __init__(self, process_id: str, link: Link) -> None:
+        self.id = process_id
+        self.exit_code: int | None = None
+        """Known once the process has exited; others may still hold its output open."""
+        self._link = link
+        self._order = EventOrder(process_id)
+        self._unread: deque[Event] = deque()
+        self._unread_bytes = 0
+        self._is_held = False
+        self._failure: ExecServerError | None = None
+        self._news = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._is_being_read = False
+        self._write_turn = asyncio.Lock()
+        # Unlike a plain count, this cannot meet the ids of another client that had the session before.
+        self._write_series = secrets.token_hex(4)
+        self._writes = 0
+
+    def __repr__(self) -> str:
+        return f"<Process {self.id}: exit code {self.exit_code}, {self._order!r}>"
+
+    @property
+    def is_over(self) -> bool:
+        """No event will come any more."""
+        return self._order.is_closed or self._failure is not None
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Each event once, in order, to the last (`ProcessClosed`). Raises ProcessLost or SessionLost if there is none.
+
+        One reader at a time; a later one goes on where the earlier one stopped.
+        """
+        if self._is_being_read:
+            raise ExecServerError(f"cannot read the events of process {self.id}: somebody else is reading them")
+        self._is_being_read = True
+        try:
+            while True:
+                while self._unread:
+                    yield self._take()
+                if self._order.is_closed:
+                    return
+                if self._failure is not None:
+                    raise self._failure
+                self._news.clear()
+                with self._link.flow.waiting():
+                    await self._news.wait()
+        finally:
+            self._is_being_read = False
+
+    async def collect(self) -> Completed:
+        """Read everything until the end."""
+        parts: dict[Stream, list[bytes]] = {stream: [] for stream in Stream}
+        async for event in self.events():
+            if isinstance(event, ProcessOutput):
+                parts[event.stream].append(event.chunk)
+        assert self.exit_code is not None, "a process closes after its exit"
+        return Completed(
+            self.exit_code, b"".join(parts[Stream.STDOUT] + parts[Stream.PTY]), b"".join(parts[Stream.STDERR])
+        )
+
+    async def wait(self) -> int:
+        """Return the exit code once the process has exited. Its output stays to be read.
+
+        If it says more than is kept unread, it fails: use `collect()`, or read `events()` meanwhile.
+        """
+        with self._link.flow.waiting():
+            await self._ended.wait()
+        if self.exit_code is None:
+            assert self._failure is not None, "it ended without an exit code"
+            raise self._failure
+        return self.exit_code
+
+    async def read(
+        self, after_seq: int | None = None, *, max_bytes: int | None = None, wait_ms: int | None = None
+    ) -> ProcessRead:
+        """What the server itself retains, whether or not it was published here.
+
+        A server that handles requests one after the other does nothing else while a `wait_ms` runs.
+        """
+        params = ReadProcess(self.id, after_seq, max_bytes, wait_ms)
+        return await self._link.call_until_answered("process/read", params, ProcessRead)
+
+    async def write(self, data: bytes) -> None:
+        """Write to the terminal or to stdin, exactly once, also across a broken connection."""
+        async with self._write_turn:  # so that a repeated write cannot pass the one after it
+            for start in range(0, len(data), WRITE_BYTES):
+                self._writes += 1
+                chunk = encode_base64(data[start : start + WRITE_BYTES])
+                params = WriteProcess(self.id, chunk, f"{self._write_series}-{self._writes}")
+                answer = await self._link.call_until_answered("process/write", params, ProcessWritten)
+                self._check_written("write to", answer)
+
+    async def close_stdin(self) -> None:
+        """Let the process read the end of its input, after all that was written. Raises NotOffered."""
+        self._check_offered("close the stdin of", offered=self._link.capabilities.process_close_stdin)
+        async with self._write_turn:
+            # The end of the input is the end however often it is announced.
+            answer = await self._link.call_until_answered("process/closeStdin", CloseStdin(self.id), ProcessWritten)
+        self._check_written("close the stdin of", answer)
+
+    async def resize(self, rows: int, cols: int) -> None:
+        """Tell the process's terminal its new size. Raises NotOffered."""
+        self._check_offered("resize the terminal of", offered=self._link.capabilities.process_resize)
+        await self._link.call("process/resize", ResizeProcess(self.id, rows, cols), Empty)
+
+    async def signal(self, signal: Signal = Signal.INTERRUPT) -> None:
+        """Send a signal to the process and all of its group."""
+        await self._link.call("process/signal", SignalProcess(self.id, signal), Empty)
+
+    async def terminate(self) -> bool:
+        """Kill the process and all of its group. False: it had ended already."""
+        answer = await self._link.call("process/terminate", TerminateProcess(self.id), ProcessTerminated)
+        return answer.running
+
+    def event_received(self, event: Event) -> None:
+        """An event came, early, late or again. Raises ProcessLost if it cannot be followed any longer."""
+        if not self.is_over:
+            self._publish(self._order.accept(event))
+
+    async def catch_up(self, connection: Connection) -> None:
+        """Ask the server for what a broken connection has cost. Raises ProcessLost, RequestRefused, ConnectionLost."""
+        params = ReadProcess(self.id, after_seq=self._order.published)
+        read = await connection.call("process/read", params, ProcessRead)
+        if not self.is_over:
+            self._publish(self._order.catch_up(read))
+
+    def fail(self, error: ExecServerError) -> None:
+        """No more events will come, for this reason. What is unread can still be read."""
+        if self.is_over:
+            return
+        self._failure = error
+        self._hold()
+        self._news.set()
+        self._ended.set()
+
+    def _publish(self, events: list[Event]) -> None:
+        for event in events:
+            if isinstance(event, ProcessExited):
+                self.exit_code = event.exit_code
+                self._ended.set()
+            self._unread.append(event)
+            self._unread_bytes += event_bytes(event)
+        if events:
+            self._news.set()
+        self._hold()
+        if self._unread_bytes > UNREAD_BYTES:
+            raise OutputUnread(self.id, UNREAD_BYTES)
+
+    def _take(self) -> Event:
+        event = self._unread.popleft()
+        self._unread_bytes -= event_bytes(event)
+        self._hold()
+        return event
+
+    def _hold(self) -> None:
+        is_full = self._unread_bytes > HELD_BYTES and not self.is_over
+        if is_full != self._is_held:
+            self._is_held = is_full
+            (self._link.flow.filled if is_full else self._link.flow.emptied)()
+
+    def _check_offered(self, what: str, *, offered: bool) -> None:
+        if not offered:
+            raise NotOffered(f"cannot {what} process {self.id}: this exec-server does not offer it")
+
+    def _check_written(self, what: str, answer: ProcessWritten) -> None:
+        if answer.status is not WriteStatus.ACCEPTED:
+            raise ExecServerError(f"cannot {what} process {self.id}: {REFUSED_WRITES[answer.status]}")

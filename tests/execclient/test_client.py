@@ -1,0 +1,157 @@
+"""The client as a whole: sessions, starts in doubt, and what is left when it goes."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from msgspec import Raw
+
+from codex_mcp.execclient.client import ExecServerClient
+from codex_mcp.execclient.errors import ExecServerError, OutcomeUnknown, ProcessLost, RequestRefused
+from codex_mcp.execclient.options import ExecServerClientConnectOptions, Launch
+from codex_mcp.wire.execserver import EnvironmentStatus, EnvPolicy, Inherit
+from codex_mcp.wire.jsonrpc import Notification
+from tests.support.exec_server import PATIENCE, Setting, connected
+from tests.support.processes import Process as SeenProcess
+from tests.support.processes import ended
+
+TELLS_ITS_PID = ["sh", "-c", "echo $$ > pid; exec sleep 60"]
+
+
+async def pid_told(setting: Setting) -> SeenProcess:
+    """Wait for the process to run, and learn which it is."""
+    return SeenProcess(int(await asyncio.to_thread((setting.folder / "pid").read_text)), ())
+
+
+async def has_ended(process: SeenProcess) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await ended(process)
+
+
+async def test_the_server_describes_itself(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        assert setting.client.environment.platform_os == "linux"
+        assert await setting.client.environment_info() == setting.client.environment
+        assert setting.client.session_id in repr(setting.client)
+
+
+async def test_a_process_runs_where_and_with_what_it_is_told(tmp_path: Path) -> None:
+    only = EnvPolicy(Inherit.NONE, ignore_default_excludes=False, exclude=[], set={"A": "policy"}, include_only=[])
+    async with connected(tmp_path) as setting:
+        place = setting.folder / "a b"
+        place.mkdir()
+        launch = Launch(cwd=str(place), env={"B": "given"}, env_policy=only, arg0="other", process_id="mine")
+        process = await setting.client.start(["sh", "-c", "pwd; echo $A $B $HOME $0"], launch)
+        assert process.id == "mine"
+        assert (await process.collect()).stdout.decode() == f"{place}\npolicy given other\n"
+
+
+async def test_a_command_that_cannot_run_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        with pytest.raises(RequestRefused, match="No such file"):
+            await setting.client.start(["/no/such/program"])
+        assert "0 processes" in repr(setting.client)
+
+
+async def test_two_processes_cannot_have_one_name(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        await setting.client.start(["sleep", "60"], Launch(process_id="twin"))
+        with pytest.raises(ExecServerError, match="another of that name"):
+            await setting.client.start(["sleep", "60"], Launch(process_id="twin"))
+
+
+async def test_a_start_whose_answer_was_lost_is_ended_and_never_adopted(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        os.mkfifo(setting.folder / "pid")
+        setting.proxy.mute()
+        async with asyncio.TaskGroup() as group:
+            start = group.create_task(_start(setting.client, Launch(process_id="doubtful")))
+            running = await pid_told(setting)
+            await setting.proxy.something_held.wait()
+            setting.proxy.cut()
+        assert isinstance(start.result(), OutcomeUnknown)
+        await has_ended(running)
+        assert await setting.client.environment_status() == EnvironmentStatus()
+        assert "0 processes" in repr(setting.client)
+
+
+async def test_a_start_that_nobody_waits_for_any_longer_is_ended(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        os.mkfifo(setting.folder / "pid")
+        setting.proxy.mute()
+        async with asyncio.TaskGroup() as group:
+            start = group.create_task(setting.client.start(TELLS_ITS_PID))
+            running = await pid_told(setting)
+            await setting.proxy.something_held.wait()
+            start.cancel()
+        setting.proxy.unmute()
+        await has_ended(running)
+        assert "0 processes" in repr(setting.client)
+
+
+async def test_leaving_the_client_ends_what_still_runs(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        os.mkfifo(setting.folder / "pid")
+        async with ExecServerClient(setting.server.url) as client:
+            process = await client.start(TELLS_ITS_PID)
+            running = await pid_told(setting)
+        await has_ended(running)
+        assert process.is_over
+
+
+async def test_another_client_takes_over_where_the_first_one_left(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        launch = Launch(pipe_stdin=True, process_id="heirloom")
+        process = await setting.client.start(["sh", "-c", "echo first; head -n 2"], launch)
+        await anext(process.events())
+        await process.write(b"second\n")
+        session_id = await setting.client.detach()
+        options = ExecServerClientConnectOptions(resume_session_id=session_id)
+        async with ExecServerClient(setting.server.url, options) as heir:
+            assert heir.session_id == session_id
+            adopted = await heir.adopt("heirloom")
+            with pytest.raises(ExecServerError, match="has it already"):
+                await heir.adopt("heirloom")
+            await adopted.write(b"third\n")
+            assert (await adopted.collect()).stdout == b"first\nsecond\nthird\n"
+            with pytest.raises(RequestRefused, match="unknown process"):
+                await heir.adopt("nobody")
+
+
+async def test_a_process_that_the_server_has_forgotten_is_lost_alone(tmp_path: Path) -> None:
+    """Its name is taken from the server behind the client's back."""
+    async with connected(tmp_path) as setting:
+        process = await setting.client.start(["sleep", "60"])
+        stranger = Notification("process/exited", Raw(b'{"processId": "nobody", "seq": 1, "exitCode": 0}'))
+        setting.client.notification_received(stranger)
+        process.id = "forgotten"
+        setting.proxy.cut()
+        with pytest.raises(ProcessLost, match="unknown process id forgotten"):
+            await process.wait()
+        assert await setting.client.environment_status() == EnvironmentStatus()
+
+
+async def test_news_that_cannot_be_read_or_is_not_for_us_is_passed_over(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        for method, params in [("process/output", b'{"seq": "x"}'), ("some/news", b"{}"), ("fs/missingChanged", b"[]")]:
+            setting.client.notification_received(Notification(method, Raw(params)))
+        assert await setting.client.environment_status() == EnvironmentStatus()
+
+
+async def test_a_server_that_is_killed_takes_no_client_with_it(tmp_path: Path) -> None:
+    options = ExecServerClientConnectOptions(recovery_seconds=0.3)
+    async with connected(tmp_path, options) as setting:
+        process = await setting.client.start(["sleep", "60"])
+        setting.server.process.kill()
+        with pytest.raises(ExecServerError):
+            await process.collect()
+        assert process.is_over
+
+
+async def _start(client: ExecServerClient, launch: Launch) -> ExecServerError | None:
+    try:
+        await client.start(TELLS_ITS_PID, launch)
+    except ExecServerError as exc:
+        return exc
+    return None
