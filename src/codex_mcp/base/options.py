@@ -215,6 +215,8 @@ OPTIONS: dict[str, Option] = {
     "max_sessions": Option(count(1, 1_000_000), "how many HTTP sessions at once", "N"),
     "session_idle": Option(seconds(), "put away an HTTP session that nobody used for this long", "SECONDS"),
     "strict_sessions": Option(switch, "refuse session ids that we did not make", is_switch=True),
+    "quiet_time": Option(seconds(), "answer longer HTTP calls as a stream", "SECONDS"),
+    "ping_interval": Option(seconds(), "show on a silent HTTP stream this often that it is alive", "SECONDS"),
     "max_body_bytes": Option(size(1024), "the longest body of a POST", "BYTES"),
     "interrupt_grace": Option(seconds(zero="do not wait"), "how long an interrupted turn may take to end", "SECONDS"),
     "shutdown_grace": Option(

@@ -163,6 +163,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     strict_sessions: bool = False
     """Refuse session ids that we did not make, on every door; without it the bus makes a session for any id."""
 
+    quiet_time: float = 10
+    """A call that ends without a word within this time is answered as plain JSON, a longer one as a stream. Claude Code
+    gives up on a POST that has no headers after 60 s, others after 300; a stream that has begun they wait for."""
+
+    ping_interval: float = 15
+    """A stream on which nothing happens shows this often that it is alive; proxies cut a silent one after 60 s."""
+
     max_body_bytes: int = 16 * MIB
     """The longest body of a POST. Holds a prompt with a few images; who needs more uses stdio."""
 

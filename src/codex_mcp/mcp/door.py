@@ -13,13 +13,6 @@ from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
 from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Id, Malformed, Message
 
-PING_INTERVAL: Final = 15.0
-"""Seconds between signs of life on a stream; proxies cut a silent one after 60."""
-
-QUIET_TIME: Final = 10.0
-"""Seconds in which a call may end without a word and be answered as plain JSON. Claude Code gives up on a POST that has
-no headers after 60 s, other clients after 300; a stream that has begun they wait for."""
-
 BODY_TIME: Final = 30.0
 """Seconds in which the body of a POST must have come; who sends more slowly holds a connection for nothing."""
 
@@ -70,10 +63,11 @@ async def answer_json(http: HttpExchange, stream: LiveStream, status: int = 200)
     await http.respond(status, frame, JSON)
 
 
-async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, resumable: bool) -> bool:
+async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, ping: float, resumable: bool) -> bool:
     """Write a stream from after this number until it ends or the client goes. True: it was written to the end.
 
-    A message is on one connection only: if another one comes to read the same stream, this one ends.
+    A stream without messages shows every `ping` seconds that it is alive. A message is on one connection only: if
+    another one comes to read the same stream, this one ends.
     """
     is_replaced = stream.new_reader()
     tasks = TaskSet()
@@ -84,7 +78,7 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, res
         if resumable:
             await http.write(sse.priming(f"{stream.name}:{number}", RETRY_MS))
         while not gone.done():
-            batch = await stream.take(number, PING_INTERVAL)
+            batch = await stream.take(number, ping)
             if gone.done():
                 return False
             if is_replaced():

@@ -20,7 +20,6 @@ import msgspec
 from codex_mcp.base.settings import Protocol, Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.door import (
-    QUIET_TIME,
     RETRY_LATER,
     Refusal,
     answer_json,
@@ -120,12 +119,12 @@ class McpDoor:
         if not accepts(http.headers, "text/event-stream"):
             await answer_json(http, stream)
             return True
-        batch = await stream.take(0, QUIET_TIME)
+        batch = await stream.take(0, self._settings.quiet_time)
         if stream.ended and len(batch.messages) == 1:
             frame = batch.messages[0].frame
             await http.respond(200 if resumable else _status(frame), frame, JSON)
             return True
-        return await stream_out(http, stream, 0, resumable=resumable)
+        return await stream_out(http, stream, 0, ping=self._settings.ping_interval, resumable=resumable)
 
     async def _get(self, http: HttpExchange, principal: str) -> None:
         if not accepts(http.headers, "text/event-stream"):
@@ -143,7 +142,7 @@ class McpDoor:
         http.extra_headers.append(sent_with(session))
         session.channel.readers += 1
         try:
-            await stream_out(http, stream, number, resumable=True)
+            await stream_out(http, stream, number, ping=self._settings.ping_interval, resumable=True)
         finally:
             session.channel.readers -= 1
 
