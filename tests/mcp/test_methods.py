@@ -7,7 +7,7 @@ import mcp_types
 import pytest
 
 from codex_mcp import __version__
-from codex_mcp.mcp.methods import PRODUCT, STATELESS_ONLY
+from codex_mcp.mcp.methods import INSTRUCTIONS, PRODUCT, STATELESS_ONLY
 from codex_mcp.wire.mcp import REVISIONS
 from tests.support.mcp_session import Json, memory_session
 
@@ -51,6 +51,7 @@ async def test_initialize_says_who_we_are_and_to_whom_we_speak(tmp_path: Path) -
                 "user_agent": f"codex-mcp-server/{__version__} "
                 f"({system.sysname} {system.release}; {system.machine}) (ada; 7)",
             },
+            "instructions": INSTRUCTIONS,
         }
         assert session.client.name == "ada"
 
