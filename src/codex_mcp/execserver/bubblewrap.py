@@ -23,8 +23,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One mount. A writable one is given as an open descriptor, so that nobody exchanges the folder for another;
-    a hidden file needs one without content."""
+    """One mount. What is shown is given as an open descriptor, so that nobody exchanges it for something else; a hidden
+    file needs one without content."""
 
     path: str
     kind: Kind
@@ -85,7 +85,7 @@ def _root(view: View) -> list[str]:
 def _mount(layer: Layer) -> Iterable[str]:
     match layer.kind:
         case Kind.READ:
-            return ["--ro-bind", layer.path, layer.path]
+            return ["--ro-bind-fd", str(layer.descriptor), layer.path]
         case Kind.WRITE:
             return ["--bind-fd", str(layer.descriptor), layer.path]
         case Kind.HIDDEN_FOLDER:

@@ -19,6 +19,8 @@ from codex_mcp.wire.exec_sandbox import Access
 
 PROTECTED: Final = (".git", ".codex", ".agents", ".aws")
 
+FOLDER: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
 RANK: Final = {Access.READ: 0, Access.WRITE: 1, Access.DENY: 2}
 """Of two rules for the same path the later of these holds."""
 
@@ -71,13 +73,28 @@ class Mounts:
 
     def _read(self, path: str) -> None:
         if self.base is None or self._is_inside_writable(path):
-            self.layers.append(Layer(path, Kind.READ))
+            self._show(path)
+
+    def _show(self, path: str) -> None:
+        self.layers.append(Layer(path, Kind.READ, self._opened(path)))
+
+    def _opened(self, path: str) -> int:
+        """What is there now, by way of folders only: a link that somebody puts there meanwhile leads nowhere."""
+        here = os.open("/", FOLDER)
+        try:
+            *folders, name = [part for part in os.path.realpath(path).split("/") if part]
+            for folder in folders:
+                below = os.open(folder, FOLDER, dir_fd=here)
+                os.close(here)
+                here = below
+            found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+        finally:
+            os.close(here)
+        self._started.callback(os.close, found)
+        return found
 
     def _write(self, grant: Grant, *, is_folder: bool) -> None:
-        flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_DIRECTORY if is_folder else 0)
-        descriptor = os.open(grant.path, flags)
-        self._started.callback(os.close, descriptor)
-        self.layers.append(Layer(grant.path, Kind.WRITE, descriptor))
+        self.layers.append(Layer(grant.path, Kind.WRITE, self._opened(grant.path)))
         if is_folder:
             for name in PROTECTED:
                 self._protect(os.path.join(grant.path, name), may_hold=not grant.is_temporary)
@@ -94,7 +111,7 @@ class Mounts:
         if stat.S_ISLNK(mode):
             raise CannotEnforce(f"sandbox intent cannot be enforced on this executor: {path} is a symbolic link")
         if not self._hold_again(path):
-            self.layers.append(Layer(path, Kind.READ))
+            self._show(path)
 
     def _hold(self, path: str) -> None:
         try:
@@ -105,7 +122,7 @@ class Mounts:
                 raise
             return
         if not is_ours:
-            self.layers.append(Layer(path, Kind.READ))
+            self._show(path)
             return
         self._ended.callback(self._placeholders.release, path)
         self.layers.append(Layer(path, Kind.EMPTY))

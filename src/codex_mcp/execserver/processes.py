@@ -118,6 +118,7 @@ class Processes:
         process.on_closed = lambda process: self._was_closed(process, confined)
         self._processes[asked.process_id] = process
         self._running += 1
+        self._all_closed.clear()
         kind = SandboxType.LINUX_SECCOMP if asked.sandbox is not None else SandboxType.NONE
         return ProcessStarted(asked.process_id, kind)
 

@@ -116,8 +116,7 @@ class Confinement:
         started, _ = release
         base, layers = self._layers(policy, release)
         if base is None:
-            known = {layer.path for layer in layers}
-            layers += [Layer(path, Kind.READ) for path in extra if path not in known]
+            layers += [Layer(path, Kind.READ, _folder(path, started)) for path in extra]
         seccomp = _in_memory(seccomp_program(os.uname().machine, has_network=policy.has_network), started)
         view = View(policy.has_network, base, layers, seccomp)
         words = arguments(view, Command(what.cwd, what.env, what.arg0))
@@ -162,6 +161,12 @@ def _works(bubblewrap: str) -> bool:
         if probe.returncode:
             logger.warning("%s cannot confine here: %s", bubblewrap, probe.stderr.decode(errors="replace").strip())
         return probe.returncode == 0
+
+
+def _folder(path: str, undo: ExitStack) -> int:
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    undo.callback(os.close, descriptor)
+    return descriptor
 
 
 def _in_memory(content: bytes, undo: ExitStack) -> int:

@@ -46,16 +46,17 @@ class Server:
         self._concurrent = concurrent
         self._loop = asyncio.get_running_loop()
         self._connections: set[Connection] = set()
-        self._sessions: Sessions[Processes] = Sessions(RETAIN_DETACHED)
+        self.sessions: Sessions[Processes] = Sessions(RETAIN_DETACHED)
+        self._ending: set[Processes] = set()
         self._tasks = TaskSet()
         self._is_closing = False
 
     def __repr__(self) -> str:
-        return f"<Server {len(self._connections)} connections, {self._sessions!r}>"
+        return f"<Server {len(self._connections)} connections, {self.sessions!r}>"
 
     def is_full(self) -> bool:
         """No further connection fits."""
-        return len(self._connections) >= MAX_CONNECTIONS or len(self._sessions) >= MAX_SESSIONS
+        return len(self._connections) >= MAX_CONNECTIONS or len(self.sessions) >= MAX_SESSIONS
 
     def accept(self, outlet: Outlet) -> Connection:
         """A client has come."""
@@ -77,10 +78,10 @@ class Server:
         if resumed is None:
             session_id = str(uuid.uuid4())
             processes = Processes(self._environment, self._confinement)
-            self._sessions.open(session_id, processes, connection)
+            self.sessions.open(session_id, processes, connection)
             return session_id, processes
         try:
-            return resumed, self._sessions.resume(resumed, connection)
+            return resumed, self.sessions.resume(resumed, connection)
         except UnknownSession:
             raise invalid_request(f"unknown session id {resumed}") from None
         except AlreadyAttached:
@@ -94,7 +95,7 @@ class Server:
         self._tasks.spawn(connection.aclose(), name="close connection")
         if connection.session_id is None:
             return
-        processes = self._sessions.detach(connection.session_id, connection, self._loop.time())
+        processes = self.sessions.detach(connection.session_id, connection, self._loop.time())
         if processes is not None:
             logger.info("session %s: detached, %d processes", connection.session_id, len(processes))
             processes.audience.outlet, processes.audience.is_full = None, False
@@ -103,9 +104,14 @@ class Server:
 
     def _expire(self) -> None:
         if not self._is_closing:
-            for processes in self._sessions.expire(self._loop.time()):
+            for processes in self.sessions.expire(self._loop.time()):
                 logger.info("a session is over: nobody came back for it")
-                self._tasks.spawn(processes.aclose(KILL_PATIENCE), name="end session")
+                self._ending.add(processes)
+                self._tasks.spawn(self._end(processes), name="end session")
+
+    async def _end(self, processes: Processes) -> None:
+        await processes.aclose(KILL_PATIENCE)
+        self._ending.discard(processes)
 
     async def aclose(self) -> None:
         """Kill every process, close every connection. Twice is fine."""
@@ -114,6 +120,6 @@ class Server:
         connections, self._connections = self._connections, set()
         for connection in connections:
             await connection.aclose()
-        await asyncio.gather(*(processes.aclose(KILL_PATIENCE) for processes in self._sessions.all()))
+        await asyncio.gather(*(self._end(processes) for processes in {*self.sessions.all(), *self._ending}))
         for connection in connections:
             connection.outlet.drop()
