@@ -4,13 +4,11 @@ import msgspec
 import pytest
 
 from codex_mcp.base.settings import SlowReader
-from codex_mcp.mcp.http_channel import ENDED_STREAMS, HttpChannel, InboxFull, Limits
+from codex_mcp.mcp.http_channel import ENDED_STREAMS, INBOX, HttpChannel, InboxFull, Limits
 from codex_mcp.mcp.live import LiveStream
 from codex_mcp.mcp.stream import MOST_VITAL
 from codex_mcp.rpc.channel import Kind
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, NO_PARAMS, Id, Notification, Request
-
-INBOX = Limits().inbox
 
 NOTE = Notification("note", NO_PARAMS)
 

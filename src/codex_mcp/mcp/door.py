@@ -11,7 +11,8 @@ from codex_mcp.mcp.stream import Numbered
 from codex_mcp.transports import sse
 from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
 from codex_mcp.wire import jsonrpc
-from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Id, Malformed, Message
+from codex_mcp.wire.jsonrpc import INVALID_REQUEST, PARSE_ERROR, ErrorObject, Id, Malformed, Message
+from codex_mcp.wire.nesting import MAX_DEPTH, is_too_deep
 
 BODY_TIME: Final = 30.0
 """Seconds in which the body of a POST must have come; who sends more slowly holds a connection for nothing."""
@@ -20,6 +21,9 @@ RETRY_MS: Final = 1000
 """When a client that was cut off may come back."""
 
 RETRY_LATER: Final[Header] = (b"retry-after", b"1")
+
+HANG_UP: Final[Header] = (b"connection", b"close")
+"""For answers to what was not read to its end: the rest of it is not waited for."""
 
 
 class Refusal(Exception):
@@ -46,11 +50,20 @@ async def read_message(http: HttpExchange, limit: int) -> Message:
         async with asyncio.timeout(BODY_TIME):
             body = await http.read_body(limit)
     except BodyTooLarge:
-        raise refusal(413, f"Content Too Large: a message has at most {limit} bytes") from None
-    message = jsonrpc.decode(body)
+        raise refusal(413, f"Content Too Large: a message has at most {limit} bytes", HANG_UP) from None
+    except TimeoutError:
+        raise refusal(408, "Request Timeout: the body did not come in time", HANG_UP) from None
+    message = decoded(body)
     if isinstance(message, Malformed):
         raise Refusal(400, ErrorObject(message.code, message.reason), message.id)
     return message
+
+
+def decoded(frame: bytes) -> Message:
+    """The message in a body or a frame."""
+    if is_too_deep(frame):
+        return Malformed(None, PARSE_ERROR, f"Parse error: the JSON is nested more than {MAX_DEPTH} deep")
+    return jsonrpc.decode(frame)
 
 
 async def answer_json(http: HttpExchange, stream: LiveStream, status: int = 200) -> None:

@@ -12,6 +12,7 @@ session that was born there go to the bus as well.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Coroutine
 from typing import Any, Final
 
@@ -65,6 +66,10 @@ STREAM_BYTES: Final = 4 * 1024 * 1024
 
 RESUMABLE_SINCE: Final = "2025-11-25"
 """Revisions from here on know the priming event that begins a stream."""
+
+
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+"""In digits that anybody can read: headers may hold others, and more of them than there are messages."""
 
 
 class McpDoor:
@@ -254,7 +259,7 @@ def _resumed(session: HubSession, last_event_id: str) -> tuple[LiveStream, int]:
     """The stream that was cut off, and the last number that its client has."""
     name, _, number = last_event_id.partition(":")
     stream = session.channel.find_stream(name)
-    if stream is None or not number.isdigit():
+    if stream is None or not _NUMBER.fullmatch(number) or int(number) > stream.stream.last:
         return session.channel.standing, session.channel.standing.stream.last_read
     return stream, int(number)
 

@@ -26,6 +26,9 @@ from codex_mcp.rpc.frame import Frame
 from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message
 
+INBOX: Final = 128
+"""Messages of one client that wait to be looked at, and that a listener may lag behind; the bus was designed so."""
+
 STREAM_MESSAGES: Final = 128
 """Messages kept for one reader by the specification: what it may lag behind, and what it may have again."""
 
@@ -48,8 +51,8 @@ class InboxFull(Exception):
 class Limits(Struct, frozen=True):
     """How much of a session may wait, and what happens to a listener on the bus that is too slow for it."""
 
-    inbox: int = 128
-    queue: int = 128
+    inbox: int = INBOX
+    queue: int = INBOX
     slow_reader: SlowReader = SlowReader.DROP_OLDEST
     most_bytes: int = MOST_BYTES
 
