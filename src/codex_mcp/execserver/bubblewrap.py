@@ -8,6 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
+
+KERNEL_SETTINGS: Final = tuple(
+    f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "driver", "tty")
+)
+"""Parts of /proc that change the machine. Their files belong to root, so what a server confines that runs as root could
+write them: the kernel asks for the owner only, not for a capability."""
 
 
 class Kind(StrEnum):
@@ -72,14 +79,13 @@ def arguments(view: View, command: Command) -> list[str]:
 
 
 def _root(view: View) -> list[str]:
-    match view.base:
-        case None:
-            words = ["--tmpfs", "/", "--dev", "/dev"]
-        case Kind.WRITE:
-            words = ["--dev-bind", "/", "/"]
-        case _:
-            words = ["--ro-bind", "/", "/", "--dev", "/dev"]
-    return [*words, "--proc", "/proc"]
+    if view.base is Kind.WRITE:
+        return ["--dev-bind", "/", "/", "--proc", "/proc"]
+    words = ["--tmpfs", "/"] if view.base is None else ["--ro-bind", "/", "/"]
+    words += ["--dev", "/dev", "--proc", "/proc"]
+    for path in KERNEL_SETTINGS:
+        words += ["--ro-bind-try", path, path]
+    return words
 
 
 def _mount(layer: Layer) -> Iterable[str]:

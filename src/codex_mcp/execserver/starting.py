@@ -1,4 +1,4 @@
-"""From flags to a running server, on uvloop."""
+"""From flags to a running server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str,
         confinement=Confinement(bubblewraps(_bundled()), [temporary] if os.path.isabs(temporary) else []),
         lifeline=lifeline,
     )
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    # The pipes of transports/stdio.py are asyncio's; sockets gain from uvloop, one client's pipes hardly do.
+    with asyncio.Runner(loop_factory=None if address.host is None else uvloop.new_event_loop) as runner:
         runner.run(serve(plan, sys.stdin.buffer, sys.stdout.buffer))
 
 
