@@ -43,8 +43,16 @@ RETAINED_CHUNKS: Final = 50_000
 TERMINAL_READS: Final = 16
 """A terminal hands out 4 KiB at a time; so many of them make one chunk."""
 
-LAST_READS: Final = 4
-"""When the child has ended, what it left in the pipe is read first: one full read is enough, unless another writes."""
+LAST_READS: Final = 16
+"""When the child has ended, what it left in the pipe is read first, unless another goes on writing."""
+
+READS_AT_ONCE: Final = 4
+"""Full chunks that are read from one process before the others have their turn."""
+
+BUSY_READS: Final = 8
+BUSY_PAUSE: Final = 0.001
+"""A child that writes in small pieces would wake us for each. After so many short reads in a row it is left alone for a
+millisecond: its pipe holds what it writes meanwhile. The echo of a keystroke is no such row."""
 
 TERMINAL_KILLED: Final = 1
 """0.166.0 says 1 for a child on a terminal that a signal ended, and 128 + the signal for one on pipes."""
@@ -87,6 +95,10 @@ class Process:
         if child.stderr is not None:
             self._streams[child.stderr] = Stream.STDERR
         self._reading: set[int] = set()
+        self._may_read = False
+        self._short_reads = 0
+        self._last_read = 0.0
+        self._rest: asyncio.TimerHandle | None = None
         self._is_live = audience.outlet is not None
         self._waiters: set[asyncio.Future[None]] = set()
         self.was_terminated = False
@@ -185,7 +197,8 @@ class Process:
 
     def _choose_reading(self) -> None:
         """Read from the child, or let it wait."""
-        wanted = not self._audience.is_full and (self._is_live or self.log.has_room(CHUNK_BYTES))
+        self._may_read = not self._audience.is_full and (self._is_live or self.log.has_room(CHUNK_BYTES))
+        wanted = self._may_read and self._rest is None
         for fd in list(self._streams):
             if wanted and fd not in self._reading:
                 self._reading.add(fd)
@@ -194,24 +207,45 @@ class Process:
                 self._reading.discard(fd)
                 self._loop.remove_reader(fd)
 
-    def _readable(self, fd: int) -> bool:
-        """Read once. The answer says whether there may be more."""
+    def _readable(self, fd: int) -> None:
+        for _ in range(READS_AT_ONCE):
+            size = self._read_once(fd)
+            if size < CHUNK_BYTES or not self._may_read:
+                break
+        if 0 < size < CHUNK_BYTES // 2:
+            self._rest_if_busy()
+
+    def _rest_if_busy(self) -> None:
+        now = self._loop.time()
+        self._short_reads = self._short_reads + 1 if now - self._last_read < BUSY_PAUSE else 0
+        self._last_read = now
+        if self._short_reads >= BUSY_READS and self._rest is None:
+            self._rest = self._loop.call_later(BUSY_PAUSE, self._rested)
+            self._choose_reading()
+
+    def _rested(self) -> None:
+        self._rest = None
+        self._last_read = self._loop.time()
+        self._choose_reading()
+
+    def _read_once(self, fd: int) -> int:
+        """Read one chunk. The answer is its size."""
         try:
             data = self._read_terminal(fd) if self._is_terminal else os.read(fd, CHUNK_BYTES)
         except BlockingIOError:
-            return False
+            return 0
         except OSError:
             data = b""  # EIO: the last one who had the terminal open is gone
         if not data:
             self._end_of(fd)
-            return False
+            return 0
         event = self.log.append(self._streams[fd], data)
         if self._is_live:
             self._send(event)
         else:
             self._choose_reading()
         self._wake()
-        return True
+        return len(data)
 
     def _read_terminal(self, fd: int) -> bytes:
         parts = [os.read(fd, CHUNK_BYTES)]
@@ -232,7 +266,7 @@ class Process:
         self._loop.remove_reader(self._child.pidfd)
         for fd in list(self._streams):
             for _ in range(LAST_READS):
-                if fd not in self._reading or not self._readable(fd):
+                if not self._may_read or not self._read_once(fd):
                     break
         denied = self._is_sandboxed and looks_denied(self._exit_code(), self.log.read(0, None).chunks)
         self._happened(self.log.exit(self._exit_code(), sandbox_denied=denied))
@@ -257,6 +291,8 @@ class Process:
     def _close_if_done(self) -> None:
         if self._streams or self.log.exited is None or self.log.closed is not None:
             return
+        if self._rest is not None:
+            self._rest.cancel()
         if self.stdin is not None:
             self.stdin.close()
         with suppress(ChildProcessError):
