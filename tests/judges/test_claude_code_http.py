@@ -10,7 +10,7 @@ from tests.support.claude_code import claude_code, codex, codex_reply
 from tests.support.doorbell import doorbell
 from tests.support.http_house import House, http_house
 from tests.support.mcp_server import Setup
-from tests.support.processes import ended, processes_at
+from tests.support.processes import commands_at, ended
 
 LIMIT = 4.0
 """Seconds that it is told to give a call. By itself it knows no limit while there is progress, and what it thinks of
@@ -93,7 +93,8 @@ async def test_an_agent_is_stopped_with_its_command_when_a_person_interrupts_the
         claude_code(Setup(tmp_path / "client"), address(house), plan) as desk,
     ):
         await begun.wait()
-        (tail,) = (process for process in processes_at(house.setup.home) if process.argv[0] == "tail")
+        commands = commands_at(house.setup.home, "tail -f")
         os.kill(desk.process.pid, signal.SIGINT)
         await desk.process.communicate()
-        await ended(tail)
+        for command in commands:
+            await ended(command)
