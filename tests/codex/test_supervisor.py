@@ -44,6 +44,19 @@ async def test_the_first_call_starts_the_real_codex_and_the_others_share_it(tmp_
     assert repr(supervisor) == "<Supervisor stopped, 1 starts>"
 
 
+async def test_whoever_warms_up_starts_a_core_only_if_there_is_none(tmp_path: Path) -> None:
+    async with supervised(real_codex(tmp_path), settings_below(tmp_path)) as supervisor:
+        supervisor.warm_up()
+        supervisor.warm_up()
+        core = await supervisor.core()
+        supervisor.warm_up()
+        assert await supervisor.core() is core
+        assert repr(supervisor) == "<Supervisor running, 1 starts>"
+        await supervisor.stop()
+        supervisor.warm_up()
+        assert repr(supervisor) == "<Supervisor stopped, 1 starts>"
+
+
 async def test_a_real_codex_that_is_killed_is_told_and_followed_by_another(tmp_path: Path) -> None:
     listener = Listener()
     async with supervised(real_codex(tmp_path), settings_below(tmp_path), listener) as supervisor:

@@ -1,11 +1,11 @@
 """Keeps one `codex app-server` running for as long as somebody needs it.
 
-    state     core()                         it dies                       stop()
-    --------  -----------------------------  ----------------------------  --------------------
-    NONE      starts one, and waits for it   -                             STOPPED
-    STARTING  waits for the same start       the start fails: NONE         waits, ends it, STOPPED
-    RUNNING   returns it                     NONE, and the listener hears  ends it, STOPPED
-    STOPPED   CoreLost                       -                             nothing
+    state     core()                         warm_up()   it dies                       stop()
+    --------  -----------------------------  ----------  ----------------------------  --------------------
+    NONE      starts one, and waits for it   starts one  -                             STOPPED
+    STARTING  waits for the same start       nothing     the start fails: NONE         waits, ends it, STOPPED
+    RUNNING   returns it                     nothing     NONE, and the listener hears  ends it, STOPPED
+    STOPPED   CoreLost                       nothing     -                             nothing
 
 A dead core is not restarted until the next call needs one: a core that dies at once would otherwise die in a loop.
 """
@@ -96,14 +96,18 @@ class Supervisor:
             raise CoreLost("the server is shutting down")
         if self._running is not None:
             return self._running.app
-        starting = self.start()
+        starting = self._started()
         await asyncio.wait([starting])  # not awaited itself: whoever asks may be cancelled, and the others still wait
         if starting.cancelled():
             raise CoreLost("the server is shutting down")
         return starting.result()
 
-    def start(self) -> asyncio.Task[AppServer]:
-        """Begin to start a core, unless one is starting."""
+    def warm_up(self) -> None:
+        """Begin to start a core, unless there is one. A failure is told to the first call that needs it."""
+        if self._running is None and not self._stopped:
+            self._started()
+
+    def _started(self) -> asyncio.Task[AppServer]:
         if self._starting is None:
             with about_no_call():  # it will serve many, whoever was the first to need it
                 self._starting = self._tasks.spawn(self._start(), name="start of the core")

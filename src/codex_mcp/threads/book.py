@@ -81,8 +81,8 @@ class Book:
         return self._supervisor
 
     def warm_up(self) -> None:
-        """Start the core before anybody needs it. A failure is told to the first call that does."""
-        self._supervisor.start()
+        """Start the core before anybody needs it."""
+        self._supervisor.warm_up()
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
