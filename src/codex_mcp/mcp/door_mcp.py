@@ -255,7 +255,7 @@ def _resumed(session: HubSession, last_event_id: str) -> tuple[LiveStream, int]:
     """The stream that was cut off, and the last number that its client has."""
     name, _, number = last_event_id.partition(":")
     stream = session.channel.find_stream(name)
-    if stream is None or not number.isdigit():
+    if stream is None or not (number.isascii() and number.isdigit()) or int(number) > stream.stream.last:
         return session.channel.standing, session.channel.standing.stream.last_read
     return stream, int(number)
 
