@@ -66,14 +66,14 @@ def text(result: CallToolResult) -> str:
     return block.text
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_it_connects_and_lists_our_tools(tmp_path: Path, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "revision"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
+async def test_it_connects_and_lists_our_tools(tmp_path: Path, mode: str, revision: str) -> None:
     async with connected(tmp_path, mode=mode) as (client, _):
         tools = (await client.list_tools()).tools
 
         assert client.server_info is not None
         assert client.server_info.name == "codex-mcp-server"
-        assert client.protocol_version == "2025-11-25"
+        assert client.protocol_version == revision
         assert [tool.name for tool in tools] == ["codex", "codex-reply", "codex_wait"]
         assert all(tool.title and tool.description and tool.output_schema for tool in tools)
 

@@ -84,7 +84,7 @@ async def test_methods_that_nobody_offers_are_not_found(tmp_path: Path) -> None:
     unknown = [
         *("foo", "tools/nope", "newConversation", "sendUserMessage", "listConversations", "getAuthStatus"),
         *("getUserAgent", "userInfo", "getUserSavedConfig", "thread/start", "model/list", "sampling/createMessage"),
-        *("roots/list", "tasks/list", "tasks/get", "tasks/result", "tasks/cancel", "server/discover"),
+        *("roots/list", "tasks/list", "tasks/get", "tasks/result", "tasks/cancel"),
     ]
     async with serve(tmp_path) as (server, _model):
         await server.initialize()
