@@ -150,3 +150,50 @@ async def test_who_may_not_come_in_gets_no_socket(tmp_path: Path, headers: dict[
                 raise AssertionError("it was let in")
         assert refused.value.response.status_code == 403
         assert len(server.hub) == 0
+
+
+async def test_a_slow_socket_is_told_how_many_it_missed_and_the_others_hear_everything(tmp_path: Path) -> None:
+    many, size = 400, 100_000
+    async with (
+        serving(tmp_path) as (server, _methods),
+        socket(server.port, "x", max_queue=1, compression=None) as slow,
+        socket(server.port, "x") as quick,
+    ):
+        session = server.hub.find("local", "x")
+        assert session is not None
+        for number in range(many):
+            session.session.client.notify("note", {"number": number, "fill": "x" * size})
+            assert (await hear(quick))["params"]["number"] == number
+        await say(quick, request("end", "echo"))
+        heard, missed = 0, 0
+        while (message := await hear(slow)).get("id") != "end":
+            if message["method"] == "codex/dropped":
+                missed += message["params"]["count"]
+            else:
+                heard += 1
+        assert missed > 0
+        assert heard + missed == many
+
+
+async def test_a_socket_that_is_torn_off_is_no_error_of_ours(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(tmp_path) as (server, _methods), socket(server.port, "x") as other:
+        session = server.hub.find("local", "x")
+        assert session is not None
+        async with socket(server.port, "x", max_queue=1, compression=None) as torn:
+            for _ in range(100):
+                session.session.client.notify("note", {"fill": "x" * 100_000})
+                await hear(other)
+            torn.transport.abort()
+            while len(session.channel.subscribers) > 1:
+                session.session.client.notify("note", {})
+                await hear(other)
+        assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_a_frame_that_is_too_large_closes_its_socket(tmp_path: Path) -> None:
+    async with serving(tmp_path, max_body_bytes=1000) as (server, _methods), socket(server.port) as connection:
+        await connection.send("x" * 1001)
+        with pytest.raises(ConnectionClosed) as closed:
+            await within(connection.recv())
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1009

@@ -6,6 +6,7 @@ handshake.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Final
 
 from codex_mcp.base.tasks import TaskSet
@@ -38,8 +39,7 @@ async def serve_socket(bus: Bus, scope: Scope, receive: Receive, send: Send, pri
     subscriber = session.channel.subscribe()
     tasks = TaskSet()
     try:
-        writing = tasks.spawn(_write(subscriber, send), name="socket's writer")
-        writing.add_done_callback(lambda _: None)
+        tasks.spawn(_write(subscriber, send), name="socket's writer")
         await _read(session, subscriber, receive)
     finally:
         session.channel.unsubscribe(subscriber)
@@ -63,6 +63,11 @@ async def _read(session: HubSession, subscriber: LiveStream, receive: Receive) -
 
 
 async def _write(subscriber: LiveStream, send: Send) -> None:
+    with contextlib.suppress(OSError):  # the client is gone, which whoever reads hears too
+        await _write_on(subscriber, send)
+
+
+async def _write_on(subscriber: LiveStream, send: Send) -> None:
     number = 0
     while True:
         batch = await subscriber.take(number)

@@ -53,6 +53,7 @@ def web_server(app: HttpApp, settings: Settings) -> uvicorn.Server:
             app,
             http="httptools",
             ws="websockets-sansio",
+            ws_max_size=settings.max_body_bytes,
             loop="none",
             lifespan="off",
             log_config=None,
