@@ -96,6 +96,8 @@ class HttpChannel:
         """A stream of every message from now on."""
         subscriber = LiveStream("b", STREAM_MESSAGES, STREAM_BYTES)
         self.subscribers.add(subscriber)
+        if self._closed:
+            subscriber.end()
         return subscriber
 
     def unsubscribe(self, subscriber: LiveStream) -> None:
