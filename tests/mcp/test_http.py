@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.echo_methods import serving
 from tests.support.http import connect
-from tests.support.mcp_http import Door, request, shake_hands
+from tests.support.mcp_http import SESSION, Door, initialize, request, shake_hands
 
 ORIGIN = "https://app.example"
 
@@ -74,3 +74,26 @@ async def test_what_is_no_http_is_refused(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, _methods), connect(server.port) as wire:
         wire.send_raw(b"\x16\x03\x01\r\n\r\n")
         assert (await wire.read_to_the_end()).startswith(b"HTTP/1.1 400 ")
+
+
+async def test_where_there_are_tokens_each_principal_has_its_own_sessions_on_every_door(tmp_path: Path) -> None:
+    one, two = "a" * 16, "b" * 16
+    (tmp_path / "tokens").write_text(f"ada {one}\nbob {two}\n")
+    async with serving(tmp_path, tokens=str(tmp_path / "tokens")) as (server, _methods):
+        refused = await Door(server.port).ask("POST", request(1, "echo"))
+        assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
+        assert (await Door(server.port, "/healthz").ask("GET")).status == 200
+
+        begun = await Door(server.port, authorization=f"Bearer {one}").ask("POST", initialize())
+        session = begun.headers[SESSION]
+        for method, message in (("POST", request(1, "echo")), ("GET", None), ("DELETE", None)):
+            other = Door(server.port, authorization=f"Bearer {two}", mcp_session_id=session)
+            assert (await other.ask(method, message)).status == 404
+
+        mine, yours = (
+            Door(server.port, "/", authorization=f"Bearer {token}", mcp_session_id="same") for token in (one, two)
+        )
+        async with mine.stream("GET") as events:
+            await yours.post(request("yours", "echo"))
+            await mine.post(request("mine", "echo"))
+            assert (await events.message())["id"] == "mine"
