@@ -5,6 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 SETUP := .venv/.setup-done
 JUDGES := judges/node_modules/.setup-done
+FIRST_SDK := .venv-mcp1/.setup-done
 # Node from the venv; it trusts what the machine trusts, as pip does, so that both work behind a company's proxy.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 CHECKED := src tests $(wildcard benchmarks)
@@ -30,7 +31,7 @@ run: setup ## see it work: the demo, without an account or a network
 test: setup ## all tests but those that need the large downloads
 	@$(BIN)/pytest -q --ignore=tests/judges
 
-judges: $(JUDGES) ## download the real clients, and let them judge us
+judges: $(JUDGES) $(FIRST_SDK) ## download the real clients, and let them judge us
 	@$(BIN)/pytest -q tests/judges
 
 # Install scripts are off: what they fetch is not in the lock file. Claude Code's only links its native program into place.
@@ -39,6 +40,12 @@ $(JUDGES): judges/package.json judges/package-lock.json | $(SETUP)
 	@echo "setting up judges/node_modules (a minute or two)"
 	@cd judges && $(NPM) ci
 	@cd judges && "$(CURDIR)/$(BIN)/node" node_modules/@anthropic-ai/claude-code/install.cjs
+	@touch $@
+
+# The Python SDK of the first generation, which clients still use; it and the second one do not fit into one environment.
+$(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
+	@test -x .venv-mcp1/bin/python || $(PYTHON) -m venv .venv-mcp1
+	@.venv-mcp1/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/mcp1.txt
 	@touch $@
 
 check: format lint types imports test judges ## everything that CI runs (the docs check is one of the tests)
@@ -64,9 +71,11 @@ bench: $(JUDGES) ## ours beside its peers, in one run, as ratios
 lock: setup ## choose versions anew
 	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/lock.txt >/dev/null
+	@echo 'mcp>=1,<2' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
+		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/mcp1.txt >/dev/null
 	@rm -f judges/package-lock.json
 	@cd judges && $(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## back to a fresh clone
-	@rm -rf .venv judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .venv-mcp1 judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

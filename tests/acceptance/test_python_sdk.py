@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
@@ -39,11 +40,11 @@ class Person:
 
 @contextlib.asynccontextmanager
 async def connected(
-    folder: Path, *, mode: str = "auto", person: Person | None = None
+    folder: Path, *flags: str, mode: str = "auto", person: Person | None = None
 ) -> AsyncIterator[tuple[Client, ScriptedModel]]:
     """The SDK's client on our server. At the end the server is gone, with all that it started, and without a word."""
     async with ScriptedModel(load_script(TOUR)) as model:
-        setup = Setup(folder, model.codex_overrides())
+        setup = Setup(folder, model.codex_overrides(), flags)
         setup.make()
         command, *args = setup.argv()
         parameters = StdioServerParameters(command=command, args=args, env=setup.env(), cwd=setup.work)
@@ -66,9 +67,19 @@ def text(result: CallToolResult) -> str:
     return block.text
 
 
-@pytest.mark.parametrize(("mode", "revision"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
-async def test_it_connects_and_lists_our_tools(tmp_path: Path, mode: str, revision: str) -> None:
-    async with connected(tmp_path, mode=mode) as (client, _):
+every_mode = pytest.mark.parametrize("mode", ["auto", "legacy"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "mode", "revision"),
+    [
+        ([], "auto", "2026-07-28"),
+        ([], "legacy", "2025-11-25"),
+        (["--protocol", "legacy"], "auto", "2025-11-25"),
+    ],
+)
+async def test_it_connects_and_lists_our_tools(tmp_path: Path, flags: list[str], mode: str, revision: str) -> None:
+    async with connected(tmp_path, *flags, mode=mode) as (client, _):
         tools = (await client.list_tools()).tools
 
         assert client.server_info is not None
@@ -78,7 +89,7 @@ async def test_it_connects_and_lists_our_tools(tmp_path: Path, mode: str, revisi
         assert all(tool.title and tool.description and tool.output_schema for tool in tools)
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@every_mode
 async def test_a_thread_is_started_and_continued_with_results_that_fit_their_schema(tmp_path: Path, mode: str) -> None:
     async with connected(tmp_path, mode=mode) as (client, model):
         await client.list_tools()  # from now on the SDK holds every result against the tool's outputSchema
@@ -104,9 +115,10 @@ async def test_a_failed_turn_is_an_error_result_that_names_its_thread(tmp_path: 
         assert structured(failed)["threadId"] in text(failed)
 
 
-async def test_an_approval_is_asked_in_a_form_and_given(tmp_path: Path) -> None:
+@every_mode
+async def test_an_approval_is_asked_in_a_form_and_given(tmp_path: Path, mode: str) -> None:
     person = Person(ElicitResult(action="accept", content={"decision": "approved"}))
-    async with connected(tmp_path, person=person) as (client, _):
+    async with connected(tmp_path, mode=mode, person=person) as (client, _):
         done = await client.call_tool(
             "codex", {"prompt": "[[scene: escalate]]", "approval-policy": "on-request", "sandbox": "read-only"}
         )
@@ -118,9 +130,13 @@ async def test_an_approval_is_asked_in_a_form_and_given(tmp_path: Path) -> None:
         assert (tmp_path / "work/escalated").exists()
 
 
-async def test_an_approval_is_declined_and_the_agent_goes_on_without(tmp_path: Path) -> None:
-    person = Person(ElicitResult(action="decline"))
-    async with connected(tmp_path, person=person) as (client, _):
+@every_mode
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_an_approval_is_not_given_and_the_agent_goes_on_without(
+    tmp_path: Path, mode: str, action: Literal["decline", "cancel"]
+) -> None:
+    person = Person(ElicitResult(action=action))
+    async with connected(tmp_path, mode=mode, person=person) as (client, _):
         done = await client.call_tool("codex", {"prompt": "[[scene: escalate]]", "approval-policy": "on-request"})
 
         assert len(person.questions) == 1
@@ -128,8 +144,9 @@ async def test_an_approval_is_declined_and_the_agent_goes_on_without(tmp_path: P
         assert not (tmp_path / "work/escalated").exists()
 
 
-async def test_progress_tells_what_the_agent_does(tmp_path: Path) -> None:
-    async with connected(tmp_path) as (client, model):
+@every_mode
+async def test_progress_tells_what_the_agent_does(tmp_path: Path, mode: str) -> None:
+    async with connected(tmp_path, mode=mode) as (client, model):
         seen: list[tuple[float, str | None]] = []
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
@@ -144,8 +161,9 @@ async def test_progress_tells_what_the_agent_does(tmp_path: Path) -> None:
         assert [progress for progress, _ in seen] == sorted({progress for progress, _ in seen})
 
 
-async def test_a_cancelled_call_stops_its_turn_and_the_thread_goes_on(tmp_path: Path) -> None:
-    async with connected(tmp_path) as (client, model):
+@every_mode
+async def test_a_cancelled_call_stops_its_turn_and_the_thread_goes_on(tmp_path: Path, mode: str) -> None:
+    async with connected(tmp_path, mode=mode) as (client, model):
         thread = structured(await client.call_tool("codex", {"prompt": "hello"}))["threadId"]
         calls = TaskSet()
         held = {"threadId": thread, "prompt": "[[scene: gate]]"}

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tests.support.mcp_server import McpServer, Setup, scripted_server
+from tests.support.processes import processes_at
 
 HELLO = Path(__file__).parents[1] / "support/scripts/hello.toml"
 
@@ -21,6 +22,14 @@ async def test_a_script_is_played_without_an_account(tmp_path: Path) -> None:
         assert result["structuredContent"]["content"] == "Hello from a script."
         server.close_stdin()
         assert await server.exit_code() == 0
+
+
+async def test_the_feature_flags_of_the_old_server_reach_codex(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path, "--enable", "goals", "--disable", "skill_search") as (server, _model):
+        await server.initialize()
+        await server.run("codex", {"prompt": "hi"})
+        (core,) = (process for process in processes_at(server.setup.home) if "app-server" in process.argv)
+        assert {"features.goals=true", "features.skill_search=false"} <= set(core.argv)
 
 
 def run(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:

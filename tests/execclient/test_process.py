@@ -1,6 +1,7 @@
 """A process handle on the real server: its events, its input, its end; and what a slow or absent reader costs."""
 
 import asyncio
+import signal
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,10 @@ async def test_output_beyond_what_the_server_retains_ends_that_process_alone(tmp
         await quiet.write(b"still here\n")
         assert (await quiet.collect()).stdout == b"still here\n"
         # Nobody follows it any longer, so it does not run any longer either.
-        assert (await chatty.read(wait_ms=10_000)).exited
+        read = await chatty.read()
+        while not read.exited:
+            read = await chatty.read(read.next_seq - 1, wait_ms=10_000)
+        assert read.exit_code == 128 + signal.SIGKILL
 
 
 async def test_a_slow_reader_that_makes_calls_loses_nothing(tmp_path: Path) -> None:

@@ -3,75 +3,31 @@
 What counts is what its model is told: that is the tool result in its next request.
 """
 
-import asyncio
 import contextlib
 import os
 import signal
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
+import pytest
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.anthropic_model import AnthropicModel, Json, Plan, Say, Use, Used
+from tests.support.anthropic_model import Plan, Say, Use, Used
+from tests.support.claude_code import TOOLS, Desk, claude_code, codex, codex_reply
 from tests.support.doorbell import doorbell
-from tests.support.judges import judge, started
 from tests.support.mcp_server import TOUR, Setup
 from tests.support.processes import the_server
 
-TOOLS = ("mcp__codex__codex", "mcp__codex__codex-reply", "mcp__codex__codex_wait")
-
-NOT_OUTSIDE = {
-    "ANTHROPIC_API_KEY": "none",
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "DISABLE_AUTOUPDATER": "1",
-    # Whatever would still leave this machine ends at a port where nobody listens.
-    "HTTPS_PROXY": "http://127.0.0.1:9",
-    "NO_PROXY": "127.0.0.1",
-}
-"""Claude Code needs no account and no network here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """A running Claude Code with both models, its own and that of our agents."""
-
-    process: asyncio.subprocess.Process
-    model: AnthropicModel
-    agents: ScriptedModel
-
-    async def finish(self) -> list[Json]:
-        """Let it come to its end; return what it printed."""
-        stdout, stderr = await self.process.communicate()
-        assert self.process.returncode == 0, stderr.decode()
-        return [msgspec.json.decode(line) for line in stdout.splitlines()]
-
 
 @contextlib.asynccontextmanager
-async def claude_code(folder: Path, plan: Plan) -> AsyncIterator[Desk]:
-    """Start it on a task. At the end it is gone, and our server with it."""
-    async with ScriptedModel(load_script(TOUR)) as agents, AnthropicModel(plan) as model:
-        setup = Setup(folder, agents.codex_overrides())
-        setup.make()
+async def at_work(folder: Path, plan: Plan, *flags: str) -> AsyncIterator[tuple[Desk, ScriptedModel]]:
+    """Claude Code on a server that it starts itself, and the model of our agents."""
+    async with ScriptedModel(load_script(TOUR)) as agents:
+        setup = Setup(folder, agents.codex_overrides(), flags)
         command, *args = setup.argv()
-        servers = {"mcpServers": {"codex": {"command": command, "args": args, "env": setup.env()}}}
-        words = ["-p", "Let Codex work.", "--mcp-config", msgspec.json.encode(servers).decode(), "--strict-mcp-config"]
-        words += ["--allowedTools", ",".join(TOOLS), "--output-format", "stream-json", "--verbose"]
-        environment = NOT_OUTSIDE | {"ANTHROPIC_BASE_URL": model.base_url}
-        async with started([judge("claude"), *words], setup, environment) as process:
-            assert process.stdin is not None
-            process.stdin.close()
-            yield Desk(process, model, agents)
-
-
-def codex(prompt: str, **arguments: object) -> Use:
-    return Use("mcp__codex__codex", {"prompt": prompt, **arguments})
-
-
-def codex_reply(thread: str, prompt: str) -> Use:
-    return Use("mcp__codex__codex-reply", {"threadId": thread, "prompt": prompt})
+        async with claude_code(setup, {"command": command, "args": args, "env": setup.env()}, plan) as desk:
+            yield desk, agents
 
 
 async def test_its_model_starts_an_agent_and_continues_the_thread_by_the_id_that_it_was_told(tmp_path: Path) -> None:
@@ -84,7 +40,7 @@ async def test_its_model_starts_an_agent_and_continues_the_thread_by_the_id_that
             case _:
                 return Say("All done.")
 
-    async with claude_code(tmp_path, plan) as desk:
+    async with at_work(tmp_path, plan) as (desk, agents):
         said = await desk.finish()
 
         first, second = desk.model.used
@@ -92,17 +48,33 @@ async def test_its_model_starts_an_agent_and_continues_the_thread_by_the_id_that
         assert first.json["threadId"] == second.json["threadId"]
         assert (first.json["status"], second.json["status"]) == ("completed", "completed")
         assert not first.is_error
-        assert {seen.thread for seen in desk.agents.requests} == {first.json["threadId"]}
+        assert {seen.thread for seen in agents.requests} == {first.json["threadId"]}
         assert [(server["name"], server["status"]) for server in said[0]["mcp_servers"]] == [("codex", "connected")]
         assert set(TOOLS) <= set(said[0]["tools"])
         assert said[-1]["result"] == "All done."
+
+
+@pytest.mark.parametrize(("flags", "shakes_hands"), [([], False), (["--protocol", "legacy"], True)])
+async def test_it_shakes_hands_only_with_a_server_that_wants_it(
+    tmp_path: Path, flags: list[str], *, shakes_hands: bool
+) -> None:
+    async def plan(used: list[Used]) -> Say | Use:
+        return Say("Done.") if used else codex('[[scene: say text="one"]]')
+
+    async with at_work(tmp_path, plan, *flags) as (desk, _):
+        await desk.finish()
+
+        (called,) = desk.model.used
+        assert called.json["content"] == "one"
+        log = (tmp_path / "home/.codex/log/codex-rmcp.log").read_text()
+        assert ("client claude-code 2.1.325 asks for MCP 2025-11-25" in log) == shakes_hands
 
 
 async def test_its_model_finds_our_tools_and_reads_how_they_introduce_themselves(tmp_path: Path) -> None:
     async def plan(used: list[Used]) -> Say | Use:
         return Say("Found.") if used else Use("ToolSearch", {"query": "codex"})
 
-    async with claude_code(tmp_path, plan) as desk:
+    async with at_work(tmp_path, plan) as (desk, _):
         await desk.finish()
 
         offered = {tool["name"]: tool for tool in desk.model.requests[-1]["tools"]}
@@ -121,7 +93,7 @@ async def test_its_model_reads_the_thread_id_in_the_text_of_a_failure(tmp_path: 
             case _:
                 return Say("It failed.")
 
-    async with claude_code(tmp_path, plan) as desk:
+    async with at_work(tmp_path, plan) as (desk, _):
         await desk.finish()
 
         first, failed = desk.model.used
@@ -134,11 +106,11 @@ async def test_of_a_very_long_answer_its_model_still_sees_thread_and_status(tmp_
     async def plan(used: list[Used]) -> Say | Use:
         return Say("Long.") if used else codex('[[scene: stream piece="on and on " count=20000]]')
 
-    async with claude_code(tmp_path, plan) as desk:
+    async with at_work(tmp_path, plan) as (desk, agents):
         await desk.finish()
 
         (long,) = desk.model.used
-        (thread,) = {seen.thread for seen in desk.agents.requests}
+        (thread,) = {seen.thread for seen in agents.requests}
         assert len(long.text) < len("on and on ") * 20_000
         assert f'"threadId":"{thread}","status":"completed"' in long.text
 
@@ -147,7 +119,7 @@ async def test_nobody_is_there_to_approve_so_the_agent_is_refused_once_and_goes_
     async def plan(used: list[Used]) -> Say | Use:
         return Say("Well.") if used else codex("[[scene: escalate]]", **{"approval-policy": "on-request"})
 
-    async with claude_code(tmp_path, plan) as desk:
+    async with at_work(tmp_path, plan) as (desk, _):
         await desk.finish()
 
         (refused,) = desk.model.used
@@ -167,8 +139,8 @@ async def test_a_killed_server_is_an_error_and_the_next_call_continues_the_threa
             case _:
                 return Say("All done.")
 
-    async with claude_code(tmp_path, plan) as desk:
-        await desk.agents.wait_for_gate("gate")
+    async with at_work(tmp_path, plan) as (desk, agents):
+        await agents.wait_for_gate("gate")
         os.kill(the_server(tmp_path / "home").pid, signal.SIGKILL)
         await desk.finish()
 
@@ -189,7 +161,7 @@ async def test_when_it_leaves_in_mid_turn_nothing_is_left_running(tmp_path: Path
             await begun.wait()
             return Say("I do not wait for it.")
 
-        async with claude_code(tmp_path, plan) as desk:
+        async with at_work(tmp_path, plan) as (desk, _):
             await desk.finish()
 
             (running,) = desk.model.used

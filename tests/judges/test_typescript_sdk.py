@@ -8,17 +8,17 @@ import pytest
 
 from tests.support.doorbell import doorbell
 from tests.support.processes import the_server
-from tests.support.typescript_client import typescript_client
+from tests.support.sdk_client import sdk_client_on_stdio
 
 ENDLESS = {"prompt": '[[scene: run cmd="echo > bell; exec tail -f /dev/null"]]', "sandbox": "workspace-write"}
 """A turn whose command rings the bell and then never ends."""
 
-every_sdk = pytest.mark.parametrize("sdk", ["1", "2"])
+every_sdk = pytest.mark.parametrize("sdk", ["typescript-1", "typescript-2", "typescript-2-auto"])
 
 
-@pytest.mark.parametrize("sdk", ["1", "2", "2-auto"])
+@every_sdk
 async def test_it_connects_lists_our_tools_and_continues_a_thread(tmp_path: Path, sdk: str) -> None:
-    async with typescript_client(sdk, tmp_path) as (client, _):
+    async with sdk_client_on_stdio(sdk, tmp_path) as (client, _):
         # Once it has the list, the SDK holds every result against the tool's outputSchema.
         tools = (await client.result(client.list_tools()))["tools"]
 
@@ -39,10 +39,10 @@ async def test_it_connects_lists_our_tools_and_continues_a_thread(tmp_path: Path
 @every_sdk
 async def test_an_approval_is_asked_in_a_form_and_given(tmp_path: Path, sdk: str) -> None:
     answer = {"action": "accept", "content": {"decision": "approved"}}
-    async with typescript_client(sdk, tmp_path, answer=answer) as (client, _):
+    async with sdk_client_on_stdio(sdk, tmp_path, answer=answer) as (client, _):
         done = await client.run("codex", {"prompt": "[[scene: escalate]]", "approval-policy": "on-request"})
 
-        (question,) = (event["question"] for event in client.events if "question" in event)
+        (question,) = client.questions
         assert "touch escalated" in question["message"]
         assert set(question["requestedSchema"]["properties"]) == {"decision", "reason"}
         assert done["structuredContent"]["content"] == "It ran."
@@ -53,7 +53,7 @@ async def test_an_approval_is_asked_in_a_form_and_given(tmp_path: Path, sdk: str
 async def test_progress_arrives_a_cancelled_call_stops_and_a_background_turn_is_collected(
     tmp_path: Path, sdk: str
 ) -> None:
-    async with typescript_client(sdk, tmp_path) as (client, model):
+    async with sdk_client_on_stdio(sdk, tmp_path) as (client, model):
         await client.result(client.list_tools())
         thread = (await client.run("codex", {"prompt": "hello"}))["structuredContent"]["threadId"]
 
@@ -78,7 +78,7 @@ async def test_progress_arrives_a_cancelled_call_stops_and_a_background_turn_is_
 
 @every_sdk
 async def test_a_killed_server_is_an_error_for_its_caller_and_leaves_nothing_running(tmp_path: Path, sdk: str) -> None:
-    async with doorbell(tmp_path / "work/bell") as begun, typescript_client(sdk, tmp_path) as (client, _):
+    async with doorbell(tmp_path / "work/bell") as begun, sdk_client_on_stdio(sdk, tmp_path) as (client, _):
         call = client.call("codex", ENDLESS)
         await begun.wait()
 
@@ -89,6 +89,6 @@ async def test_a_killed_server_is_an_error_for_its_caller_and_leaves_nothing_run
 
 @every_sdk
 async def test_a_client_that_leaves_in_mid_turn_leaves_nothing_running(tmp_path: Path, sdk: str) -> None:
-    async with doorbell(tmp_path / "work/bell") as begun, typescript_client(sdk, tmp_path) as (client, _):
+    async with doorbell(tmp_path / "work/bell") as begun, sdk_client_on_stdio(sdk, tmp_path) as (client, _):
         await client.run("codex", {**ENDLESS, "background": True})
         await begun.wait()

@@ -3,8 +3,10 @@
 import msgspec
 import pytest
 
-from codex_mcp.mcp.http_channel import ENDED_STREAMS, INBOX, HttpChannel, InboxFull
+from codex_mcp.base.settings import SlowReader
+from codex_mcp.mcp.http_channel import ENDED_STREAMS, INBOX, HttpChannel, InboxFull, Limits
 from codex_mcp.mcp.live import LiveStream
+from codex_mcp.mcp.stream import MOST_VITAL
 from codex_mcp.rpc.channel import Kind
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, NO_PARAMS, Id, Notification, Request
 
@@ -187,3 +189,35 @@ async def test_what_slow_readers_missed_is_counted_also_after_they_went() -> Non
     assert channel.dropped == 5
     channel.unsubscribe(subscriber)
     assert channel.dropped == 5
+
+
+async def test_a_listener_that_is_too_slow_gets_what_there_is_and_is_counted_when_it_goes() -> None:
+    channel = HttpChannel("id", Limits(queue=2, slow_reader=SlowReader.DISCONNECT))
+    slow, quick = channel.subscribe(), channel.subscribe()
+    for text in (b"a", b"b", b"c", b"d"):
+        channel.send(text)
+        quick.stream.read(quick.stream.last)
+    assert (slow.ended, quick.ended) == (True, False)
+    assert texts(slow) == [b"a", b"b", b"c"]
+    for subscriber in (slow, quick):
+        channel.unsubscribe(subscriber)
+    assert channel.cut_off == 1
+
+
+async def test_the_inbox_is_as_long_as_the_settings_say() -> None:
+    channel = HttpChannel("id", Limits(inbox=2))
+    for _ in range(2):
+        channel.deliver(NOTE)
+    with pytest.raises(InboxFull):
+        channel.deliver(NOTE)
+
+
+async def test_questions_that_nobody_ever_came_for_do_not_fill_the_memory() -> None:
+    channel = HttpChannel("id")
+    first = channel.standing
+    for _ in range(MOST_VITAL + 1):
+        channel.send(b"question", kind=Kind.REQUEST)
+    channel.send(b"the next", kind=Kind.REQUEST)
+    assert first.ended
+    assert texts(channel.standing) == [b"the next"]
+    assert channel.standing.name != first.name

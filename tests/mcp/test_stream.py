@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from codex_mcp.mcp.stream import Batch, Numbered, Stream
+from codex_mcp.base.settings import SlowReader
+from codex_mcp.mcp.stream import MOST_VITAL, Batch, Numbered, Stream
 
 MANY = 10**9
 
@@ -75,6 +76,63 @@ def test_a_number_from_elsewhere_is_no_reason_to_forget_anything() -> None:
     stream.put(b"b", vital=True)
     assert stream.unread == 1
     assert stream.after(500) == Batch([], 0, 500)
+
+
+def test_even_what_is_vital_is_bounded() -> None:
+    stream = Stream(2, MANY)
+    for _ in range(MOST_VITAL + 2):
+        stream.put(b"answer", vital=True)
+    assert stream.overrun
+    assert stream.last == MOST_VITAL + 1
+    heavy = Stream(2, 10, most_bytes=20)
+    for _ in range(3):
+        heavy.put(b"x" * 10, vital=True)
+    assert heavy.overrun
+
+
+def test_a_reader_that_is_to_be_disconnected_is_so_when_it_lags_too_far_behind() -> None:
+    stream = Stream(2, MANY, SlowReader.DISCONNECT)
+    for number in range(1, 6):
+        stream.put(b"read along")
+        stream.read(number)
+    overrun = []
+    for text in (b"unread", b"unread", b"one too many"):
+        stream.put(text)
+        overrun.append(stream.overrun)
+    assert overrun == [False, False, True]
+    assert stream.put(b"nobody gets this") == 8
+    assert texts(stream.after(5)) == [b"unread", b"unread", b"one too many"]
+
+
+def test_a_reader_that_is_waited_for_has_bytes_and_not_messages_to_lag_behind() -> None:
+    stream = Stream(2, 3, SlowReader.WAIT, most_bytes=10)
+    overrun = []
+    for _ in range(11):
+        stream.put(b"x")
+        overrun.append(stream.overrun)
+    assert overrun == [False] * 10 + [True]
+    assert (len(stream.after(0).messages), stream.after(0).dropped) == (11, 0)
+
+
+@given(st.lists(st.one_of(st.binary(max_size=8), st.none())), st.sampled_from([SlowReader.DISCONNECT, SlowReader.WAIT]))
+def test_where_nothing_is_dropped_a_reader_gets_everything_until_it_is_overrun(
+    acts: list[bytes | None], policy: SlowReader
+) -> None:
+    stream = Stream(3, 12, policy, most_bytes=20)
+    written: list[bytes] = []
+    seen: list[bytes] = []
+    number = 0
+    for act in [*acts, None]:
+        if act is not None:
+            written += [] if stream.overrun else [act]
+            stream.put(act)
+            continue
+        stream.read(number)
+        batch = stream.after(number)
+        assert batch.dropped == 0
+        seen += texts(batch)
+        number = batch.last
+    assert seen == written
 
 
 @given(st.lists(st.tuples(st.binary(max_size=8), st.booleans())), st.integers(1, 5), st.integers(1, 30))

@@ -7,6 +7,7 @@ sent twice, and a cut can fall between two of them as well as inside one. All by
 import asyncio
 import contextlib
 import random
+import socket
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
@@ -192,8 +193,11 @@ class CuttingProxy:
 
     async def _from_server(self, reader: asyncio.StreamReader, wire: Wire) -> None:
         frames = Frames()
+        to_server = wire.server.get_extra_info("socket")
         with contextlib.suppress(OSError):
             while data := await reader.read(READ_BYTES):
+                # The real server waits for this before it sends its next small message.
+                to_server.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
                 for frame in frames.feed(data):
                     if self._happens(self.faults.cut):
                         wire.client.write(frame[: self._dice.randrange(len(frame) + 1)])

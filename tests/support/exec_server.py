@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Sequence
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +17,20 @@ from tests.support.cutting_proxy import CuttingProxy
 
 PATIENCE = 30.0
 """Seconds until a server that should start or stop is taken for one that does not."""
+
+
+SERVED_BY: ContextVar[tuple[str, ...]] = ContextVar("SERVED_BY", default=())
+"""The program that tests run against, if not the wheel's Codex; so that one test can judge several servers."""
+
+
+@contextlib.contextmanager
+def served_by(argv: Sequence[str]) -> Iterator[None]:
+    """Within this, tests run against another server."""
+    token = SERVED_BY.set(tuple(argv))
+    try:
+        yield
+    finally:
+        SERVED_BY.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +54,17 @@ def _make(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
+def own_exec_server() -> list[str]:
+    """The command line of ours."""
+    return [sys.executable, "-m", "codex_mcp", "exec-server", "--listen", "ws://127.0.0.1:0"]
+
+
 @contextlib.asynccontextmanager
-async def running_exec_server(home: Path, argv: Sequence[str] = ()) -> AsyncIterator[RunningServer]:
+async def running_exec_server(home: Path) -> AsyncIterator[RunningServer]:
     """Start it, read its URL, and stop it in the end."""
     _make(home)
     process = await asyncio.create_subprocess_exec(
-        *(argv or codex_exec_server()),
+        *(SERVED_BY.get() or codex_exec_server()),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -76,13 +97,11 @@ class Setting:
 
 
 @contextlib.asynccontextmanager
-async def connected(
-    folder: Path, options: ExecServerClientConnectOptions = DEFAULT_OPTIONS, argv: Sequence[str] = ()
-) -> AsyncIterator[Setting]:
+async def connected(folder: Path, options: ExecServerClientConnectOptions = DEFAULT_OPTIONS) -> AsyncIterator[Setting]:
     """A client of a real server, through a proxy that can cut the wire."""
     home = folder / "home"
     async with (
-        running_exec_server(home, argv) as server,
+        running_exec_server(home) as server,
         CuttingProxy(server.port) as proxy,
         ExecServerClient(proxy.url, options) as client,
     ):

@@ -13,7 +13,9 @@ from tests.support.processes import all_ended, end_all
 PATIENCE = 60.0
 """Seconds until a client that does not end is taken for one that hangs; the largest of them starts in one or two."""
 
-NODE_MODULES = Path(__file__).parents[2] / "judges/node_modules"
+ROOT = Path(__file__).parents[2]
+
+NODE_MODULES = ROOT / "judges/node_modules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,11 @@ class Ended:
 def node() -> str:
     """The Node of the virtual environment."""
     return str(_there(Path(sys.executable).parent / "node", "make setup"))
+
+
+def first_python_sdk() -> str:
+    """The Python that has the first generation of the official SDK; both do not fit into one environment."""
+    return str(_there(ROOT / ".venv-mcp1/bin/python", "make judges"))
 
 
 def judge(name: str) -> str:

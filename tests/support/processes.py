@@ -28,6 +28,13 @@ def processes_at(home: Path) -> list[Process]:
     return list(_at_home(home))
 
 
+def commands_at(home: Path, text: str) -> list[Process]:
+    """Those among them whose command line holds this text, and those that wrap them; there must be one."""
+    found = [process for process in _at_home(home) if text in " ".join(process.argv)]
+    assert found, f"nothing runs {text!r}"
+    return found
+
+
 def the_server(home: Path) -> Process:
     """The one `codex-mcp mcp-server` among them."""
     (server,) = (process for process in _at_home(home) if "mcp-server" in process.argv)

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from codex_mcp.base.settings import MIB, Events, LogLevel, Protocol, level_from_filter
+from codex_mcp.base.settings import MIB, Events, LogLevel, Protocol, SlowReader, level_from_filter
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -145,6 +145,15 @@ def size(least: int) -> Kind:
     return kind
 
 
+def rate(value: object, _: Place) -> float:
+    """So many in a second; 0 is no limit."""
+    allowed = "a number of at least 0 (0: no limit)"
+    number = _number(value, allowed)
+    if not math.isfinite(number) or number < 0:
+        raise ValueError(allowed)
+    return number
+
+
 def assignments(value: object, _: Place) -> tuple[str, ...]:
     """`key=value` texts: a list, or one text with one of them in each line."""
     items = value.splitlines() if isinstance(value, str) else value
@@ -215,7 +224,14 @@ OPTIONS: dict[str, Option] = {
     "max_sessions": Option(count(1, 1_000_000), "how many HTTP sessions at once", "N"),
     "session_idle": Option(seconds(), "put away an HTTP session that nobody used for this long", "SECONDS"),
     "strict_sessions": Option(switch, "refuse session ids that we did not make", is_switch=True),
+    "quiet_time": Option(seconds(), "answer longer HTTP calls as a stream", "SECONDS"),
+    "ping_interval": Option(seconds(), "show on a silent HTTP stream this often that it is alive", "SECONDS"),
     "max_body_bytes": Option(size(1024), "the longest body of a POST", "BYTES"),
+    "session_inbox": Option(count(1, 100_000), "messages of an HTTP session that may wait", "N"),
+    "subscriber_queue": Option(count(1, 100_000), "messages that a listener on the bus may lag behind", "N"),
+    "slow_reader": Option(one_of(SlowReader), "and then: drop-oldest, disconnect or wait", "POLICY"),
+    "stall_timeout": Option(seconds(), "cut a connection that takes nothing for this long", "SECONDS"),
+    "requests_per_second": Option(rate, "how many requests a principal may make each second (0: no limit)", "NUMBER"),
     "interrupt_grace": Option(seconds(zero="do not wait"), "how long an interrupted turn may take to end", "SECONDS"),
     "shutdown_grace": Option(
         seconds(zero="interrupt at once"), "how long running turns may go on at the end", "SECONDS"

@@ -26,6 +26,14 @@ class Protocol(StrEnum):
     LEGACY = "legacy"
 
 
+class SlowReader(StrEnum):
+    """What happens to a listener on the bus that lags behind."""
+
+    DROP_OLDEST = "drop-oldest"
+    DISCONNECT = "disconnect"
+    WAIT = "wait"
+
+
 class LogLevel(StrEnum):
     """How much is logged, from nothing to everything."""
 
@@ -163,8 +171,36 @@ class Settings(Struct, frozen=True, kw_only=True):
     strict_sessions: bool = False
     """Refuse session ids that we did not make, on every door; without it the bus makes a session for any id."""
 
+    quiet_time: float = 10
+    """A call that ends without a word within this time is answered as plain JSON, a longer one as a stream. Claude Code
+    gives up on a POST that has no headers after 60 s, others after 300; a stream that has begun they wait for."""
+
+    ping_interval: float = 15
+    """A stream on which nothing happens shows this often that it is alive; proxies cut a silent one after 60 s."""
+
     max_body_bytes: int = 16 * MIB
-    """The longest body of a POST. Holds a prompt with a few images; who needs more uses stdio."""
+    """The longest body of a POST, and the longest message on a WebSocket. Holds a prompt with a few images; who needs
+    more uses stdio."""
+
+    session_inbox: int = 128
+    """Messages of one HTTP session that wait to be looked at; beyond it the client is told to come later (503)."""
+
+    subscriber_queue: int = 128
+    """Messages that a listener on the bus may lag behind before `slow_reader` applies. Some seconds of a talkative
+    turn."""
+
+    slow_reader: SlowReader = SlowReader.DROP_OLDEST
+    """What happens then: `drop-oldest` leaves out events, and says how many; `disconnect` ends the listener's stream;
+    `wait` keeps up to `outbox_bytes` for it and then ends it. Nobody else is held up by any of them."""
+
+    stall_timeout: float = 60
+    """A connection that takes nothing for this long, while something waits to be sent on it, is cut. A minute: as long
+    as most proxies allow."""
+
+    requests_per_second: float = 500
+    """HTTP requests and WebSocket messages of one principal, on average; twice as many at once. Far more than an
+    orchestrator needs, and a client in a loop does not starve the others. 0: no limit. Where nobody has to show a
+    token there is one principal, and no limit."""
 
     interrupt_grace: float = 10
     """A turn that was told to stop must have ended by then, else its call is answered without it. Commands get killed

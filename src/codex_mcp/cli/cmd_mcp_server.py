@@ -29,10 +29,14 @@ DESCRIPTION: Final = "Serve Codex agents to an MCP client over stdin and stdout,
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's flags."""
     config.add_arguments(parser)
+    group = parser.add_argument_group("features", "as `codex mcp-server` had them; the same as -c features.NAME=…")
+    group.add_argument("--enable", action="append", default=[], metavar="NAME", help="switch a feature of Codex on")
+    group.add_argument("--disable", action="append", default=[], metavar="NAME", help="switch a feature of Codex off")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     """Serve until stdin ends."""
+    arguments.overrides = [*(arguments.overrides or []), *_switched(arguments)] or None
     loaded = config.load(arguments, environment, cwd)
     adopt_orphans()
     with logs_written(loaded.settings):
@@ -40,6 +44,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
             logger.warning("%s", warning)
         asyncio.run(_serve(loaded.settings, environment))
     return 0
+
+
+def _switched(arguments: argparse.Namespace) -> list[str]:
+    on = [f"features.{name}=true" for name in arguments.enable]
+    off = [f"features.{name}=false" for name in arguments.disable]
+    return on + off
 
 
 async def _serve(settings: Settings, environment: Mapping[str, str]) -> None:

@@ -27,6 +27,8 @@ class Command(Protocol):
 
 COMMANDS: Final = {
     "mcp-server": ("codex_mcp.cli.cmd_mcp_server", "serve Codex agents to an MCP client over stdio"),
+    "exec-server": ("codex_mcp.cli.cmd_exec_server", "run commands and files for an agent, here or elsewhere"),
+    "exec": ("codex_mcp.cli.cmd_exec", "run a command on an exec-server, as if it ran here"),
     "demo": ("codex_mcp.cli.cmd_demo", "see an agent mend a failing test, without an account or a network"),
 }
 
@@ -54,6 +56,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def mcp_server_main() -> int:
     """Run `codex-mcp-server …`, which is `codex-mcp mcp-server …`."""
     return _run("mcp-server", sys.argv[1:])
+
+
+def exec_server_main() -> int:
+    """Run `codex-exec-server …`, which is `codex-mcp exec-server …`."""
+    return _run("exec-server", sys.argv[1:])
 
 
 def _help_formatter(prog: str) -> argparse.HelpFormatter:

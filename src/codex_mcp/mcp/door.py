@@ -11,14 +11,8 @@ from codex_mcp.mcp.stream import Numbered
 from codex_mcp.transports import sse
 from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
 from codex_mcp.wire import jsonrpc
-from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Id, Malformed, Message
-
-PING_INTERVAL: Final = 15.0
-"""Seconds between signs of life on a stream; proxies cut a silent one after 60."""
-
-QUIET_TIME: Final = 10.0
-"""Seconds in which a call may end without a word and be answered as plain JSON. Claude Code gives up on a POST that has
-no headers after 60 s, other clients after 300; a stream that has begun they wait for."""
+from codex_mcp.wire.jsonrpc import INVALID_REQUEST, PARSE_ERROR, ErrorObject, Id, Malformed, Message
+from codex_mcp.wire.nesting import MAX_DEPTH, is_too_deep
 
 BODY_TIME: Final = 30.0
 """Seconds in which the body of a POST must have come; who sends more slowly holds a connection for nothing."""
@@ -27,6 +21,9 @@ RETRY_MS: Final = 1000
 """When a client that was cut off may come back."""
 
 RETRY_LATER: Final[Header] = (b"retry-after", b"1")
+
+HANG_UP: Final[Header] = (b"connection", b"close")
+"""For answers to what was not read to its end: the rest of it is not waited for."""
 
 
 class Refusal(Exception):
@@ -53,11 +50,20 @@ async def read_message(http: HttpExchange, limit: int) -> Message:
         async with asyncio.timeout(BODY_TIME):
             body = await http.read_body(limit)
     except BodyTooLarge:
-        raise refusal(413, f"Content Too Large: a message has at most {limit} bytes") from None
-    message = jsonrpc.decode(body)
+        raise refusal(413, f"Content Too Large: a message has at most {limit} bytes", HANG_UP) from None
+    except TimeoutError:
+        raise refusal(408, "Request Timeout: the body did not come in time", HANG_UP) from None
+    message = decoded(body)
     if isinstance(message, Malformed):
         raise Refusal(400, ErrorObject(message.code, message.reason), message.id)
     return message
+
+
+def decoded(frame: bytes) -> Message:
+    """The message in a body or a frame."""
+    if is_too_deep(frame):
+        return Malformed(None, PARSE_ERROR, f"Parse error: the JSON is nested more than {MAX_DEPTH} deep")
+    return jsonrpc.decode(frame)
 
 
 async def answer_json(http: HttpExchange, stream: LiveStream, status: int = 200) -> None:
@@ -70,10 +76,11 @@ async def answer_json(http: HttpExchange, stream: LiveStream, status: int = 200)
     await http.respond(status, frame, JSON)
 
 
-async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, resumable: bool) -> bool:
+async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, ping: float, resumable: bool) -> bool:
     """Write a stream from after this number until it ends or the client goes. True: it was written to the end.
 
-    A message is on one connection only: if another one comes to read the same stream, this one ends.
+    A stream without messages shows every `ping` seconds that it is alive. A message is on one connection only: if
+    another one comes to read the same stream, this one ends.
     """
     is_replaced = stream.new_reader()
     tasks = TaskSet()
@@ -84,7 +91,7 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, res
         if resumable:
             await http.write(sse.priming(f"{stream.name}:{number}", RETRY_MS))
         while not gone.done():
-            batch = await stream.take(number, PING_INTERVAL)
+            batch = await stream.take(number, ping)
             if gone.done():
                 return False
             if is_replaced():

@@ -71,7 +71,7 @@ class Bus:
         http.extra_headers.append(sent_with(session))
         subscriber = session.channel.subscribe()
         try:
-            await stream_out(http, subscriber, 0, resumable=False)
+            await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
         finally:
             session.channel.unsubscribe(subscriber)
 
@@ -94,7 +94,7 @@ class Bus:
         answer.on_end = subscriber.end
         try:
             _deliver(session, message)
-            await stream_out(http, subscriber, 0, resumable=False)
+            await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
         finally:
             session.channel.unsubscribe(subscriber)
 

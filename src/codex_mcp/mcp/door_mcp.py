@@ -12,6 +12,7 @@ session that was born there go to the bus as well.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Coroutine
 from typing import Any, Final
 
@@ -20,7 +21,6 @@ import msgspec
 from codex_mcp.base.settings import Protocol, Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.door import (
-    QUIET_TIME,
     RETRY_LATER,
     Refusal,
     answer_json,
@@ -66,6 +66,10 @@ STREAM_BYTES: Final = 4 * 1024 * 1024
 
 RESUMABLE_SINCE: Final = "2025-11-25"
 """Revisions from here on know the priming event that begins a stream."""
+
+
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+"""In digits that anybody can read: headers may hold others, and more of them than there are messages."""
 
 
 class McpDoor:
@@ -120,12 +124,12 @@ class McpDoor:
         if not accepts(http.headers, "text/event-stream"):
             await answer_json(http, stream)
             return True
-        batch = await stream.take(0, QUIET_TIME)
+        batch = await stream.take(0, self._settings.quiet_time)
         if stream.ended and len(batch.messages) == 1:
             frame = batch.messages[0].frame
             await http.respond(200 if resumable else _status(frame), frame, JSON)
             return True
-        return await stream_out(http, stream, 0, resumable=resumable)
+        return await stream_out(http, stream, 0, ping=self._settings.ping_interval, resumable=resumable)
 
     async def _get(self, http: HttpExchange, principal: str) -> None:
         if not accepts(http.headers, "text/event-stream"):
@@ -143,7 +147,7 @@ class McpDoor:
         http.extra_headers.append(sent_with(session))
         session.channel.readers += 1
         try:
-            await stream_out(http, stream, number, resumable=True)
+            await stream_out(http, stream, number, ping=self._settings.ping_interval, resumable=True)
         finally:
             session.channel.readers -= 1
 
@@ -255,7 +259,7 @@ def _resumed(session: HubSession, last_event_id: str) -> tuple[LiveStream, int]:
     """The stream that was cut off, and the last number that its client has."""
     name, _, number = last_event_id.partition(":")
     stream = session.channel.find_stream(name)
-    if stream is None or not (number.isascii() and number.isdigit()) or int(number) > stream.stream.last:
+    if stream is None or not _NUMBER.fullmatch(number) or int(number) > stream.stream.last:
         return session.channel.standing, session.channel.standing.stream.last_read
     return stream, int(number)
 

@@ -6,12 +6,14 @@ handshake.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.door import Refusal
-from codex_mcp.mcp.door_bus import SESSION_HEADER, Bus, sent_with
+from codex_mcp.mcp.door import Refusal, decoded
+from codex_mcp.mcp.door_bus import SESSION_HEADER, sent_with
 from codex_mcp.mcp.http_channel import InboxFull
 from codex_mcp.mcp.hub import HubSession
 from codex_mcp.mcp.live import LiveStream, dropped_marker
@@ -21,16 +23,24 @@ from codex_mcp.wire.jsonrpc import SERVER_BUSY, ErrorObject, Malformed, Request
 
 SUBPROTOCOL: Final = "mcp"
 CLOSED_BY_POLICY: Final = 1008
-GOING_AWAY: Final = 1001
+OVER: Final = (1001, "the session has ended")
+TOO_SLOW: Final = (1008, "this listener was too slow")
 
 BUSY: Final = ErrorObject(SERVER_BUSY, "Server busy: this session has too much to do, come again later")
 
 
-async def serve_socket(bus: Bus, scope: Scope, receive: Receive, send: Send, principal: str) -> None:
+Join: TypeAlias = Callable[[str | None], HubSession]
+"""Find or make the session of this id. Raises Refusal."""
+
+Pace: TypeAlias = Callable[[], float]
+"""Asked before each message: 0, or the seconds to wait until it may be read."""
+
+
+async def serve_socket(scope: Scope, receive: Receive, send: Send, join: Join, pace: Pace) -> None:
     """Serve one socket until either side closes it."""
     await receive()  # websocket.connect
     try:
-        session = bus.session(header_map(scope["headers"]).get(SESSION_HEADER), principal)
+        session = join(header_map(scope["headers"]).get(SESSION_HEADER))
     except Refusal as exc:
         await send({"type": "websocket.close", "code": CLOSED_BY_POLICY, "reason": str(exc)[:120]})
         return
@@ -40,17 +50,20 @@ async def serve_socket(bus: Bus, scope: Scope, receive: Receive, send: Send, pri
     tasks = TaskSet()
     try:
         tasks.spawn(_write(subscriber, send), name="socket's writer")
-        await _read(session, subscriber, receive)
+        await _read(session, subscriber, receive, pace)
     finally:
         session.channel.unsubscribe(subscriber)
         await tasks.aclose()
 
 
-async def _read(session: HubSession, subscriber: LiveStream, receive: Receive) -> None:
+async def _read(session: HubSession, subscriber: LiveStream, receive: Receive, pace: Pace) -> None:
     while (event := await receive())["type"] == "websocket.receive":
+        # Here nobody has to be refused: what is not read yet holds its sender back.
+        while (seconds := pace()) > 0:  # noqa: ASYNC110  time alone brings what is waited for
+            await asyncio.sleep(seconds)
         text = event.get("text")
         frame = text.encode() if text is not None else event.get("bytes") or b""
-        message = jsonrpc.decode(frame)
+        message = decoded(frame)
         if isinstance(message, Malformed):
             # To this socket alone: nobody else on the bus has sent it.
             subscriber.put(jsonrpc.encode_error(message.id, ErrorObject(message.code, message.reason)), vital=True)
@@ -63,19 +76,16 @@ async def _read(session: HubSession, subscriber: LiveStream, receive: Receive) -
 
 
 async def _write(subscriber: LiveStream, send: Send) -> None:
-    with contextlib.suppress(OSError):  # the client is gone, which whoever reads hears too
-        await _write_on(subscriber, send)
-
-
-async def _write_on(subscriber: LiveStream, send: Send) -> None:
     number = 0
-    while True:
-        batch = await subscriber.take(number)
-        if batch.dropped:
-            await send({"type": "websocket.send", "text": dropped_marker(batch.dropped).decode()})
-        for message in batch.messages:
-            await send({"type": "websocket.send", "text": message.frame.decode()})
-        number = batch.last
-        if subscriber.ended and subscriber.stream.last <= number:
-            await send({"type": "websocket.close", "code": GOING_AWAY, "reason": "the session has ended"})
-            return
+    with contextlib.suppress(OSError):  # the client is gone, which the reader is told as well
+        while True:
+            batch = await subscriber.take(number)
+            if batch.dropped:
+                await send({"type": "websocket.send", "text": dropped_marker(batch.dropped).decode()})
+            for message in batch.messages:
+                await send({"type": "websocket.send", "text": message.frame.decode()})
+            number = batch.last
+            if subscriber.ended and subscriber.stream.last <= number:
+                code, reason = TOO_SLOW if subscriber.overrun else OVER
+                await send({"type": "websocket.close", "code": code, "reason": reason})
+                return

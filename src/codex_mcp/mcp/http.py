@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from typing import Final
 
@@ -15,8 +16,9 @@ from codex_mcp.mcp.door_mcp import McpDoor
 from codex_mcp.mcp.door_ws import serve_socket
 from codex_mcp.mcp.doorkeeper import Doorkeeper
 from codex_mcp.mcp.gate import Rejected
-from codex_mcp.mcp.hub import Hub
+from codex_mcp.mcp.hub import Hub, HubSession
 from codex_mcp.mcp.metrics import CONTENT_TYPE, Metrics
+from codex_mcp.mcp.rate import Rates
 from codex_mcp.transports.http import JSON, TEXT, Disconnected, Header, HttpExchange, Receive, Scope, Send, header_map
 
 logger = logging.getLogger(__name__)
@@ -41,6 +43,8 @@ class HttpApp:
         self._hub = hub
         self._doorkeeper = doorkeeper
         self._metrics = metrics
+        # Where everybody is the same principal, one would be held back for what another does.
+        self._rates = Rates(0 if doorkeeper.open_to_all else settings.requests_per_second)
         self._bus = Bus(hub, settings)
         self._mcp = McpDoor(hub, self._bus, settings)
 
@@ -60,8 +64,6 @@ class HttpApp:
                 await http.respond(exc.status, exc.body, JSON, *exc.headers)
         except Disconnected:
             logger.debug("a client went away before it had said everything")
-        except TimeoutError:
-            await http.respond(408, b"Request Timeout: the body did not come in time\n", TEXT)
         if self._metrics is not None:
             door = http.path if http.path in ("/", "/mcp") else "other"
             self._metrics.requests.labels(door, str(http.status)).inc()
@@ -90,11 +92,19 @@ class HttpApp:
             raise refusal(verdict.status, verdict.why, *headers)
         match http.path:
             case "/mcp" | "/mcp/":
+                self._pace(verdict.principal)
                 await self._mcp.serve(http, verdict.principal)
             case "/":
+                self._pace(verdict.principal)
                 await self._bus.serve(http, verdict.principal)
             case _:
                 await self._own_page(http)
+
+    def _pace(self, principal: str) -> None:
+        seconds = self._rates.taken(principal, time.monotonic())
+        if seconds > 0:
+            why = f"Too Many Requests: at most {self._rates.per_second:g} in a second, come again later"
+            raise refusal(429, why, (b"retry-after", str(math.ceil(seconds)).encode()))
 
     async def _own_page(self, http: HttpExchange) -> None:
         if http.path == "/readyz":
@@ -119,4 +129,12 @@ class HttpApp:
             await receive()
             await send({"type": "websocket.close", "code": WS_REFUSED})
             return
-        await serve_socket(self._bus, scope, receive, send, verdict.principal)
+        principal = verdict.principal
+
+        def join(session_id: str | None) -> HubSession:
+            return self._bus.session(session_id, principal)
+
+        def pace() -> float:
+            return self._rates.taken(principal, time.monotonic())
+
+        await serve_socket(scope, receive, send, join, pace)

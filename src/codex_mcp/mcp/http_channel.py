@@ -16,17 +16,21 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+
+from codex_mcp.base.settings import Settings, SlowReader
 from codex_mcp.mcp.live import LiveStream
+from codex_mcp.mcp.stream import MOST_BYTES
 from codex_mcp.rpc.channel import Kind
 from codex_mcp.rpc.frame import Frame
 from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message
 
 INBOX: Final = 128
-"""Messages of one client that wait to be looked at; seed of the bus. Beyond it the client is told to come later."""
+"""Messages of one client that wait to be looked at, and that a listener may lag behind; the bus was designed so."""
 
 STREAM_MESSAGES: Final = 128
-"""Messages kept for one reader: what it may lag behind, and what it may have again."""
+"""Messages kept for one reader by the specification: what it may lag behind, and what it may have again."""
 
 STREAM_BYTES: Final = 4 * 1024 * 1024
 """Bytes kept for one reader; several long outputs fit."""
@@ -44,19 +48,39 @@ class InboxFull(Exception):
     """The client sends faster than it is served."""
 
 
+class Limits(Struct, frozen=True):
+    """How much of a session may wait, and what happens to a listener on the bus that is too slow for it."""
+
+    inbox: int = INBOX
+    queue: int = INBOX
+    slow_reader: SlowReader = SlowReader.DROP_OLDEST
+    most_bytes: int = MOST_BYTES
+
+
+def limits_of(settings: Settings) -> Limits:
+    """As the settings say."""
+    return Limits(settings.session_inbox, settings.subscriber_queue, settings.slow_reader, settings.outbox_bytes)
+
+
+DEFAULTS: Final = Limits()
+
+
 class HttpChannel:
     """One client's messages in both directions."""
 
-    def __init__(self, session_id: str) -> None:
+    def __init__(self, session_id: str, limits: Limits = DEFAULTS) -> None:
         self.id = session_id
+        self._limits = limits
         self.used_at = time.monotonic()
         self.subscribers: set[LiveStream] = set()
         # Names of streams that no earlier process has given: a client may come back to a restarted server.
         self._mark = os.urandom(MARK_BYTES).hex()
         self.standing = LiveStream(f"s-{self._mark}", STREAM_MESSAGES, STREAM_BYTES)
+        self.cut_off = 0
+        """Listeners on the bus that were sent away because they were too slow."""
         self.readers = 0
         """Connections that are reading something of this session now."""
-        self._inbox: asyncio.Queue[Message | None] = asyncio.Queue(INBOX + 1)
+        self._inbox: asyncio.Queue[Message | None] = asyncio.Queue(limits.inbox + 1)
         self._posts: dict[Id, LiveStream] = {}
         self._answer_only: set[Id] = set()
         self._ended: OrderedDict[str, LiveStream] = OrderedDict()
@@ -72,7 +96,7 @@ class HttpChannel:
     def deliver(self, message: Message) -> None:
         """A message of the client. Raises InboxFull."""
         self.used_at = time.monotonic()
-        if self._inbox.qsize() >= INBOX:
+        if self._inbox.qsize() >= self._limits.inbox:
             raise InboxFull
         self._inbox.put_nowait(message)
 
@@ -94,7 +118,8 @@ class HttpChannel:
 
     def subscribe(self) -> LiveStream:
         """A stream of every message from now on."""
-        subscriber = LiveStream("b", STREAM_MESSAGES, STREAM_BYTES)
+        limits = self._limits
+        subscriber = LiveStream("b", limits.queue, STREAM_BYTES, limits.slow_reader, limits.most_bytes)
         self.subscribers.add(subscriber)
         if self._closed:
             subscriber.end()
@@ -103,6 +128,7 @@ class HttpChannel:
     def unsubscribe(self, subscriber: LiveStream) -> None:
         """It reads no more."""
         self.subscribers.discard(subscriber)
+        self.cut_off += subscriber.overrun
         self._missed += subscriber.missed
 
     @property
@@ -145,7 +171,7 @@ class HttpChannel:
         stream = self._posts.get(about) if about is not None else None
         if stream is None or (about in self._answer_only and not final):
             if not final:
-                self.standing.put(frame, vital=vital)
+                self._put_standing(frame, vital=vital)
             return
         stream.put(frame, vital=vital, final=final)
         if final and about is not None:
@@ -153,6 +179,13 @@ class HttpChannel:
             self._ended[stream.name] = stream
             if len(self._ended) > ENDED_STREAMS:
                 self._ended.popitem(last=False)
+
+    def _put_standing(self, frame: bytes, *, vital: bool) -> None:
+        self.standing.put(frame, vital=vital)
+        if self.standing.overrun:
+            # Thousands of questions that nobody ever came for: what follows shall not be lost as well.
+            self._streams += 1
+            self.standing = LiveStream(f"s{self._streams}-{self._mark}", STREAM_MESSAGES, STREAM_BYTES)
 
     async def drain(self, below: int) -> None:
         """The streams are bounded; nobody has to wait for a slow reader."""

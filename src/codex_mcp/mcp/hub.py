@@ -15,7 +15,7 @@ from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp import tickets
-from codex_mcp.mcp.http_channel import HttpChannel
+from codex_mcp.mcp.http_channel import HttpChannel, limits_of
 from codex_mcp.mcp.methods import Methods, handle_notification
 from codex_mcp.mcp.session import Session, ToolBox
 from codex_mcp.mcp.tickets import Ticket
@@ -65,6 +65,7 @@ class Hub:
         self.methods = methods
         self.tools = tools
         self._settings = settings
+        self._limits = limits_of(settings)
         self._key = key
         self._sessions: dict[tuple[str, str], HubSession] = {}
         self._closed: OrderedDict[tuple[str, str], None] = OrderedDict()
@@ -74,11 +75,17 @@ class Hub:
         """Stateless requests that run now, each a session of its own."""
         self.closing = False
         self._dropped = 0
+        self._cut_off = 0
 
     @property
     def dropped(self) -> int:
         """Messages that slow readers have missed, since the server started."""
         return self._dropped + sum(session.channel.dropped for session in self)
+
+    @property
+    def cut_off(self) -> int:
+        """Listeners that were sent away because they were too slow, since the server started."""
+        return self._cut_off + sum(session.channel.cut_off for session in self)
 
     def __len__(self) -> int:
         """How many there are."""
@@ -135,7 +142,7 @@ class Hub:
         return added
 
     def _assembled(self, principal: str, session_id: str, *, is_bus: bool) -> HubSession:
-        channel = HttpChannel(session_id)
+        channel = HttpChannel(session_id, self._limits)
 
         def on_request(request: Request) -> object:
             return self.methods.handle(session, request)
@@ -164,6 +171,7 @@ class Hub:
         await session.session.wait_idle(self._settings.interrupt_grace)
         await session.peer.aclose()
         self._dropped += session.channel.dropped
+        self._cut_off += session.channel.cut_off
         logger.info("session %s ended", session.session.id)
 
     async def _sweep(self) -> None:
@@ -174,8 +182,11 @@ class Hub:
     async def put_away_idle(self, now: float) -> None:
         """End sessions that nobody used for a while. Their ids can be taken up again, their threads resumed."""
         for session in self:
-            if not session.busy and now - session.channel.used_at >= self._settings.session_idle:
-                del self._sessions[session.session.principal, session.id]
+            key = (session.session.principal, session.id)
+            # While one of them ends, another may be closed by its client.
+            is_here = self._sessions.get(key) is session
+            if is_here and not session.busy and now - session.channel.used_at >= self._settings.session_idle:
+                del self._sessions[key]
                 await self._end(session)
 
     def announce(self, change: mcp.Change) -> None:

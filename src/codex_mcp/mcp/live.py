@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from codex_mcp.mcp.stream import Batch, Stream
+from codex_mcp.base.settings import SlowReader
+from codex_mcp.mcp.stream import MOST_BYTES, Batch, Stream
 from codex_mcp.wire.jsonrpc import encode_notification
 
 DROPPED_METHOD: Final = "codex/dropped"
@@ -18,9 +19,16 @@ class LiveStream:
 
     __slots__ = ("_reader", "_waiter", "ended", "missed", "name", "on_end", "stream")
 
-    def __init__(self, name: str, max_messages: int, max_bytes: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        max_messages: int,
+        max_bytes: int,
+        policy: SlowReader = SlowReader.DROP_OLDEST,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
         self.name = name
-        self.stream = Stream(max_messages, max_bytes)
+        self.stream = Stream(max_messages, max_bytes, policy, most_bytes)
         self.ended = False
         """Nothing more will come."""
         self.missed = 0
@@ -34,12 +42,19 @@ class LiveStream:
         return f"<LiveStream {self.name} {self.stream!r}{' ended' if self.ended else ''}>"
 
     def put(self, frame: bytes, *, vital: bool = False, final: bool = False) -> None:
-        """Add a message; after a final one nothing follows."""
+        """Add a message; after a final one, or when its reader is too slow for good, nothing follows."""
+        if self.overrun:
+            return
         self.stream.put(frame, vital=vital or final)
-        if final:
+        if final or self.overrun:
             self.end()
         else:
             self._wake()
+
+    @property
+    def overrun(self) -> bool:
+        """Its reader was too slow for good: it gets what there is, and has to go."""
+        return self.stream.overrun
 
     def end(self) -> None:
         """Nothing more will come."""

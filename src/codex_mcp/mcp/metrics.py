@@ -64,6 +64,7 @@ class _Looked(Collector):
         unread = sum(subscriber.stream.unread for subscriber in subscribers)
         yield _gauge("unread_messages", "Messages that listeners on the bus have not read.", unread)
         yield _counter("dropped_messages", "Messages that slow readers have missed.", self._hub.dropped)
+        yield _counter("slow_readers_cut_off", "Listeners that were too slow to stay.", self._hub.cut_off)
 
     def _threads(self) -> Iterator[Metric]:
         threads = list(self._book)

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import socket
 from collections.abc import Callable
+from functools import partial
 
 import uvicorn
 
@@ -28,6 +29,7 @@ from codex_mcp.mcp.tools import Tools
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.decisions import SERVER_STOPPING
 from codex_mcp.threads.owners import RecordedOwners
+from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, WebLimits
 
 logger = logging.getLogger(__name__)
 
@@ -46,13 +48,14 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
-def web_server(app: HttpApp, settings: Settings) -> uvicorn.Server:
+def web_server(app: HttpApp, settings: Settings, limits: WebLimits | None = None) -> uvicorn.Server:
     """What reads HTTP and WebSocket for these doors. It ends when its `should_exit` is set."""
+    limits = limits or WebLimits(settings.stall_timeout)
     return _Uvicorn(
         uvicorn.Config(
             app,
-            http="httptools",
-            ws="websockets-sansio",
+            http=partial(LimitedHttp, limits=limits),  # type: ignore[arg-type]  # it is called, as a class would be
+            ws=partial(LimitedSocket, limits=limits),  # type: ignore[arg-type]
             ws_max_size=settings.max_body_bytes,
             loop="none",
             lifespan="off",

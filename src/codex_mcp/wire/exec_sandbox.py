@@ -1,7 +1,7 @@
 """Pure. The `sandbox` object of exec-server requests: what a process or a file request may touch.
 
-The outer object is camelCase and `permissions` inside it is snake_case, as the real program has it. The short form of
-older texts, `{"type": "readOnly"}` or `{"type": "workspaceWrite", …}`, is accepted in place of `permissions` too.
+The outer object is camelCase and `permissions` inside it is snake_case, as the real program has it. The short words of
+older texts, `{"type": "readOnly"}` and `{"type": "workspaceWrite", …}`, are permissions too.
 """
 
 from __future__ import annotations
@@ -105,7 +105,18 @@ class External(Struct, frozen=True, tag="external", tag_field="type"):
     network: Network
 
 
-Permissions: TypeAlias = Managed | Disabled | External
+class ReadOnly(Struct, frozen=True, tag="readOnly", tag_field="type"):
+    """The older word for: read everything, write nothing, no network."""
+
+
+class WorkspaceWrite(Struct, frozen=True, tag="workspaceWrite", tag_field="type", rename="camel", omit_defaults=True):
+    """The older word for: read everything, write to the project and to temporary folders."""
+
+    writable_roots: list[str] = []
+    network_access: bool = False
+
+
+Permissions: TypeAlias = Managed | Disabled | External | ReadOnly | WorkspaceWrite
 
 
 class PolicyContext(Struct, frozen=True, rename="camel", omit_defaults=True):

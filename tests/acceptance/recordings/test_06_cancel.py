@@ -1,8 +1,9 @@
 """Counterparts of the recordings 06: a client takes a call back."""
 
+import asyncio
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support.mcp_server import Json, McpServer
+from tests.support.mcp_server import PATIENCE, Json, McpServer
 
 STOPPED = "The turn was interrupted."
 
@@ -45,20 +46,17 @@ class Lifeline:
         self._path = path
         self.command = f"exec 3<> {path.name}; while true; do echo tick; sleep 0.1; done"
 
-    @contextmanager
-    def held(self) -> Iterator[Callable[[], bool]]:
-        """Call it while the command runs; what it returns tells whether that is still so."""
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[asyncio.Event]:
+        """Enter it while the command runs; the event is set when the command is dead."""
         reader = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+        loop, let_go = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(reader, let_go.set)  # nobody writes: a pipe without writers is readable, and at its end
         try:
-            yield lambda: self._is_held(reader)
+            yield let_go
         finally:
+            loop.remove_reader(reader)
             os.close(reader)
-
-    def _is_held(self, reader: int) -> bool:
-        try:
-            return os.read(reader, 1) != b""
-        except BlockingIOError:
-            return True
 
 
 async def test_a_cancelled_call_is_answered_and_the_next_ones_get_their_own_answers_and_events(tmp_path: Path) -> None:
@@ -158,11 +156,11 @@ async def test_a_cancel_kills_the_command_that_runs(tmp_path: Path, sandbox: str
         prompt = scene("run", cmd=lifeline.command, **{"yield": "30000"})
         call = server.call("codex", {"prompt": prompt, "sandbox": sandbox})
         await server.event("exec_command_output_delta", call)
-        with lifeline.held() as runs:
-            assert runs()
+        async with lifeline.held() as dead, asyncio.timeout(PATIENCE):
+            assert not dead.is_set()
             server.cancel(call)
             result = await server.result(call)
-            assert not runs()
+            await dead.wait()
 
         assert as_recorded(result) == failed(thread_of(result), STOPPED)
         after = server.call("codex-reply", {"threadId": thread_of(result), "prompt": scene("say")})
@@ -185,10 +183,10 @@ async def test_a_cancel_kills_an_approved_command_too(tmp_path: Path) -> None:
         call = server.call("codex", {"prompt": scene("escalate", cmd=lifeline.command)})
         server.reply((await server.question())["id"], {"decision": "approved"})
         await server.event("exec_command_output_delta", call)
-        with lifeline.held() as runs:
-            assert runs()
+        async with lifeline.held() as dead, asyncio.timeout(PATIENCE):
+            assert not dead.is_set()
             server.cancel(call)
             result = await server.result(call)
-            assert not runs()
+            await dead.wait()
 
         assert as_recorded(result) == failed(thread_of(result), STOPPED)

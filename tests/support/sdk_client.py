@@ -1,7 +1,8 @@
-"""The official TypeScript SDK's client, driven from a test; see tests/judges/typescript_client.mjs for the lines."""
+"""The official SDKs' clients, driven from a test; see tests/judges/typescript_client.mjs for the lines."""
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -10,20 +11,21 @@ import msgspec
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.judges import NODE_MODULES, node, package, started
+from tests.support.http_house import House
+from tests.support.judges import NODE_MODULES, first_python_sdk, node, package, started
 from tests.support.mcp_server import TOUR, Json, Setup
 
-PROGRAM = Path(__file__).parents[1] / "judges/typescript_client.mjs"
+PROGRAMS = Path(__file__).parents[1] / "judges"
 
 PACKAGES = {
-    "1": "@modelcontextprotocol/sdk",
-    "2": "@modelcontextprotocol/client",
-    "2-auto": "@modelcontextprotocol/client",
+    "typescript-1": "@modelcontextprotocol/sdk",
+    "typescript-2": "@modelcontextprotocol/client",
+    "typescript-2-auto": "@modelcontextprotocol/client",
 }
-"""How a test names an SDK, and what must be installed for it. `2-auto` asks for the newest protocol first."""
+"""How a test names an SDK, and what must be installed for it. `auto` asks for the newest protocol first."""
 
 
-class TypeScriptClient:
+class SdkClient:
     """Commands go in, events come out."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -34,10 +36,20 @@ class TypeScriptClient:
         self._arrived = asyncio.Condition()
         self._ended = False
 
-    def call(self, tool: str, arguments: Json, *, progress: bool = False) -> int:
+    @property
+    def revision(self) -> str:
+        """The revision of MCP that it and the server have agreed on."""
+        return str(self.events[0]["version"])
+
+    @property
+    def questions(self) -> list[Json]:
+        """What its person was asked."""
+        return [event["question"] for event in self.events if "question" in event]
+
+    def call(self, tool: str, arguments: Json, *, progress: bool = False, timeout: float | None = None) -> int:
         """Call a tool; return the call's number."""
         params = {"name": tool, "arguments": arguments}
-        return self._command(do="call", params=params, options={"progress": progress})
+        return self._command(do="call", params=params, options={"progress": progress, "timeout": timeout})
 
     def list_tools(self) -> int:
         """Ask for the tools; return the request's number."""
@@ -104,27 +116,53 @@ class TypeScriptClient:
         self._process.stdin.write(msgspec.json.encode(command) + b"\n")
 
 
-@contextlib.asynccontextmanager
-async def typescript_client(
-    sdk: str, folder: Path, *, answer: Json | None = None
-) -> AsyncIterator[tuple[TypeScriptClient, ScriptedModel]]:
-    """The SDK's client on our server. At the end it leaves, and the server is gone with all that it started."""
+def program(sdk: str) -> list[str]:
+    """How the client of this SDK is started: `typescript-1`, `typescript-2-auto`, `python-1`, `python-2`, …"""
+    language, _, generation = sdk.partition("-")
+    if language == "python":
+        python = first_python_sdk() if generation == "1" else sys.executable
+        return [python, str(PROGRAMS / "python_client.py"), generation]
     package(PACKAGES[sdk])
+    return [node(), str(PROGRAMS / "typescript_client.mjs"), str(NODE_MODULES), generation]
+
+
+@contextlib.asynccontextmanager
+async def sdk_client(sdk: str, setup: Setup, server: Json, answer: Json | None = None) -> AsyncIterator[SdkClient]:
+    """The SDK's client on this server. At the end it leaves, and nothing that it started is left."""
+    setup.make()
+    texts = [msgspec.json.encode(value).decode() for value in (server, answer or {"action": "cancel"})]
+    tasks = TaskSet()
+    async with started([*program(sdk), *texts], setup, {}) as process:
+        client = SdkClient(process)
+        reading = tasks.spawn(client.read(), name="events of the SDK's client")
+        try:
+            await client.wait_for(lambda event: "connected" in event)
+            yield client
+            client.leave()
+            await process.wait()
+            await reading
+        finally:
+            await tasks.aclose()
+
+
+@contextlib.asynccontextmanager
+async def sdk_client_on_stdio(
+    sdk: str, folder: Path, *flags: str, answer: Json | None = None
+) -> AsyncIterator[tuple[SdkClient, ScriptedModel]]:
+    """The SDK's client on a server that it starts itself."""
     async with ScriptedModel(load_script(TOUR)) as model:
-        setup = Setup(folder, model.codex_overrides())
-        setup.make()
+        setup = Setup(folder, model.codex_overrides(), flags)
         command, *args = setup.argv()
         server = {"command": command, "args": args, "env": setup.env(), "cwd": str(setup.work)}
-        texts = [msgspec.json.encode(value).decode() for value in (server, answer or {"action": "cancel"})]
-        tasks = TaskSet()
-        async with started([node(), str(PROGRAM), str(NODE_MODULES), sdk, *texts], setup, {}) as process:
-            client = TypeScriptClient(process)
-            reading = tasks.spawn(client.read(), name="events of the TypeScript client")
-            try:
-                await client.wait_for(lambda event: "connected" in event)
-                yield client, model
-                client.leave()
-                await process.wait()
-                await reading
-            finally:
-                await tasks.aclose()
+        async with sdk_client(sdk, setup, server, answer) as client:
+            yield client, model
+
+
+@contextlib.asynccontextmanager
+async def sdk_client_over_http(
+    sdk: str, house: House, answer: Json | None = None, **more: object
+) -> AsyncIterator[SdkClient]:
+    """The SDK's client on a server that runs already."""
+    place = Setup(house.setup.folder / "client")
+    async with sdk_client(sdk, place, {"url": house.url, "headers": house.headers, **more}, answer) as client:
+        yield client

@@ -1,0 +1,118 @@
+"""Pure. The system call filter of a sandbox, as the program for the kernel that bubblewrap loads.
+
+It refuses (EPERM) what reaches into other processes or around the file system's limits, pushing input into a terminal,
+and, without network, every socket but those between processes of the same machine. A call of another architecture's
+table ends the process: its numbers mean other things.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+LOAD_WORD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
+JUMP_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
+JUMP_AT_LEAST: Final = 0x35  # BPF_JMP | BPF_JGE | BPF_K
+RETURN: Final = 0x06  # BPF_RET | BPF_K
+
+ALLOW: Final = 0x7FFF0000
+KILL: Final = 0x80000000
+REFUSE: Final = 0x00050000 | errno.EPERM
+
+AT_NUMBER: Final = 0
+AT_ARCHITECTURE: Final = 4
+AT_FIRST_ARGUMENT: Final = 16
+AT_SECOND_ARGUMENT: Final = 24
+"""Offsets in struct seccomp_data; of an argument, the low half on a little-endian machine."""
+
+X32_CALLS: Final = 0x40000000
+"""x86_64 has a second table of calls that starts here."""
+
+AF_UNIX: Final = 1
+TIOCSTI: Final = 0x5412
+"""Push a character into a terminal's input, as if it had been typed."""
+
+AARCH64: Final = "aarch64"
+X86_64: Final = "x86_64"
+ARCHITECTURES: Final = {X86_64: 0xC000003E, AARCH64: 0xC00000B7}
+
+# Numbers of linux/unistd.h: x86_64, aarch64.
+ALWAYS_REFUSED: Final[Mapping[str, tuple[int, int]]] = {
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+}
+NETWORK: Final[Mapping[str, tuple[int, int]]] = {
+    "connect": (42, 203),
+    "accept": (43, 202),
+    "accept4": (288, 242),
+    "bind": (49, 200),
+    "listen": (50, 201),
+    "sendto": (44, 206),
+    "sendmmsg": (307, 269),
+    "recvmmsg": (299, 243),
+    "getsockopt": (55, 209),
+    "setsockopt": (54, 208),
+    "getpeername": (52, 205),
+    "getsockname": (51, 204),
+    "shutdown": (48, 210),
+}
+SOCKET: Final[Mapping[str, tuple[int, int]]] = {"socket": (41, 198), "socketpair": (53, 199)}
+IOCTL: Final = (16, 29)
+
+
+def seccomp_program(machine: str, *, has_network: bool) -> bytes:
+    """The filter for this kind of machine (`os.uname().machine`). Raises KeyError for one that we do not know."""
+    column = 1 if machine == AARCH64 else 0
+    refused = [numbers[column] for numbers in ALWAYS_REFUSED.values()]
+    if not has_network:
+        refused += [numbers[column] for numbers in NETWORK.values()]
+    program = [
+        _step(LOAD_WORD, AT_ARCHITECTURE),
+        _step(JUMP_EQUAL, ARCHITECTURES[machine], if_true=1),
+        _step(RETURN, KILL),
+        _step(LOAD_WORD, AT_NUMBER),
+        *([_step(JUMP_AT_LEAST, X32_CALLS, if_false=1), _step(RETURN, REFUSE)] if machine == X86_64 else []),
+    ]
+    for number in refused:
+        program += [_step(JUMP_EQUAL, number, if_false=1), _step(RETURN, REFUSE)]
+    program += _refuse_argument([IOCTL[column]], AT_SECOND_ARGUMENT, TIOCSTI)
+    if not has_network:
+        program += _allow_only([numbers[column] for numbers in SOCKET.values()], AT_FIRST_ARGUMENT, AF_UNIX)
+    return b"".join([*program, _step(RETURN, ALLOW)])
+
+
+def _refuse_argument(calls: Iterable[int], at: int, value: int) -> list[bytes]:
+    steps: list[bytes] = []
+    for number in calls:
+        steps += [
+            _step(JUMP_EQUAL, number, if_false=4),
+            _step(LOAD_WORD, at),
+            _step(JUMP_EQUAL, value, if_false=1),
+            _step(RETURN, REFUSE),
+            _step(RETURN, ALLOW),
+        ]
+    return steps
+
+
+def _allow_only(calls: Iterable[int], at: int, value: int) -> list[bytes]:
+    steps: list[bytes] = []
+    for number in calls:
+        steps += [
+            _step(JUMP_EQUAL, number, if_false=4),
+            _step(LOAD_WORD, at),
+            _step(JUMP_EQUAL, value, if_false=1),
+            _step(RETURN, ALLOW),
+            _step(RETURN, REFUSE),
+        ]
+    return steps
+
+
+def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    """One struct sock_filter. Jumps count from the next step."""
+    return struct.pack("=HBBI", code, if_true, if_false, value)

@@ -1,0 +1,231 @@
+"""The front door: runs the exec-server on a WebSocket address or on stdin and stdout, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import ipaddress
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import IO, Final
+from urllib.parse import urlsplit
+
+from codex_mcp import __version__
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.orphans import adopt_orphans, kill_orphans
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.execserver.connection import Connection
+from codex_mcp.execserver.launch import login_entry
+from codex_mcp.execserver.paths import uri_from_path
+from codex_mcp.execserver.sandbox import Confinement
+from codex_mcp.execserver.server import Server
+from codex_mcp.rpc.frame import Unreadable
+from codex_mcp.transports.stdio import StdioChannel, open_stdio
+from codex_mcp.transports.websocket import Door, listen
+from codex_mcp.wire.execserver import Capabilities, EnvironmentInfo, Shell
+
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+"""The longest message on stdin."""
+
+STDIO_HIGH: Final = 1024 * 1024
+STDIO_LOW: Final = 256 * 1024
+"""Unsent bytes on stdout at which processes are slowed down, and at which they may go on."""
+
+Refusal = Callable[[str | None], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen; no host means stdin and stdout."""
+
+    host: str | None
+    port: int = 0
+
+    @property
+    def is_local(self) -> bool:
+        """Only this machine can reach it."""
+        return self.host is None or ipaddress.ip_address(self.host).is_loopback
+
+
+def parse_listen(url: str) -> Address:
+    """Read `--listen`. Raises Refused."""
+    if url in ("stdio", "stdio://"):
+        return Address(None)
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        if parts.scheme == "ws" and parts.port is not None and parts.path in ("", "/") and not parts.query:
+            return Address(str(ipaddress.ip_address(parts.hostname or "")), parts.port)
+    raise Refused(f"cannot listen on {url!r}: the address must be ws://IP:PORT (no host name) or stdio")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the server was told."""
+
+    address: Address
+    environment: Mapping[str, str]
+    cwd: str
+    concurrent: int
+    refusal: Refusal
+    confinement: Confinement
+    lifeline: int | None = None
+    """A descriptor at whose end the server stops: whoever holds the other end is gone."""
+
+
+def environment_info(plan: Plan) -> EnvironmentInfo:
+    """What clients are told about this machine."""
+    login = login_entry()
+    shell = plan.environment.get("SHELL") or login.pw_shell or "/bin/sh"
+    temporary = plan.environment.get("TMPDIR") or "/" + "tmp"
+    return EnvironmentInfo(
+        shell=Shell(os.path.basename(shell), shell),
+        executor_version=__version__,
+        cwd=uri_from_path(plan.cwd),
+        user_home_dir=uri_from_path(plan.environment.get("HOME") or login.pw_dir),
+        platform_os="linux" if sys.platform == "linux" else "macos",
+        temporary_directories=[uri_from_path(temporary)] if os.path.isabs(temporary) else [],
+        temp_dir=uri_from_path(temporary) if os.path.isabs(temporary) else None,
+        capabilities=Capabilities(
+            sandboxed_file_streaming=True,
+            file_write_streaming=True,
+            process_resize=True,
+            process_close_stdin=True,
+        ),
+    )
+
+
+async def serve(plan: Plan, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+    """Serve until SIGTERM, SIGINT, the end of the lifeline, or (on stdio) of stdin."""
+    keep_descriptors_private()
+    os.chdir("/")
+    server = Server(environment_info(plan), plan.environment, plan.confinement, plan.concurrent)
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    with ExitStack() as undo:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+            undo.callback(loop.remove_signal_handler, number)
+        if plan.lifeline is not None:
+            loop.add_reader(plan.lifeline, _orphaned, stop, undo)
+            undo.callback(loop.remove_reader, plan.lifeline)
+        try:
+            if plan.address.host is None:
+                await _serve_stdio(server, stdin, stdout, stop)
+            else:
+                await _serve_websocket(server, plan, stdout, stop)
+        finally:
+            await server.aclose()
+
+
+def _orphaned(stop: asyncio.Event, at_the_end: ExitStack) -> None:
+    """Whoever guarded us is gone: from now on we inherit the orphans, and end them at our own end."""
+    if not stop.is_set():
+        adopt_orphans()
+        at_the_end.callback(kill_orphans, ())
+        stop.set()
+
+
+async def _serve_websocket(server: Server, plan: Plan, stdout: IO[bytes], stop: asyncio.Event) -> None:
+    assert plan.address.host is not None
+    door = Door(server.accept, plan.refusal, server.is_full)
+    try:
+        listener = await listen(plan.address.host, plan.address.port, door)
+    except OSError as exc:
+        raise Refused(f"cannot listen on {plan.address.host}:{plan.address.port}: {exc.strerror}") from exc
+    host, port = listener.sockets[0].getsockname()[:2]
+    stdout.write(f"ws://{f'[{host}]' if ':' in host else host}:{port}\n".encode())
+    stdout.flush()
+    await stop.wait()
+    listener.close()
+
+
+async def _serve_stdio(server: Server, stdin: IO[bytes], stdout: IO[bytes], stop: asyncio.Event) -> None:
+    channel = await open_stdio(stdin, stdout, MAX_LINE_BYTES)
+    outlet = StdioOutlet(channel)
+    connection = server.accept(outlet)
+    outlet.listener = connection
+
+    async def read() -> None:
+        while frames := await channel.receive():
+            for frame in frames:
+                if isinstance(frame, Unreadable):
+                    connection.unreadable_received(frame.reason)
+                elif isinstance(frame, bytes):
+                    connection.frame_received(frame)
+            await outlet.may_read.wait()
+            if outlet.is_dropped:
+                break
+        stop.set()
+
+    tasks = TaskSet()
+    tasks.spawn(read(), name="stdin")
+    await stop.wait()
+    await tasks.aclose()
+    await outlet.aclose()
+    await connection.aclose()
+
+
+class StdioOutlet:
+    """The way back to a client at our stdout."""
+
+    peer = "stdio"
+
+    def __init__(self, channel: StdioChannel) -> None:
+        self.listener: Connection | None = None
+        self.may_read = asyncio.Event()
+        self.may_read.set()
+        self.is_dropped = False
+        self._channel = channel
+        self._tasks = TaskSet()
+        self._queued = 0
+        self._is_full = False
+
+    def send(self, *parts: bytes) -> None:
+        """Queue one message."""
+        if self.is_dropped:
+            return
+        message = b"".join(parts)
+        self._channel.send(message)
+        self._queued += len(message)
+        if self._queued > STDIO_HIGH and not self._is_full:
+            self._is_full = True
+            if self.listener is not None:
+                self.listener.outlet_full()
+            self._tasks.spawn(self._wait(), name="stdout")
+
+    async def _wait(self) -> None:
+        await self._channel.drain(STDIO_LOW)
+        self._queued, self._is_full = 0, False
+        if self.listener is not None:
+            self.listener.outlet_ready()
+
+    def pause_reading(self) -> None:
+        """Take nothing from the client for now."""
+        self.may_read.clear()
+
+    def resume_reading(self) -> None:
+        """Go on."""
+        self.may_read.set()
+
+    def drop(self) -> None:
+        """There is only this one client: without it, we stop."""
+        self.is_dropped = True
+        self.may_read.set()
+
+    async def aclose(self) -> None:
+        """Write what is queued."""
+        await self._tasks.aclose()
+        await self._channel.aclose()
+
+
+def keep_descriptors_private() -> None:
+    """What our own parent left open is not for our children."""
+    for name in os.listdir("/proc/self/fd") if sys.platform == "linux" else ():
+        if int(name) > 2:
+            with suppress(OSError):
+                flags = fcntl.fcntl(int(name), fcntl.F_GETFD)
+                fcntl.fcntl(int(name), fcntl.F_SETFD, flags | fcntl.FD_CLOEXEC)

@@ -1,0 +1,121 @@
+"""From flags to a running server."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.execserver.auth import CapabilityToken, SignedToken
+from codex_mcp.execserver.sandbox import Confinement, bubblewraps
+from codex_mcp.execserver.serve import Address, Plan, Refusal, parse_listen, serve
+
+MIN_SECRET_BYTES: Final = 32
+"""A shorter secret could be guessed."""
+
+CLOCK_SKEW: Final = 30
+"""Seconds that two machines' clocks may differ."""
+
+SHA256_HEX_DIGITS: Final = 64
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str, lifeline: int | None) -> None:
+    """Serve until told to stop. Raises Refused."""
+    address = parse_listen(arguments.listen)
+    if arguments.concurrent_requests < 1:
+        raise Refused("cannot serve: --concurrent-requests must be 1 or more")
+    temporary = environment.get("TMPDIR", "")
+    plan = Plan(
+        address=address,
+        environment=environment,
+        cwd=cwd,
+        concurrent=arguments.concurrent_requests,
+        refusal=refusal_for(arguments, address),
+        confinement=Confinement(bubblewraps(_bundled()), [temporary] if os.path.isabs(temporary) else []),
+        lifeline=lifeline,
+    )
+    # The pipes of transports/stdio.py are asyncio's; sockets gain from uvloop, one client's pipes hardly do.
+    with asyncio.Runner(loop_factory=None if address.host is None else uvloop.new_event_loop) as runner:
+        runner.run(serve(plan, sys.stdin.buffer, sys.stdout.buffer))
+
+
+def refusal_for(arguments: argparse.Namespace, address: Address) -> Refusal:
+    """Who may connect, from the flags. Raises Refused."""
+    _check_flags(arguments, address)
+    if arguments.ws_auth == "capability-token":
+        return CapabilityToken(_token_hash(arguments)).refusal
+    if arguments.ws_auth == "signed-bearer-token":
+        skew = CLOCK_SKEW if arguments.ws_max_clock_skew_seconds is None else arguments.ws_max_clock_skew_seconds
+        token = SignedToken(_secret(arguments), arguments.ws_issuer, arguments.ws_audience, skew)
+        return lambda header: token.refusal(header, time.time())
+    return lambda _header: None
+
+
+def _check_flags(arguments: argparse.Namespace, address: Address) -> None:
+    if arguments.ws_auth is None and not address.is_local:
+        raise Refused(
+            f"cannot listen on {address.host}: others could run commands here; add --ws-auth, or listen on 127.0.0.1"
+        )
+    if arguments.ws_auth is not None and address.host is None:
+        raise Refused("cannot use --ws-auth with stdio: whoever starts the server is its client")
+    theirs = {
+        "capability-token": ("ws_token_file", "ws_token_sha256"),
+        "signed-bearer-token": (
+            "ws_shared_secret_file",
+            "ws_issuer",
+            "ws_audience",
+            "ws_max_clock_skew_seconds",
+        ),
+    }
+    for kind, names in theirs.items():
+        for name in names:
+            if getattr(arguments, name) is not None and arguments.ws_auth != kind:
+                flag = "--" + name.replace("_", "-")
+                raise Refused(f"cannot use {flag}: it belongs to --ws-auth {kind}")
+
+
+def _token_hash(arguments: argparse.Namespace) -> str:
+    if (arguments.ws_token_file is None) == (arguments.ws_token_sha256 is None):
+        raise Refused("cannot use --ws-auth capability-token: give --ws-token-file or --ws-token-sha256, and not both")
+    if arguments.ws_token_sha256 is not None:
+        digest = str(arguments.ws_token_sha256).strip().lower()
+        if len(digest) != SHA256_HEX_DIGITS or not set(digest) <= set("0123456789abcdef"):
+            raise Refused("cannot use --ws-token-sha256: it must be 64 hexadecimal digits")
+        return digest
+    token = _read(arguments.ws_token_file)
+    if not token:
+        raise Refused(f"cannot use {arguments.ws_token_file}: the token is empty")
+    return CapabilityToken.hash_of(token)
+
+
+def _secret(arguments: argparse.Namespace) -> bytes:
+    if arguments.ws_shared_secret_file is None:
+        raise Refused("cannot use --ws-auth signed-bearer-token: give --ws-shared-secret-file")
+    secret = _read(arguments.ws_shared_secret_file)
+    if len(secret) < MIN_SECRET_BYTES:
+        raise Refused(f"cannot use {arguments.ws_shared_secret_file}: a secret has at least {MIN_SECRET_BYTES} bytes")
+    return secret
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes().strip()
+    except OSError as exc:
+        raise Refused(f"cannot read {path}: {exc.strerror}") from exc
+
+
+def _bundled() -> str | None:
+    """The bubblewrap of the Codex wheel, found without importing it."""
+    found = importlib.util.find_spec("codex_cli_bin")
+    if found is None or found.origin is None:
+        return None
+    return str(Path(found.origin).parent / "codex-resources" / "bwrap")

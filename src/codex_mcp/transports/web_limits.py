@@ -1,0 +1,226 @@
+"""What uvicorn leaves open: how long a head may be and may take, and for how long a reader may take nothing.
+
+The HTTP parser takes heads of any length, a connection may be silent from its first byte on, and a client that does not
+read holds its connection, its answer and its stream for as long as it likes. Also, the loss of a connection is told to
+the last request on it alone, which is the wrong one where a client sends requests ahead of answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any, Final
+
+from msgspec import Struct
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+logger = logging.getLogger(__name__)
+
+MAX_HEAD_BYTES: Final = 64 * 1024
+"""Request line and headers. Our own longest header is a session id of a few hundred bytes; signed tokens have some
+thousands."""
+
+HEAD_TIME: Final = 30.0
+"""Seconds in which a head must have come, from when the connection was opened or the head began."""
+
+TOO_LARGE: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"connection: close\r\ncontent-length: 46\r\n\r\nthe request line and the headers are too long\n"
+)
+TOO_SLOW: Final = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"connection: close\r\ncontent-length: 52\r\n\r\nthe request line and the headers came in too slowly\n"
+)
+
+
+class WebLimits(Struct, frozen=True):
+    """What one connection may do."""
+
+    stall_timeout: float
+    head_time: float = HEAD_TIME
+    max_head_bytes: int = MAX_HEAD_BYTES
+
+
+class _Refused(Exception):
+    """Stops the parser: the answer is on its way already."""
+
+
+class Stall:
+    """Cuts a connection whose other end has taken nothing for too long, while something waits to be sent."""
+
+    def __init__(self, transport: asyncio.Transport, timeout: float) -> None:
+        self._transport = transport
+        self._timeout = timeout
+        self._waiting = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """From now on somebody waits for it."""
+        self.end()
+        self._waiting = self._transport.get_write_buffer_size()
+        self._timer = asyncio.get_running_loop().call_later(self._timeout, self._look)
+
+    def end(self) -> None:
+        """It reads again, or it is gone."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        if self._transport.get_write_buffer_size() < self._waiting:
+            self.begin()  # it is slow, and it reads
+            return
+        logger.info("cut a connection that took nothing for %g s", self._timeout)
+        self._transport.abort()
+
+
+class LimitedHttp(HttpToolsProtocol):
+    """One HTTP connection."""
+
+    def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._limits = limits
+        self._stall: Stall | None = None
+        self._head_bytes = 0
+        self._head_began = False
+        self._in_body = False
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._earlier: list[RequestResponseCycle] = []
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Somebody calls."""
+        super().connection_made(transport)
+        self._stall = Stall(transport, self._limits.stall_timeout)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is over, for every request on it."""
+        self._head_came()
+        if self._stall is not None:
+            self._stall.end()
+        for cycle in self._earlier:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Count what belongs to a head, and read on."""
+        cycle: RequestResponseCycle | None = self.cycle
+        if self._head_timer is None and (cycle is None or cycle.response_complete):
+            self._await_head()
+        # The rest of a body whose request was answered before it was read has the same time, and any length.
+        if self._head_timer is not None and not self._in_body:
+            if self._head_bytes > self._limits.max_head_bytes:
+                self._refuse(TOO_LARGE)
+                return
+            self._head_bytes += len(data)
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        super().on_message_begin()
+        if self._head_timer is None:
+            self._await_head()
+        self._head_began = True
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        self._head_came()
+        self._in_body = True
+        if sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > self._limits.max_head_bytes:
+            self._refuse(TOO_LARGE)
+            raise _Refused
+        self._earlier = [cycle for cycle in self._earlier if not cycle.response_complete]
+        if self.cycle is not None:
+            self._earlier.append(self.cycle)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The body is there, too."""
+        self._in_body = False
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """More waits to be sent than the other end takes."""
+        super().pause_writing()
+        if self._stall is not None:
+            self._stall.begin()
+
+    def resume_writing(self) -> None:
+        """It has taken most of it."""
+        super().resume_writing()
+        if self._stall is not None:
+            self._stall.end()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Nobody has used it for a while."""
+        super().timeout_keep_alive_handler()
+        self._watch_the_end()
+
+    def on_response_complete(self) -> None:
+        """It may have been the last."""
+        super().on_response_complete()
+        self._watch_the_end()
+
+    def send_400_response(self, msg: str) -> None:
+        """What came is no HTTP, unless it was us who stopped reading."""
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
+
+    def _watch_the_end(self) -> None:
+        """A connection is closed when everything is sent, which may be never."""
+        if self._stall is not None and self.transport.is_closing() and self.transport.get_write_buffer_size():
+            self._stall.begin()
+
+    def _await_head(self) -> None:
+        self._head_bytes = 0
+        self._head_began = False
+        self._head_timer = self.loop.call_later(self._limits.head_time, self._head_late)
+
+    def _head_late(self) -> None:
+        # Who has not begun to ask gets no answer.
+        self._refuse(TOO_SLOW if self._head_began else b"")
+
+    def _head_came(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _refuse(self, answer: bytes) -> None:
+        self._head_came()
+        if not self.transport.is_closing():
+            self.transport.write(answer)
+            self.transport.close()
+
+
+class LimitedSocket(WebSocketsSansIOProtocol):
+    """One WebSocket."""
+
+    def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._limits = limits
+        self._stall: Stall | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection was an HTTP one until now."""
+        super().connection_made(transport)
+        self._stall = Stall(self.transport, self._limits.stall_timeout)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is over."""
+        if self._stall is not None:
+            self._stall.end()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """More waits to be sent than the other end takes."""
+        super().pause_writing()
+        if self._stall is not None:
+            self._stall.begin()
+
+    def resume_writing(self) -> None:
+        """It has taken most of it."""
+        super().resume_writing()
+        if self._stall is not None:
+            self._stall.end()

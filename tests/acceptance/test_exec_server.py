@@ -1,0 +1,17 @@
+"""What the recordings of Codex' exec-server 0.166.0 show, shown by ours. tests/judges shows the same of Codex' own."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.exec_recordings import connections, files, processes
+from tests.support.exec_wire import Target, target
+
+Scene = Callable[[Target], Awaitable[None]]
+
+
+@pytest.mark.parametrize("scene", [*connections.SCENES, *processes.SCENES, *files.SCENES])
+async def test_our_server_plays_the_scene(scene: Scene, tmp_path: Path) -> None:
+    async with target(tmp_path) as ours:
+        await scene(ours)

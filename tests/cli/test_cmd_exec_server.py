@@ -1,0 +1,46 @@
+import subprocess
+import sys
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "codex_mcp", "exec-server"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--listen", "ws://localhost:0"], "the address must be ws://IP:PORT"),
+        (["--listen", "ws://0.0.0.0:0"], "add --ws-auth"),
+        (["--concurrent-requests", "0"], "must be 1 or more"),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_one_sentence(flags: list[str], text: str) -> None:
+    ended = subprocess.run([*COMMAND, *flags], capture_output=True, text=True, timeout=30)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert text in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_help_names_the_flags() -> None:
+    ended = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=30)
+    assert "--ws-auth" in ended.stdout
+
+
+def test_over_stdio_it_answers_line_by_line_and_ends_with_its_input() -> None:
+    lines = [
+        '{"id": 1, "method": "initialize", "params": {"clientName": "test"}}',
+        "",
+        '{"method": "initialized"}',
+        "not json",
+        '{"id": 2, "method": "environment/status"}\r',
+    ]
+    ended = subprocess.run(
+        [*COMMAND, "--listen", "stdio"], input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=30
+    )
+    answers = ended.stdout.splitlines()
+    assert answers[0].startswith('{"id":1,"result":{"sessionId":')
+    assert '"id":-1' in answers[1]
+    assert "failed to parse JSON-RPC message from exec-server stdio" in answers[1]
+    assert answers[2] == '{"id":2,"result":{"status":"ready"}}'
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -1,0 +1,164 @@
+import asyncio
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.execserver.connection import QUEUE, Connection
+from codex_mcp.execserver.sandbox import Confinement
+from codex_mcp.execserver.server import Server
+from codex_mcp.wire.execserver import EnvironmentInfo, Shell
+from tests.support.exec_parts import ENV, Outlet, eventually
+
+
+class House:
+    """A server, one connection to it, and what the client hears."""
+
+    def __init__(self, concurrent: int = 1) -> None:
+        self.server = Server(EnvironmentInfo(Shell("sh", "/bin/sh")), {}, Confinement([]), concurrent)
+        self.outlet = Outlet()
+        self.connection: Connection = self.server.accept(self.outlet)
+
+    def say(self, message: object) -> None:
+        self.connection.frame_received(message if isinstance(message, bytes) else json.dumps(message).encode())
+
+    def greet(self) -> None:
+        self.say({"id": 0, "method": "initialize", "params": {"clientName": "test"}})
+        self.say({"method": "initialized"})
+
+    def ids(self) -> list[object]:
+        return [message["id"] for message in self.outlet.messages if "method" not in message]
+
+
+def start(process_id: str, script: str, **more: object) -> dict[str, object]:
+    fields = {"processId": process_id, "argv": ["/bin/sh", "-c", script], "cwd": "file:///", "env": ENV, "tty": False}
+    return fields | more
+
+
+LARGE = {
+    "path": "file:///usr",
+    "options": {"maxDepth": 1, "maxDirectories": 50, "maxEntries": 9, "followDirectorySymlinks": False},
+}
+
+
+async def test_requests_are_answered_in_order_unless_told_otherwise() -> None:
+    house = House()
+    house.greet()
+    house.say({"id": 1, "method": "fs/walk", "params": LARGE})
+    house.say({"id": 2, "method": "environment/status"})
+    house.say({"id": 3, "method": "process/terminate", "params": {"processId": "x"}})
+    await house.outlet.answer(3)
+    assert house.ids() == [0, 1, 2, 3]
+    await house.server.aclose()
+
+
+async def test_urgent_requests_overtake_if_told_so() -> None:
+    house = House(concurrent=2)
+    house.greet()
+    for number in range(1, 4):
+        house.say({"id": number, "method": "fs/walk", "params": LARGE})
+    house.say({"id": 4, "method": "environment/status"})
+    for number in range(1, 5):
+        await house.outlet.answer(number)
+    assert house.ids()[:2] == [0, 4]
+    await house.server.aclose()
+
+
+async def test_a_waiting_read_holds_nobody_up() -> None:
+    house = House()
+    house.greet()
+    house.say({"id": 1, "method": "process/start", "params": start("p", "cat", pipeStdin=True)})
+    house.say({"id": 2, "method": "process/read", "params": {"processId": "p", "waitMs": 10_000}})
+    house.say({"id": 3, "method": "process/write", "params": {"processId": "p", "chunk": "eA==", "writeId": "1"}})
+    await house.outlet.answer(2)
+    assert house.ids() == [0, 1, 3, 2]
+    await house.server.aclose()
+
+
+async def test_a_client_that_asks_faster_than_it_is_answered_is_not_read() -> None:
+    house = House()
+    house.greet()
+    house.say({"id": 1, "method": "fs/walk", "params": LARGE})
+    for number in range(QUEUE):
+        house.say({"id": 2 + number, "method": "environment/status"})
+    assert house.outlet.is_paused
+    await house.outlet.answer(1 + QUEUE)
+    await eventually(lambda: not house.outlet.is_paused)
+    await house.server.aclose()
+
+
+async def test_a_client_that_does_not_read_gets_no_more_to_read() -> None:
+    house = House()
+    house.greet()
+    house.say(
+        {"id": 1, "method": "process/start", "params": start("p", "read x; head -c 100000 /dev/zero", pipeStdin=True)}
+    )
+    house.connection.outlet_full()
+    assert house.outlet.is_paused
+    house.say({"id": 2, "method": "process/write", "params": {"processId": "p", "chunk": "Cg==", "writeId": "1"}})
+    count = len(house.outlet.messages)
+    await asyncio.sleep(0)
+    assert len(house.outlet.messages) == count
+    house.connection.outlet_ready()
+    await eventually(lambda: not house.outlet.is_paused)
+    await house.outlet.until("process/closed")
+    await house.server.aclose()
+
+
+async def test_an_unexpected_notification_is_answered_and_the_client_dropped() -> None:
+    house = House()
+    house.greet()
+    house.say({"method": "process/output"})
+    assert house.outlet.messages[-1]["id"] == -1
+    assert house.outlet.is_dropped
+    await house.server.aclose()
+
+
+async def test_a_lost_connection_leaves_its_processes_to_the_next_one() -> None:
+    house = House()
+    house.greet()
+    house.say({"id": 1, "method": "process/start", "params": start("p", "cat", pipeStdin=True)})
+    result = (await house.outlet.answer(0))["result"]
+    assert isinstance(result, dict)
+    house.connection.connection_lost()
+    outlet = Outlet()
+    second = house.server.accept(outlet)
+    again = {"clientName": "test", "resumeSessionId": result["sessionId"]}
+    second.frame_received(json.dumps({"id": 5, "method": "initialize", "params": again}).encode())
+    second.frame_received(b'{"method": "initialized"}')
+    end = {"id": 6, "method": "process/terminate", "params": {"processId": "p"}}
+    second.frame_received(json.dumps(end).encode())
+    assert (await outlet.answer(6))["result"] == {"running": True}
+    await outlet.until("process/closed")
+    await house.server.aclose()
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+methods = st.sampled_from(
+    ["initialize", "environment/status", "process/read", "process/write", "process/terminate", "fs/open", "nope"]
+)
+
+
+@given(
+    st.lists(
+        st.binary(max_size=30)
+        | json_values.map(lambda value: json.dumps(value).encode())
+        | st.tuples(methods, json_values).map(
+            lambda pair: json.dumps({"id": 1, "method": pair[0], "params": pair[1]}).encode()
+        ),
+        max_size=10,
+    )
+)
+async def test_no_messages_break_a_connection(frames: list[bytes]) -> None:
+    house = House()
+    house.greet()
+    for frame in frames:
+        house.say(frame)
+    house.outlet.messages.clear()
+    house.say({"id": "alive", "method": "environment/status"})
+    assert house.ids()[-1] == "alive"
+    await house.server.aclose()

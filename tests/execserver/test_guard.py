@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+PROGRAM = """
+import os, signal, subprocess, sys, time
+from codex_mcp.execserver.guard import run_guarded
+
+def serve(lifeline):
+    {body}
+
+sys.exit(run_guarded(serve))
+"""
+
+
+def run(body: str) -> subprocess.CompletedProcess[str]:
+    program = PROGRAM.format(body=body)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
+
+
+def test_the_exit_code_is_the_servers() -> None:
+    assert run("return 7").returncode == 7
+    assert run("sys.exit(3)").returncode == 3
+    assert run("raise KeyError").returncode == 1
+
+
+def test_a_killed_server_leaves_nobody_behind_not_even_who_fled() -> None:
+    # The fugitive holds stdout: run() would wait for it.
+    ended = run(
+        "subprocess.Popen(['setsid', 'sh', '-c', 'echo here; exec sleep 100']); time.sleep(0.3); "
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert ended.returncode == 128 + 9
+    assert ended.stdout == "here\n"
+
+
+def test_a_signal_is_passed_on() -> None:
+    ended = run(
+        "signal.signal(signal.SIGTERM, lambda *_: os._exit(5)); os.kill(os.getppid(), signal.SIGTERM); time.sleep(20)"
+    )
+    assert ended.returncode == 5

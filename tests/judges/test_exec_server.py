@@ -1,0 +1,19 @@
+"""The scenes that our exec-server plays, played by Codex' own: so we know that they tell the truth."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.exec_recordings import connections, files, processes
+from tests.support.exec_wire import Target, target
+from tests.support.judges import package
+
+Scene = Callable[[Target], Awaitable[None]]
+
+
+@pytest.mark.parametrize("scene", [*connections.SCENES, *processes.SCENES, *files.SCENES])
+async def test_codex_own_server_plays_the_scene(scene: Scene, tmp_path: Path) -> None:
+    (native,) = (package("@openai/codex-linux-x64") / "vendor").glob("*/bin/codex")
+    async with target(tmp_path, [str(native), "exec-server"]) as real:
+        await scene(real)

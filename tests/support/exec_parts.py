@@ -1,0 +1,74 @@
+"""Pieces of the exec-server in the test's own process: an outlet that remembers, a child to work with."""
+
+import asyncio
+import json
+from collections.abc import Callable
+
+from codex_mcp.execserver.launch import Child, Launch, launch
+
+PATIENCE = 10.0
+"""Seconds until a wait is taken for a hang."""
+
+ENV = {"PATH": "/usr/bin:/bin"}
+
+
+class Outlet:
+    """What was sent to a client, message by message."""
+
+    peer = "client"
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, object]] = []
+        self.is_paused = False
+        self.is_dropped = False
+        self._news = asyncio.Event()
+
+    def send(self, *parts: bytes) -> None:
+        self.messages.append(json.loads(b"".join(parts)))
+        self._news.set()
+
+    def pause_reading(self) -> None:
+        self.is_paused = True
+
+    def resume_reading(self) -> None:
+        self.is_paused = False
+
+    def drop(self) -> None:
+        self.is_dropped = True
+
+    def methods(self) -> list[object]:
+        return [message.get("method") for message in self.messages]
+
+    async def until(self, method: str) -> dict[str, object]:
+        """The first notification of this method."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for message in self.messages:
+                    if message.get("method") == method:
+                        params = message["params"]
+                        assert isinstance(params, dict)
+                        return params
+                self._news.clear()
+                await self._news.wait()
+
+    async def answer(self, message_id: object) -> dict[str, object]:
+        """The answer with this id."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for message in self.messages:
+                    if "method" not in message and message["id"] == message_id:
+                        return message
+                self._news.clear()
+                await self._news.wait()
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Wait until it holds; for what nobody tells us about."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+def shell(script: str, *, tty: bool = False, pipe_stdin: bool = False) -> Child:
+    """Start a line of shell."""
+    return launch(Launch(["/bin/sh", "-c", script], "/", ENV, tty=tty, pipe_stdin=pipe_stdin))

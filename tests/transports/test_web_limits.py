@@ -1,0 +1,237 @@
+"""A connection has its limits, whatever the other end does with it."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import uvicorn
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, Stall, WebLimits
+from tests.support.clock import Clock, run_with_clock
+from tests.support.http import PATIENCE, Wire, connect
+
+SOON = 0.05
+"""Seconds; in these tests patience is short where it is looked for, and long where it must not matter."""
+
+PATIENT = WebLimits(stall_timeout=PATIENCE, head_time=PATIENCE, max_head_bytes=2000)
+
+MEGABYTE = b"x" * 1_000_000
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def limited(app: App, limits: WebLimits) -> AsyncIterator[int]:
+    """Serve an application within these limits; the port."""
+    http, ws = partial(LimitedHttp, limits=limits), partial(LimitedSocket, limits=limits)
+    config = uvicorn.Config(
+        app,
+        http=http,  # type: ignore[arg-type]
+        ws=ws,  # type: ignore[arg-type]
+        loop="none",
+        lifespan="off",
+        log_config=None,
+    )
+    server = uvicorn.Server(config)
+    tasks = TaskSet()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serving = tasks.spawn(server._serve([listener]), name="listener")
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await serving
+
+
+async def hello(scope: Any, receive: Any, send: Any) -> None:
+    headers = [(b"content-length", b"5")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"hello"})
+
+
+class Endless:
+    """Streams as much as is taken, until the client is gone."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "websocket":
+            await self._socket(receive, send)
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        tasks = TaskSet()
+        leaving = tasks.spawn(self._wait(receive), name="disconnect")
+        while not leaving.done():
+            await send({"type": "http.response.body", "body": MEGABYTE, "more_body": True})
+            await asyncio.sleep(0)
+        await tasks.aclose()
+
+    async def _socket(self, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        with contextlib.suppress(OSError):
+            while True:
+                await send({"type": "websocket.send", "bytes": MEGABYTE})
+        self.gone.set()
+
+    async def _wait(self, receive: Any) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self.gone.set()
+
+
+async def wait(event: asyncio.Event) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await event.wait()
+
+
+async def said(wire: Wire) -> bytes:
+    """Everything until the server hangs up, however it does that."""
+    try:
+        return await wire.read_to_the_end()
+    except ConnectionError:
+        return b""
+
+
+async def test_a_request_is_answered_and_the_next_on_the_same_connection_too() -> None:
+    async with limited(hello, PATIENT) as port, connect(port) as wire:
+        answers = [await wire.ask("GET", "/") for _ in range(3)]
+        assert [answer.body for answer in answers] == [b"hello"] * 3
+
+
+async def test_a_head_that_is_too_long_is_refused_in_one_piece_or_in_many_or_without_an_end() -> None:
+    async with limited(hello, PATIENT) as port:
+        for pieces in (
+            [b"GET / HTTP/1.1\r\nhost: x\r\nlong: " + b"y" * 2000 + b"\r\n\r\n"],
+            [b"GET / HTTP/1.1\r\n", *([b"a: b\r\n" * 100] * 10)],
+            [b"GET / HTTP/1.1\r\nlong: ", *([b"y" * 1000] * 10)],
+            [b"GET /" + b"y" * 2000 + b" HTTP/1.1\r\nhost: x\r\n\r\n"],
+        ):
+            async with connect(port) as wire:
+                for piece in pieces:
+                    wire.send_raw(piece)
+                    await asyncio.sleep(0)
+                assert (await said(wire)).partition(b"\r\n")[0] in (
+                    b"HTTP/1.1 431 Request Header Fields Too Large",
+                    b"",  # what it still sends makes the kernel forget our words
+                )
+        async with connect(port) as wire:
+            assert (await wire.ask("GET", "/")).body == b"hello"
+
+
+async def test_a_head_that_is_too_long_is_told_so() -> None:
+    async with limited(hello, PATIENT) as port, connect(port) as wire:
+        answer = await wire.ask("GET", "/", headers={"long": "y" * 2000})
+        assert (answer.status, answer.headers["connection"]) == (431, "close")
+        assert answer.body == b"the request line and the headers are too long\n"
+
+
+async def test_a_body_is_not_part_of_the_head() -> None:
+    async with limited(hello, PATIENT) as port, connect(port) as wire:
+        assert (await wire.ask("POST", "/", MEGABYTE)).body == b"hello"
+        assert (await wire.ask("POST", "/", b"small")).body == b"hello"
+
+
+async def test_who_says_nothing_is_hung_up_on() -> None:
+    async with limited(hello, WebLimits(PATIENCE, head_time=SOON)) as port, connect(port) as wire:
+        assert await said(wire) == b""
+
+
+async def test_a_head_that_does_not_come_to_its_end_is_refused() -> None:
+    async with limited(hello, WebLimits(PATIENCE, head_time=SOON)) as port, connect(port) as wire:
+        wire.send_raw(b"GET / HTTP/1.1\r\nho")
+        answer = await wire.read_answer()
+        assert (answer.status, answer.body) == (408, b"the request line and the headers came in too slowly\n")
+        assert await said(wire) == b""
+
+
+async def test_a_second_head_that_does_not_come_to_its_end_is_refused_too() -> None:
+    async with limited(hello, WebLimits(PATIENCE, head_time=SOON)) as port, connect(port) as wire:
+        await wire.ask("GET", "/")
+        wire.send_raw(b"\r\nGET / HTT")
+        assert (await wire.read_answer()).status == 408
+
+
+async def test_what_is_no_http_is_told_so() -> None:
+    async with limited(hello, PATIENT) as port, connect(port) as wire:
+        wire.send_raw(b"\x16\x03\x01 hello?\r\n\r\n")
+        assert (await wire.read_answer()).status == 400
+
+
+async def test_a_reader_that_takes_nothing_is_cut() -> None:
+    app = Endless()
+    async with limited(app, WebLimits(stall_timeout=SOON)) as port, connect(port) as wire:
+        wire.send("GET", "/")
+        wire._reader._transport.pause_reading()  # type: ignore[attr-defined]
+        await wait(app.gone)
+
+
+async def test_a_socket_that_takes_nothing_is_cut() -> None:
+    app = Endless()
+    async with limited(app, WebLimits(stall_timeout=SOON)) as port, connect(port) as wire:
+        upgrade = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+        wire.send("GET", "/", headers={**upgrade, "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="})
+        assert (await wire.read_head())[0] == 101
+        wire._reader._transport.pause_reading()  # type: ignore[attr-defined]
+        await wait(app.gone)
+
+
+class Buffer(asyncio.Transport):
+    """A connection of which nothing is known but how much waits to be sent on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = 0
+        self.aborted = False
+
+    def get_write_buffer_size(self) -> int:
+        """How much waits."""
+        return self.waiting
+
+    def abort(self) -> None:
+        """It is cut."""
+        self.aborted = True
+
+
+def test_a_slow_reader_is_not_cut_as_long_as_it_reads() -> None:
+    async def story(clock: Clock) -> None:
+        buffer = Buffer()
+        stall = Stall(buffer, timeout=60)
+        cut = []
+        buffer.waiting = 1000
+        stall.begin()
+        for waiting in (999, 500, 500):
+            buffer.waiting = waiting
+            await clock.advance(60)
+            cut.append(buffer.aborted)
+        assert cut == [False, False, True]
+
+    run_with_clock(story)
+
+
+def test_one_that_has_taken_enough_is_left_alone() -> None:
+    async def story(clock: Clock) -> None:
+        buffer = Buffer()
+        stall = Stall(buffer, timeout=60)
+        stall.begin()
+        stall.end()
+        stall.end()
+        await clock.advance(120)
+        assert not buffer.aborted
+
+    run_with_clock(story)
+
+
+async def test_the_end_of_a_connection_is_told_to_a_request_that_another_was_sent_after() -> None:
+    app = Endless()
+    async with limited(app, PATIENT) as port:
+        async with connect(port) as wire:
+            wire.send("GET", "/")
+            wire.send("GET", "/again")
+            await wire.read_head()
+        await wait(app.gone)

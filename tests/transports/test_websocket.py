@@ -1,0 +1,159 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+import pytest
+
+from codex_mcp.transports import websocket
+from codex_mcp.transports.websocket import (
+    AcceptedSocket,
+    DialledSocket,
+    Door,
+    HandshakeRefused,
+    dial,
+    frame_header,
+    listen,
+)
+from tests.support.exec_parts import eventually
+
+PATIENCE = 10.0
+"""Seconds until a wait is taken for a hang."""
+
+
+class Listener:
+    """Remembers what happened on an accepted socket."""
+
+    def __init__(self, outlet: AcceptedSocket) -> None:
+        self.outlet = outlet
+        self.frames: asyncio.Queue[bytes] = asyncio.Queue()
+        self.pressure: list[str] = []
+        self.ready = asyncio.Event()
+        self.lost = asyncio.Event()
+
+    def frame_received(self, frame: bytes) -> None:
+        self.frames.put_nowait(frame)
+
+    def outlet_full(self) -> None:
+        self.pressure.append("full")
+
+    def outlet_ready(self) -> None:
+        self.pressure.append("ready")
+        self.ready.set()
+
+    def connection_lost(self) -> None:
+        self.lost.set()
+
+
+@asynccontextmanager
+async def a_pair() -> AsyncIterator[tuple[Listener, DialledSocket]]:
+    """Both ends of a connection."""
+    accepted: list[Listener] = []
+
+    def accept(outlet: AcceptedSocket) -> Listener:
+        accepted.append(Listener(outlet))
+        return accepted[0]
+
+    door = Door(accept, lambda _: None, lambda: False)
+    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, door) as server:
+        client = await dial(f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}", {}, PATIENCE)
+        client.send(b"hello")
+        await eventually(lambda: bool(accepted))
+        assert await accepted[0].frames.get() == b"hello"
+        try:
+            yield accepted[0], client
+        finally:
+            await client.aclose()
+            await client.aclose()
+            await accepted[0].lost.wait()
+
+
+async def messages(client: DialledSocket, count: int) -> list[bytes]:
+    got: list[bytes] = []
+    while len(got) < count:
+        frames = await client.receive()
+        assert frames
+        got += frames
+    return got
+
+
+async def test_messages_arrive_whole_in_both_directions() -> None:
+    async with a_pair() as (server, client):
+        for size in (0, 1, 125, 126, 65_535, 65_536, 3_000_000):
+            client.send(b"x" * size)
+            assert len(await server.frames.get()) == size
+            server.outlet.send(b"y" * (size // 2), b"y" * (size - size // 2))
+            assert await messages(client, 1) == [b"y" * size]
+
+
+async def test_long_messages_leave_in_pieces_that_clients_accept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "DIALLED_FRAME_BYTES", websocket.FRAGMENT_BYTES)
+    async with a_pair() as (server, client):
+        message = bytes(range(256)) * 40_000
+        server.outlet.send(message)
+        assert await messages(client, 1) == [message]
+
+
+async def test_a_slow_reader_is_noticed_and_so_is_its_recovery() -> None:
+    async with a_pair() as (server, client):
+        count = 0
+        while not server.pressure:
+            server.outlet.send(b"x" * 1_000_000)
+            count += 1
+            await asyncio.sleep(0)
+        assert sum(map(len, await messages(client, count))) == count * 1_000_000
+        await server.ready.wait()
+        assert server.pressure[:2] == ["full", "ready"]
+
+
+async def test_a_client_that_is_not_read_waits() -> None:
+    async with a_pair() as (server, client):
+        server.outlet.pause_reading()
+        client.send(b"x")
+        await client.drain(below=1)
+        assert server.frames.empty()
+        server.outlet.resume_reading()
+        assert await server.frames.get() == b"x"
+
+
+async def test_a_dropped_client_reads_the_end() -> None:
+    async with a_pair() as (server, client):
+        server.outlet.send(b"last words")
+        server.outlet.drop()
+        assert await messages(client, 1) == [b"last words"]
+        assert list(await client.receive()) == []
+        server.outlet.send(b"into the void")
+
+
+async def test_pings_go_out_and_ask_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "PING_INTERVAL", 0.01)
+    async with a_pair() as (server, client):
+        await asyncio.sleep(0.05)
+        client.send(b"still here")
+        assert await server.frames.get() == b"still here"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "is_full", "status"),
+    [("no token", False, HTTPStatus.UNAUTHORIZED), (None, True, HTTPStatus.SERVICE_UNAVAILABLE)],
+)
+async def test_who_may_not_come_in_is_told_why(refusal: str | None, is_full: bool, status: HTTPStatus) -> None:  # noqa: FBT001
+    door = Door(Listener, lambda _: refusal, lambda: is_full)
+    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, door) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(HandshakeRefused) as caught:
+            await dial(f"ws://127.0.0.1:{port}", {}, PATIENCE)
+        assert caught.value.status == status
+
+
+async def test_what_is_no_websocket_cannot_be_dialled() -> None:
+    with pytest.raises(ValueError, match="no WebSocket URL"):
+        await dial("http://127.0.0.1", {}, PATIENCE)
+    with pytest.raises(ConnectionRefusedError):
+        await dial("ws://127.0.0.1:1", {}, PATIENCE)
+
+
+def test_the_head_of_a_frame_says_its_length() -> None:
+    assert frame_header(5, 1) == b"\x81\x05"
+    assert frame_header(126, 1) == b"\x81\x7e\x00\x7e"
+    assert frame_header(1 << 16, 0, 0) == b"\x00\x7f" + (1 << 16).to_bytes(8, "big")
