@@ -11,7 +11,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.client import Client
 from codex_mcp.rpc.channel import memory_pair
-from codex_mcp.rpc.errors import request_failed
+from codex_mcp.rpc.errors import RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.decisions import NO_CAPABILITY, SESSION_GONE, Approved, Decision, Denied
 from codex_mcp.threads.questions import Method
@@ -133,3 +133,25 @@ async def test_a_client_that_goes_away_has_said_no(tmp_path: Path) -> None:
         await far.close()
         assert await decision == Denied(SESSION_GONE)
         assert await asked(client, tasks) == Denied(SESSION_GONE)
+
+
+async def test_what_it_declared_it_can_be_asked(tmp_path: Path) -> None:
+    async with connected(tmp_path) as (client, far, tasks):
+        client.capabilities = {"roots": {}}
+        asking = tasks.spawn(client.request("roots/list", {}, 7), name="roots")
+        question = await far.next()
+        assert question["method"] == "roots/list"
+        far.send({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}})
+        assert bytes(await asking) == b'{"roots":[]}'
+
+
+@pytest.mark.parametrize("capabilities", [{}, {"elicitation": {}}, {"roots": None}])
+async def test_what_it_did_not_it_is_not_asked(tmp_path: Path, capabilities: dict[str, object]) -> None:
+    async with connected(tmp_path) as (client, far, _tasks):
+        client.capabilities = capabilities
+        with pytest.raises(RequestFailed) as failed:
+            await client.request("roots/list", {}, 7)
+        assert failed.value.error.code == -32021
+        assert failed.value.error.data == {"requiredCapabilities": {"roots": {}}}
+        client.notify("marker", {})
+        assert (await far.next())["method"] == "marker"

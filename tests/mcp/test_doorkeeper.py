@@ -1,146 +1,163 @@
-"""Who may come in, by files that change and by tokens that somebody signed."""
+"""Who is let in by files: tokens that are read again when they change, and tokens that somebody signed."""
 
-import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jwt
-import msgspec
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from jwt.algorithms import OKPAlgorithm
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings import Settings
-from codex_mcp.mcp.doorkeeper import LOOK_INTERVAL, Doorkeeper
+from codex_mcp.mcp.doorkeeper import Doorkeeper
 from codex_mcp.mcp.gate import Admitted, Rejected
-from codex_mcp.threads.owners import LOCAL
 
-TOKEN = "a-token-that-is-long-enough"
-HERE = {"host": "127.0.0.1:3333"}
-ISSUER, AUDIENCE = "https://issuer.example", "https://codex.example/mcp"
-KEY = ec.generate_private_key(ec.SECP256R1())
-
-
-def settings(tmp_path: Path, **given: Any) -> Settings:
-    return Settings(codex_home=str(tmp_path), **given)
+HOST = {"host": "127.0.0.1"}
+ONE, TWO = "one-" + "a" * 16, "two-" + "b" * 16
+ISSUER, AUDIENCE = "https://sign.example", "codex"
+KEY, OTHER_KEY = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+CLAIMS: Mapping[str, Any] = {"sub": "ada", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 3600}
 
 
 def bearer(token: str) -> dict[str, str]:
-    return {**HERE, "authorization": f"Bearer {token}"}
+    return {**HOST, "authorization": f"Bearer {token}"}
 
 
-def key_file(tmp_path: Path) -> str:
-    public = jwt.algorithms.ECAlgorithm(jwt.algorithms.ECAlgorithm.SHA256).to_jwk(KEY.public_key(), as_dict=True)
-    path = tmp_path / "keys.json"
-    path.write_bytes(msgspec.json.encode({"keys": [{**public, "kid": "one", "alg": "ES256"}]}))
+def principal(keeper: Doorkeeper, token: str) -> str | int:
+    """Who it is, or the status of the refusal."""
+    verdict = keeper.admit(bearer(token))
+    return verdict.principal if isinstance(verdict, Admitted) else verdict.status
+
+
+def token_file(folder: Path, text: str) -> str:
+    path = folder / "tokens"
+    path.write_text(text)
     return str(path)
 
 
-def signed(**changes: object) -> str:
-    now = int(time.time())
-    claims: dict[str, object] = {"sub": "alice", "iss": ISSUER, "aud": AUDIENCE, "exp": now + 600, **changes}
-    return jwt.encode(
-        {k: v for k, v in claims.items() if v is not None}, KEY, algorithm="ES256", headers={"kid": "one"}
+def key_file(folder: Path, *, name: str | None = "k1") -> str:
+    key = OKPAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
+    path = folder / "jwks.json"
+    path.write_text(str({"keys": [key | ({"kid": name} if name else {})]}).replace("'", '"'))
+    return str(path)
+
+
+def signed(key: Ed25519PrivateKey = KEY, kid: str = "k1", **changed: object) -> str:
+    claims = {name: value for name, value in {**CLAIMS, **changed}.items() if value is not None}
+    return jwt.encode(claims, key, algorithm="EdDSA", headers={"kid": kid})
+
+
+def signing_keeper(folder: Path, **settings: Any) -> Doorkeeper:
+    return Doorkeeper(
+        Settings(codex_home=str(folder), jwks=key_file(folder), jwt_issuer=ISSUER, jwt_audience=AUDIENCE, **settings)
     )
 
 
-def test_without_tokens_everybody_on_this_machine_is_local(tmp_path: Path) -> None:
-    keeper = Doorkeeper(settings(tmp_path))
+def test_without_files_everybody_comes_in_who_knows_our_name(tmp_path: Path) -> None:
+    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), allowed_hosts=("agents.example",)))
     assert keeper.open_to_all
-    assert keeper.admit(HERE) == Admitted(LOCAL)
+    assert keeper.admit(HOST) == Admitted("local")
+    assert keeper.admit({"host": "agents.example"}) == Admitted("local")
+    assert isinstance(keeper.admit({"host": "evil.example"}), Rejected)
+    assert keeper.authorization_servers == []
 
 
-def test_a_token_of_the_file_opens_and_any_other_does_not(tmp_path: Path) -> None:
-    (tmp_path / "tokens").write_text(f"alice {TOKEN}\n")
-    keeper = Doorkeeper(settings(tmp_path, tokens=str(tmp_path / "tokens")))
-
+def test_with_tokens_each_principal_has_its_own(tmp_path: Path) -> None:
+    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")))
     assert not keeper.open_to_all
-    assert keeper.admit(bearer(TOKEN)) == Admitted("alice")
-    for headers in (HERE, bearer("wrong"), bearer(""), {**HERE, "authorization": f"Basic {TOKEN}"}):
-        refused = keeper.admit(headers)
-        assert isinstance(refused, Rejected)
-        assert refused.status == 401
+    assert [principal(keeper, token) for token in (ONE, TWO, "three")] == ["ada", "bob", 401]
+    assert isinstance(keeper.admit(HOST), Rejected)
 
 
-def test_a_file_that_changes_is_read_again_and_a_broken_one_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}")))
+    token_file(tmp_path, f"bob  {TWO}")
+    assert [principal(keeper, token) for token in (ONE, TWO)] == [401, "bob"]
+
+
+@pytest.mark.parametrize("text", ["", "ada", None])
+def test_one_that_cannot_be_read_any_more_changes_nothing(tmp_path: Path, text: str | None) -> None:
+    path = token_file(tmp_path, f"ada {ONE}")
+    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=path))
+    if text is None:
+        Path(path).unlink()
+    else:
+        token_file(tmp_path, text)
+    assert principal(keeper, ONE) == "ada"
+
+
+@pytest.mark.parametrize("text", ["", "ada", "\udcff"])
+def test_one_that_cannot_be_read_at_the_start_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / "tokens"
-    path.write_text(f"alice {TOKEN}\n")
-    keeper = Doorkeeper(settings(tmp_path, tokens=str(path)))
-    now = time.monotonic()
-    later = iter(now + LOOK_INTERVAL * step for step in range(1, 10))
-    monkeypatch.setattr(time, "monotonic", lambda: next(later))
-
-    path.write_text("alice")
-    assert keeper.admit(bearer(TOKEN)) == Admitted("alice")
-    path.write_text(f"bob {TOKEN}-of-bob\n")
-    os.utime(path, (1, 1))
-    assert keeper.admit(bearer(f"{TOKEN}-of-bob")) == Admitted("bob")
-    assert isinstance(keeper.admit(bearer(TOKEN)), Rejected)
-    path.unlink()
-    assert keeper.admit(bearer(f"{TOKEN}-of-bob")) == Admitted("bob")
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(BadSetting, match=f"cannot use the token file {path}: "):
+        Doorkeeper(Settings(codex_home=str(tmp_path), tokens=str(path)))
 
 
-@pytest.mark.parametrize("text", [None, "alice", "\xff"])
-def test_a_file_that_cannot_be_used_is_refused_at_the_start(tmp_path: Path, text: str | None) -> None:
-    path = tmp_path / "tokens"
-    if text is not None:
-        path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(BadSetting, match="cannot use the token file"):
-        Doorkeeper(settings(tmp_path, tokens=str(path)))
+def test_one_that_is_not_there_too(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="No such file"):
+        Doorkeeper(Settings(codex_home=str(tmp_path), tokens=str(tmp_path / "nowhere")))
 
 
-def jwt_keeper(tmp_path: Path, **more: Any) -> Doorkeeper:
-    return Doorkeeper(settings(tmp_path, jwks=key_file(tmp_path), jwt_issuer=ISSUER, jwt_audience=AUDIENCE, **more))
-
-
-def test_a_signed_token_names_its_principal(tmp_path: Path) -> None:
-    keeper = jwt_keeper(tmp_path)
-    assert keeper.admit(bearer(signed())) == Admitted("alice")
+def test_a_signed_token_tells_the_principal(tmp_path: Path) -> None:
+    keeper = signing_keeper(tmp_path)
+    assert not keeper.open_to_all
     assert keeper.authorization_servers == [ISSUER]
-    assert not keeper.open_to_all
+    assert principal(keeper, signed()) == "ada"
+    assert principal(keeper, signed(sub="bob@example.org")) == "bob@example.org"
 
 
 @pytest.mark.parametrize(
-    "changes",
+    "changed",
     [
-        {"exp": 1},
+        {"key": OTHER_KEY},
+        {"kid": "k2"},
+        {"exp": time.time() - 3600},
         {"exp": None},
         {"sub": None},
-        {"sub": "../alice"},
-        {"iss": "https://somebody.example"},
-        {"aud": "https://elsewhere.example"},
+        {"sub": "with space"},
+        {"sub": ""},
+        {"iss": "https://evil.example"},
+        {"iss": None},
+        {"aud": "somebody"},
+        {"aud": None},
+        {"nbf": time.time() + 3600},
     ],
 )
-def test_a_signed_token_that_is_not_for_us_is_refused(tmp_path: Path, changes: dict[str, object]) -> None:
-    refused = jwt_keeper(tmp_path).admit(bearer(signed(**changes)))
-    assert refused == Rejected(401, "Unauthorized: this token is not valid here")
+def test_one_that_is_not_meant_for_us_or_not_now_is_not_valid(tmp_path: Path, changed: dict[str, Any]) -> None:
+    assert principal(signing_keeper(tmp_path), signed(**changed)) == 401
 
 
-def test_a_token_that_nobody_signed_or_another_key_did_is_refused(tmp_path: Path) -> None:
-    keeper = jwt_keeper(tmp_path)
-    stranger = ec.generate_private_key(ec.SECP256R1())
-    claims = {"sub": "alice", "iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 600}
-    forged = jwt.encode(claims, stranger, algorithm="ES256", headers={"kid": "one"})
-    unknown = jwt.encode(claims, KEY, algorithm="ES256", headers={"kid": "two"})
-    unsigned = jwt.encode(claims, "", algorithm="none", headers={"kid": "one"})
-    for token in (forged, unknown, unsigned, "a.b.c", "plain"):
-        assert isinstance(keeper.admit(bearer(token)), Rejected)
-    assert isinstance(keeper.admit(HERE), Rejected)
-    assert isinstance(keeper.admit({"host": "evil.example", "authorization": f"Bearer {signed()}"}), Rejected)
+def test_nor_is_one_that_nobody_or_a_shared_secret_signed(tmp_path: Path) -> None:
+    keeper = signing_keeper(tmp_path)
+    unsigned = jwt.encode(dict(CLAIMS), "", algorithm="none", headers={"kid": "k1"})
+    shared = jwt.encode(dict(CLAIMS), "x" * 32, algorithm="HS256", headers={"kid": "k1"})
+    whole = signed()
+    assert [principal(keeper, token) for token in (unsigned, shared, whole[:-4], "a.b.c", "..")] == [401] * 5
+    assert isinstance(keeper.admit(HOST), Rejected)
+    assert principal(keeper, "no-dots") == 401
 
 
-def test_plain_and_signed_tokens_go_together(tmp_path: Path) -> None:
-    (tmp_path / "tokens").write_text(f"bob {TOKEN}\n")
-    keeper = jwt_keeper(tmp_path, tokens=str(tmp_path / "tokens"))
-    assert keeper.admit(bearer(TOKEN)) == Admitted("bob")
-    assert keeper.admit(bearer(signed())) == Admitted("alice")
+def test_a_signed_token_does_not_open_to_the_wrong_name_or_page(tmp_path: Path) -> None:
+    keeper = signing_keeper(tmp_path)
+    for wrong, status in (({"host": "evil.example"}, 421), ({"origin": "https://evil.example"}, 403)):
+        verdict = keeper.admit(bearer(signed()) | wrong)
+        assert isinstance(verdict, Rejected)
+        assert verdict.status == status
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"keys": []}', "not json"])
-def test_a_key_file_that_cannot_be_used_is_refused_at_the_start(tmp_path: Path, text: str) -> None:
-    (tmp_path / "keys.json").write_text(text)
-    with pytest.raises(BadSetting, match="cannot use the key file"):
-        Doorkeeper(settings(tmp_path, jwks=str(tmp_path / "keys.json")))
+def test_both_kinds_may_be_taken_at_once(tmp_path: Path) -> None:
+    keeper = signing_keeper(tmp_path, tokens=token_file(tmp_path, f"bob {TWO}"))
+    assert [principal(keeper, token) for token in (signed(), TWO, ONE)] == ["ada", "bob", 401]
+
+
+def test_a_key_file_without_names_or_keys_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match=r"none of its keys has a name \(kid\)"):
+        Doorkeeper(Settings(codex_home=str(tmp_path), jwks=key_file(tmp_path, name=None)))
+    for text in ("", "{}", '{"keys": []}', "[]", '{"keys": [1]}', '{"keys": 1}'):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(BadSetting, match="cannot use the key file"):
+            Doorkeeper(Settings(codex_home=str(tmp_path), jwks=str(tmp_path / "bad.json")))

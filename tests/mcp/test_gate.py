@@ -28,7 +28,18 @@ def test_who_calls_us_by_a_name_of_this_machine_comes_in(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["", "evil.example", "evil.example:3333", "localhost.evil.example", "127.0.0.1.evil.example", "[::2]"],
+    [
+        "",
+        "evil.example",
+        "evil.example:3333",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "[::2]",
+        "[::1]x",
+        "localhost:x",
+        "localhost, evil.example",
+        "127.0.0.1:80, evil.example",
+    ],
 )
 def test_who_calls_us_by_another_name_does_not(host: str) -> None:
     assert status(OPEN, {"host": host}) == 421

@@ -141,6 +141,7 @@ async def test_the_end_ends_every_stream_and_twice_is_fine() -> None:
     await channel.aclose()
     assert channel.standing.ended
     assert subscriber.ended
+    assert channel.subscribe().ended, "who comes late does not wait for ever"
     assert await channel.receive() == []
 
 

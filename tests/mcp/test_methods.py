@@ -7,8 +7,8 @@ import mcp_types
 import pytest
 
 from codex_mcp import __version__
-from codex_mcp.mcp.methods import INSTRUCTIONS, PRODUCT, STATELESS_ONLY
-from codex_mcp.wire.mcp import REVISIONS
+from codex_mcp.mcp.methods import CACHE_HINTS, HANDSHAKE_ONLY, INSTRUCTIONS, PRODUCT, STATELESS_ONLY
+from codex_mcp.wire.mcp import CAPABILITIES_KEY, REVISIONS, SERVER_KEY, STATELESS_REVISIONS, VERSION_KEY
 from tests.support.mcp_session import Json, memory_session
 
 CLIENT = {"name": "ada", "version": "7"}
@@ -155,3 +155,43 @@ async def test_unknown_notifications_are_ignored(tmp_path: Path) -> None:
         client.notify("notifications/roots/list_changed", {})
         client.notify("no/such/thing", [1])
         await client.has_said_nothing()
+
+
+# -- without a handshake ----------------------------------------------------------------------------------------------
+
+META = {VERSION_KEY: STATELESS_REVISIONS[0], CAPABILITIES_KEY: {}}
+
+
+async def test_who_does_not_shake_hands_discovers_what_we_are(tmp_path: Path) -> None:
+    async with memory_session(tmp_path) as (client, session):
+        result = (await client.ask("server/discover", {"_meta": META}))["result"]
+        mcp_types.DiscoverResult.model_validate(result)
+        assert result == {
+            "resultType": "complete",
+            **CACHE_HINTS,
+            "supportedVersions": [*STATELESS_REVISIONS, *REVISIONS],
+            "capabilities": {"tools": {}},
+            "instructions": INSTRUCTIONS,
+            "_meta": {SERVER_KEY: {"name": "codex-mcp-server", "title": "Codex", "version": __version__}},
+        }
+        assert session.client.name == "", "nothing of it is remembered"
+
+
+async def test_both_eras_are_spoken_on_one_pipe(tmp_path: Path) -> None:
+    async with memory_session(tmp_path) as (client, _session):
+        stateless = (await client.ask("tools/list", {"_meta": META}))["result"]
+        await client.ask("initialize", initialize())
+        listed = (await client.ask("tools/list"))["result"]
+        assert stateless == {"resultType": "complete", **CACHE_HINTS, **listed}
+
+
+@pytest.mark.parametrize("method", sorted(HANDSHAKE_ONLY - {"initialize"}))
+async def test_methods_of_the_handshake_are_unknown_without_it(tmp_path: Path, method: str) -> None:
+    async with memory_session(tmp_path) as (client, _session):
+        assert (await client.ask(method, {"_meta": META}))["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize("method", ["resources/list", "resources/templates/list", "prompts/list"])
+async def test_what_our_capabilities_do_not_name_is_unknown_without_a_handshake(tmp_path: Path, method: str) -> None:
+    async with memory_session(tmp_path) as (client, _session):
+        assert (await client.ask(method, {"_meta": META}))["error"]["code"] == -32601

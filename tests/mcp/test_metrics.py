@@ -1,42 +1,72 @@
-"""What `/metrics` shows of sessions and threads."""
+"""What `/metrics` shows of a server that has done something, read as Prometheus reads it."""
 
-import asyncio
 from pathlib import Path
 
-from codex_mcp.base.settings import Settings
-from codex_mcp.mcp.hub import Hub
-from codex_mcp.mcp.methods import PRODUCT, Methods
-from codex_mcp.mcp.metrics import Metrics
-from codex_mcp.mcp.seal import KEY_BYTES
-from codex_mcp.mcp.tools import Tools
-from codex_mcp.threads.book import Book
-from codex_mcp.threads.owners import LOCAL
-from tests.support.mcp_session import no_codex, no_hurry
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.support.http_server import scripted_http_server
+from tests.support.mcp_http import Door, call, initialize, request, shake_hands
 
 
-async def test_what_can_be_seen_is_shown_with_its_number(tmp_path: Path) -> None:
-    settings = Settings(codex_home=str(tmp_path))
-    book = Book(settings, no_codex, no_hurry)
-    hub = Hub(Methods(PRODUCT), Tools(book, settings, bytes(KEY_BYTES)), settings, bytes(KEY_BYTES))
-    metrics = Metrics(hub, book)
-    session = hub.make(LOCAL, "one")
-    session.channel.subscribe()
-    hub.make(LOCAL, "two")
-    book.counts.turns["completed"] += 3
-    book.counts.decisions["denied"] += 1
-    metrics.requests.labels("/mcp", "200").inc()
-    await asyncio.sleep(0)
+async def numbers(port: int) -> dict[str, float]:
+    """Every number of the page, by its name and labels."""
+    page = await Door(port, "/metrics").ask("GET")
+    assert page.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    return {
+        sample.name.removeprefix("codex_mcp_") + "".join(f" {value}" for value in sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(page.body.decode())
+        for sample in family.samples
+    }
 
-    page = metrics.text().decode().splitlines()
 
-    assert {
-        "codex_mcp_sessions 2.0",
-        "codex_mcp_bus_subscribers 1.0",
-        "codex_mcp_threads 0.0",
-        "codex_mcp_core_starts_total 0.0",
-        'codex_mcp_turns_total{status="completed"} 3.0',
-        'codex_mcp_approvals_total{decision="denied"} 1.0',
-        'codex_mcp_http_requests_total{door="/mcp",status="200"} 1.0',
-    } <= set(page)
-    await hub.aclose()
-    await book.aclose()
+async def test_a_server_that_has_done_nothing_says_so(tmp_path: Path) -> None:
+    async with scripted_http_server(tmp_path) as (server, _model):
+        found = await numbers(server.port)
+        assert {
+            name: found[name] for name in ("sessions", "streams", "threads", "turns_running", "core_starts_total")
+        } == {
+            "sessions": 0,
+            "streams": 0,
+            "threads": 0,
+            "turns_running": 0,
+            "core_starts_total": 0,
+        }
+
+
+async def test_sessions_streams_turns_and_questions_are_seen_while_they_are_there(tmp_path: Path) -> None:
+    async with scripted_http_server(tmp_path) as (server, _model):
+        door = await shake_hands(server.port, capabilities={"elicitation": {}})
+        asked = call(1, "codex", {"prompt": '[[scene: escalate cmd="touch made"]]'})
+        bus = Door(server.port, "/", mcp_session_id="x")
+        async with door.stream("GET"), bus.stream("GET"), door.stream("POST", asked) as events:
+            question = await events.until(method="elicitation/create")
+            found = await numbers(server.port)
+            assert {name: found[name] for name in ("sessions", "streams", "bus_subscribers", "threads")} == {
+                "sessions": 2,
+                "streams": 2,
+                "bus_subscribers": 1,
+                "threads": 1,
+            }
+            assert {name: found[name] for name in ("turns_running", "turns_waiting", "questions_open")} == {
+                "turns_running": 1,
+                "turns_waiting": 0,
+                "questions_open": 1,
+            }
+            await door.ask("POST", {"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})
+            await events.rest()
+        found = await numbers(server.port)
+        assert (found["turns_running"], found["questions_open"], found["core_starts_total"]) == (0, 0, 1)
+        assert sum(value for name, value in found.items() if name.startswith("turns_total")) == 1
+        assert sum(value for name, value in found.items() if name.startswith("approvals_total")) == 1
+
+
+async def test_requests_are_counted_by_door_and_status(tmp_path: Path) -> None:
+    async with scripted_http_server(tmp_path) as (server, _model):
+        await Door(server.port, "/").ask("POST", initialize())
+        await Door(server.port, "/mcp").ask("POST", request(1, "ping"))
+        await Door(server.port, "/nowhere/secret").ask("GET")
+        found = await numbers(server.port)
+        assert found["http_requests_total / 200"] == 1
+        assert found["http_requests_total /mcp 400"] == 1
+        assert found["http_requests_total other 404"] == 1
+        assert found["http_seconds_count /"] == 1

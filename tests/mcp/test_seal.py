@@ -2,6 +2,7 @@
 
 import base64
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,14 @@ KEY = bytes(range(KEY_BYTES))
 URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 
 
+def as_read(value: object) -> object:
+    """JSON has no NaN and no infinity: the value as it comes back."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+VALUES = JSON_VALUES.map(as_read)
+
+
 class Carried(Struct, frozen=True):
     """Something with a form."""
 
@@ -21,7 +30,7 @@ class Carried(Struct, frozen=True):
     number: int = 0
 
 
-@given(JSON_VALUES)
+@given(VALUES)
 def test_what_was_sealed_comes_back(value: object) -> None:
     assert unseal(KEY, "test", seal(KEY, "test", value), object) == value
 
@@ -31,7 +40,7 @@ def test_it_comes_back_in_its_form(name: str, number: int) -> None:
     assert unseal(KEY, "test", seal(KEY, "test", Carried(name, number)), Carried) == Carried(name, number)
 
 
-@given(JSON_VALUES)
+@given(VALUES)
 def test_it_can_stand_in_a_header_or_an_address(value: object) -> None:
     assert set(seal(KEY, "test", value)) <= set(URL_SAFE)
 
@@ -104,6 +113,10 @@ def test_a_digest_does_not_depend_on_the_order_of_keys(value: dict[str, int]) ->
     assert digest(value) == digest(dict(reversed(value.items())))
 
 
-@given(JSON_VALUES, JSON_VALUES)
+@given(VALUES, VALUES)
 def test_values_that_differ_have_different_digests(one: object, other: object) -> None:
-    assert (digest(one) == digest(other)) == (repr(one) == repr(other) or one == other)
+    assert (digest(one) == digest(other)) == (sorted_json(one) == sorted_json(other))
+
+
+def sorted_json(value: object) -> bytes:
+    return msgspec.json.encode(value, order="sorted")

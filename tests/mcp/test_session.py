@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from codex_mcp.wire.mcp import CallTool
+from codex_mcp.wire.mcp import CallTool, Change
 from tests.support.mcp_server import scripted_server
 from tests.support.mcp_session import memory_session
 
@@ -63,3 +63,28 @@ async def test_an_id_may_be_a_text_and_is_not_the_number_of_the_same_name(tmp_pa
         assert (await server.result("7"))["structuredContent"]["status"] == "interrupted"
         model.release("a")
         assert (await server.result(7))["structuredContent"]["content"] == "number"
+
+
+async def test_who_listens_is_told_of_what_it_wants_until_it_takes_that_back(tmp_path: Path) -> None:
+    async with memory_session(tmp_path) as (client, session):
+        prefix = "io.modelcontextprotocol/"
+        meta = {f"{prefix}protocolVersion": "2026-07-28", f"{prefix}clientCapabilities": {}}
+        listen = {"notifications": {"toolsListChanged": True}, "_meta": meta}
+        client.send({"jsonrpc": "2.0", "id": 5, "method": "subscriptions/listen", "params": listen})
+        acknowledged = await client.next()
+        assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+        assert acknowledged["params"] == {"notifications": {}, "_meta": {f"{prefix}subscriptionId": 5}}, (
+            "ours are fixed"
+        )
+        assert session.busy
+        session.announce(Change.TOOLS)
+        client.notify("notifications/cancelled", {"requestId": 5})
+        assert (await client.next())["id"] == 5
+
+
+async def test_a_client_that_has_shaken_hands_is_told_of_every_change(tmp_path: Path) -> None:
+    async with memory_session(tmp_path) as (client, session):
+        info = {"name": "ada", "version": "1"}
+        await client.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info})
+        session.announce(Change.RESOURCES)
+        assert (await client.next())["method"] == "notifications/resources/list_changed"

@@ -3,10 +3,9 @@
 from codex_mcp.threads.counts import Counts
 
 
-def test_what_never_happened_counts_as_none() -> None:
+def test_what_never_happened_is_nought() -> None:
     counts = Counts()
+    assert (counts.turns["completed"], counts.decisions["approved"]) == (0, 0)
     counts.turns["completed"] += 1
-    counts.decisions["denied"] += 2
-
-    assert (counts.turns["completed"], counts.turns["failed"]) == (1, 0)
-    assert dict(counts.decisions) == {"denied": 2}
+    assert dict(counts.turns) == {"completed": 1}
+    assert dict(Counts().turns) == {}

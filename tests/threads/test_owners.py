@@ -1,35 +1,49 @@
-"""To whom threads belong, in memory and on disk."""
+"""Whose thread it is outlasts the server, and is decided once."""
 
-import stat
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from codex_mcp.threads.owners import DATABASE, LOCAL, EverybodyIsLocal, RecordedOwners
 
 
-def test_without_tokens_every_thread_is_local() -> None:
-    owners = EverybodyIsLocal()
-    owners.record("a", "alice")
-    assert owners.owner("a") == LOCAL
+@contextlib.contextmanager
+def owners(home: Path) -> Iterator[RecordedOwners]:
+    opened = RecordedOwners(str(home))
+    try:
+        yield opened
+    finally:
+        opened.close()
 
 
-def test_whoever_started_a_thread_owns_it_and_keeps_it(tmp_path: Path) -> None:
-    first = RecordedOwners(str(tmp_path))
-    first.record("a", "alice")
-    first.record("b", "bob")
-    first.record("a", "bob")
-
-    second = RecordedOwners(str(tmp_path))
-    assert [second.owner(thread) for thread in ("a", "b", "c")] == ["alice", "bob", LOCAL]
-
-    first.close()
-    second.close()
-    assert stat.S_IMODE((tmp_path / DATABASE).parent.stat().st_mode) == 0o700
+def test_a_server_with_one_principal_has_nothing_to_remember() -> None:
+    everybody = EverybodyIsLocal()
+    everybody.record("t", "ada")
+    assert everybody.owner("t") == LOCAL
 
 
-def test_two_servers_of_one_home_see_each_others_threads(tmp_path: Path) -> None:
-    one, other = RecordedOwners(str(tmp_path)), RecordedOwners(str(tmp_path))
-    one.record("a", "alice")
-    other.record("b", "bob")
-    assert (other.owner("a"), one.owner("b")) == ("alice", "bob")
-    one.close()
-    other.close()
+def test_what_a_principal_started_is_its_own_also_after_a_restart(tmp_path: Path) -> None:
+    with owners(tmp_path) as before:
+        before.record("t1", "ada")
+        before.record("t2", "bob")
+    with owners(tmp_path) as after:
+        assert [after.owner(thread) for thread in ("t1", "t2", "t3")] == ["ada", "bob", LOCAL]
+
+
+def test_nobody_takes_over_what_has_an_owner(tmp_path: Path) -> None:
+    with owners(tmp_path) as one, owners(tmp_path) as another:
+        one.record("t", "ada")
+        another.record("t", "bob")
+        assert one.owner("t") == another.owner("t") == "ada"
+
+
+def test_names_are_data_and_not_commands(tmp_path: Path) -> None:
+    odd = "'; DROP TABLE owners; --"
+    with owners(tmp_path) as opened:
+        opened.record(odd, odd)
+        assert opened.owner(odd) == odd
+
+
+def test_the_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+    with owners(tmp_path):
+        assert (tmp_path / DATABASE).parent.stat().st_mode & 0o077 == 0

@@ -52,3 +52,10 @@ def test_what_we_send_has_the_names_of_the_wire() -> None:
         "msg": {"type": "task_started"},
         "id": "turn-1",
     }
+
+
+def test_of_the_changes_that_a_client_wants_it_is_promised_those_that_the_server_tells() -> None:
+    wanted = msgspec.json.decode(b'{"toolsListChanged": true, "promptsListChanged": true, "x": 1}', type=mcp.Wanted)
+    promised = wanted.among({"tools": {"listChanged": True}, "prompts": {}, "resources": {"listChanged": True}})
+    assert msgspec.json.encode(promised) == b'{"toolsListChanged":true}'
+    assert [change for change in mcp.Change if promised.holds(change)] == [mcp.Change.TOOLS]

@@ -125,7 +125,7 @@ class Doorkeeper:
         try:
             with open(path, encoding="utf-8") as file:
                 keys = self._jwt.PyJWKSet.from_json(file.read()).keys
-        except (OSError, ValueError, self._jwt.PyJWTError) as exc:
+        except (OSError, ValueError, AttributeError, TypeError, self._jwt.PyJWTError) as exc:  # whatever else it holds
             raise BadSetting(f"cannot use the key file {path}: {exc}") from exc
         self._keys = {key.key_id: key for key in keys if key.key_id}
         if not self._keys:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
+
+HOST: Final = re.compile(r"(\[[^\[\]]*\]|[^\[\]:,\s]*)(?::\d*)?")
 
 
 class Gate(Struct, frozen=True):
@@ -69,10 +72,9 @@ def _principal(tokens: Mapping[bytes, str], token: str) -> str | None:
 
 
 def _host_name(host: str) -> str:
-    """The name in a Host header, without its port; names are the same in capitals."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return (host.rpartition(":")[0] if ":" in host else host).lower()
+    """The name in a Host header, without its port; names are the same in capitals. Empty if it is no single name."""
+    found = HOST.fullmatch(host)
+    return "" if found is None else found[1].strip("[]").lower()
 
 
 def _page_host(origin: str) -> str | None:

@@ -121,6 +121,8 @@ class HttpChannel:
         limits = self._limits
         subscriber = LiveStream("b", limits.queue, STREAM_BYTES, limits.slow_reader, limits.most_bytes)
         self.subscribers.add(subscriber)
+        if self._closed:
+            subscriber.end()
         return subscriber
 
     def unsubscribe(self, subscriber: LiveStream) -> None:

@@ -1,0 +1,31 @@
+"""Server-sent events as a reader of the specification takes them apart."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.transports import sse
+from codex_mcp.wire.jsonrpc import encode_notification
+from tests.support.json_values import JSON_VALUES
+
+
+def fields(block: bytes) -> dict[str, str]:
+    """The fields of one event."""
+    assert block.endswith(b"\n\n")
+    lines = block.decode().removesuffix("\n\n").split("\n")
+    return {name: value.removeprefix(" ") for name, _, value in (line.partition(":") for line in lines)}
+
+
+@given(JSON_VALUES, st.from_regex(r"\A[a-z0-9:-]{1,20}\Z"))
+def test_a_message_is_one_event_whatever_it_says(value: object, event_id: str) -> None:
+    frame = encode_notification("note", {"value": value})
+    assert fields(sse.event(frame)) == {"event": "message", "data": frame.decode()}
+    assert fields(sse.event(frame, event_id)) == {"id": event_id, "event": "message", "data": frame.decode()}
+
+
+def test_a_stream_that_can_be_resumed_begins_with_an_id_and_no_message() -> None:
+    assert fields(sse.priming("s:0", 1000)) == {"id": "s:0", "retry": "1000", "data": ""}
+
+
+def test_a_sign_of_life_is_a_comment() -> None:
+    assert sse.PING.startswith(b":")
+    assert sse.PING.endswith(b"\n\n")
