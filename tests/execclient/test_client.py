@@ -8,7 +8,7 @@ import pytest
 from msgspec import Raw
 
 from codex_mcp.execclient.client import ExecServerClient
-from codex_mcp.execclient.errors import ExecServerError, OutcomeUnknown, ProcessLost, RequestRefused
+from codex_mcp.execclient.errors import ExecServerError, OutcomeUnknown, ProcessLost, RequestRefused, SessionLost
 from codex_mcp.execclient.options import ExecServerClientConnectOptions, Launch
 from codex_mcp.wire.execserver import EnvironmentStatus, EnvPolicy, Inherit
 from codex_mcp.wire.jsonrpc import Notification
@@ -107,6 +107,8 @@ async def test_another_client_takes_over_where_the_first_one_left(tmp_path: Path
         await anext(process.events())
         await process.write(b"second\n")
         session_id = await setting.client.detach()
+        with pytest.raises(SessionLost, match="let go of it"):
+            await process.wait()
         options = ExecServerClientConnectOptions(resume_session_id=session_id)
         async with ExecServerClient(setting.server.url, options) as heir:
             assert heir.session_id == session_id

@@ -164,8 +164,11 @@ class ExecServerClient:
 
     async def detach(self) -> str:
         """Hang up and let the processes run: the server keeps them 30 s for whoever resumes the returned session."""
+        left = list(self._processes.values())
         self._processes.clear()
         await self.aclose()
+        for process in left:
+            process.fail(SessionLost(f"cannot follow process {process.id} any longer: this client let go of it"))
         return self.session_id
 
     async def aclose(self) -> None:
@@ -243,7 +246,7 @@ class ExecServerClient:
     async def _catch_up(self, connection: Connection, process: Process) -> None:
         try:
             await process.catch_up(connection)
-        except (ProcessLost, RequestRefused) as exc:
+        except ExecServerError as exc:
             self._lose(process, exc if isinstance(exc, ProcessLost) else ProcessLost(str(exc)))
         self._tidy(process)
 
@@ -264,11 +267,14 @@ class ExecServerClient:
             connection = await self._link.current()
             if process_id in self._doubtful:
                 await self._end(connection, process_id)
-        except (ExecServerError, ConnectionLost) as exc:
+        except (SessionLost, ConnectionLost) as exc:
             logger.info("process %s was not ended: %s", process_id, exc)
 
     async def _end(self, connection: Connection, process_id: str) -> None:
-        await connection.call("process/terminate", TerminateProcess(process_id), ProcessTerminated)
+        try:
+            await connection.call("process/terminate", TerminateProcess(process_id), ProcessTerminated)
+        except ExecServerError as exc:
+            logger.warning("process %s was not ended: %s", process_id, exc)
         self._doubtful.discard(process_id)
 
     async def _end_processes(self) -> None:
