@@ -253,6 +253,28 @@ async def assert_the_same_after_a_restart(setup: Setup, alice: McpVisitor, bob: 
             await assert_threads_are_out_of_reach(burglar, thread_id)
 
 
+async def test_a_request_state_decides_once_and_for_its_own_call_alone(tmp_path: Path) -> None:
+    async with model_and_setup(tmp_path) as (model, setup), http_server(setup) as server:
+        model.release("all")
+        alice = Victim(server)
+        await alice.begin_stateless()
+        await assert_refused_for_another_call(alice)
+        first, again = await alice.end_stateless(), await alice.end_stateless()
+        assert content(first) == "<alice-1> is done."
+        assert content(again) in (
+            "<alice-1> is done.",
+            "The question is no longer open. Continue the thread with codex-reply.",
+        )
+        assert len([seen for seen in model.requests if seen.scene == "work"]) == 2, "nothing ran twice"
+
+
+async def assert_refused_for_another_call(alice: Victim) -> None:
+    responses = {"approval-1": ACCEPT}
+    for tool, arguments in (("codex", {"prompt": "something else"}), ("codex_wait", {})):
+        message = call(SAME_ID, tool, arguments, requestState=alice.state, inputResponses=responses)
+        assert (await alice.stateless.once(message))["error"]["code"] == -32602
+
+
 async def test_who_has_no_token_or_a_wrong_one_gets_no_further_than_the_door(tmp_path: Path) -> None:
     async with model_and_setup(tmp_path) as (_, setup), http_server(setup) as server:
         for path in ("/mcp", "/", "/metrics", "/readyz", "/nowhere"):

@@ -39,9 +39,10 @@ def unseal(key: bytes, purpose: str, sealed: str, kind: type[Value]) -> Value:
     try:
         if len(sealed) > MAX_SEALED_CHARS:
             raise BrokenSeal
-        payload, signature = _bytes(payload_text), _bytes(signature_text)
+        payload = _bytes(payload_text)
+        signature = _text(_signature(key, purpose, payload))
         # One text per value: else two spellings of the same seal would count as two.
-        if not hmac.compare_digest(signature, _signature(key, purpose, payload)) or _text(payload) != payload_text:
+        if not hmac.compare_digest(signature.encode(), signature_text.encode()) or _text(payload) != payload_text:
             raise BrokenSeal
         return msgspec.json.decode(payload, type=kind)
     except (binascii.Error, ValueError, msgspec.MsgspecError) as exc:
