@@ -1,0 +1,133 @@
+"""Our exec-server from its start to its end: who may come in, what it keeps for whom, and that nobody is left behind."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.transports.websocket import HandshakeRefused
+from tests.support.exec_parts import eventually
+from tests.support.exec_wire import OURS, Target, Wire, serving, session, target, text_of
+
+MIB = 1024 * 1024
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def resident_bytes(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def inner_server(guard: int) -> int:
+    """The process that serves, below the one that guards it."""
+    (child,) = children(guard)
+    return child
+
+
+async def family(wire: Wire, folder: Path) -> list[int]:
+    """A process, its child, and a grandchild that has fled from both; their numbers."""
+    script = "echo $$; sleep 100 & echo $!; setsid sh -c 'echo $$; exec sleep 100' & wait"
+    await wire.call("process/start", Target("", folder).shell("p", script))
+    while len(text_of(wire.events("p")).split()) < 3:
+        await wire.until(len(wire.news) + 1)
+    return [int(word) for word in text_of(wire.events("p")).split()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_server_that_is_told_to_stop_leaves_nobody(number: signal.Signals, tmp_path: Path) -> None:
+    async with serving(tmp_path / "home", OURS) as (url, process):
+        async with session(url) as wire:
+            pids = await family(wire, tmp_path)
+            process.send_signal(number)
+            assert await process.wait() == 0
+        await eventually(lambda: not any(map(is_alive, pids)))
+
+
+@pytest.mark.parametrize("who", ["guard", "server"])
+async def test_a_server_that_is_killed_leaves_nobody(who: str, tmp_path: Path) -> None:
+    async with serving(tmp_path / "home", OURS) as (url, process):
+        async with session(url) as wire:
+            pids = await family(wire, tmp_path)
+            inner = inner_server(process.pid)
+            os.kill(inner if who == "server" else process.pid, signal.SIGKILL)
+            await process.wait()
+        await eventually(lambda: not any(map(is_alive, [*pids, inner])))
+
+
+async def test_only_bearers_of_the_token_come_in(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret\n")
+    flags = ["--ws-auth", "capability-token", "--ws-token-file", str(tmp_path / "token")]
+    async with serving(tmp_path / "home", [*OURS, *flags]) as (url, _):
+        for headers, why in [({}, "missing websocket bearer token"), ({"Authorization": "Bearer x"}, "invalid")]:
+            with pytest.raises(HandshakeRefused, match=why):
+                async with session(url, **headers):
+                    pass
+        async with session(url, Authorization="Bearer secret") as wire:
+            assert await wire.call("environment/status") == {"status": "ready"}
+
+
+async def test_many_short_processes_leave_nothing_in_the_server(tmp_path: Path) -> None:
+    async with serving(tmp_path / "home", OURS) as (url, process), session(url) as wire:
+        inner = inner_server(process.pid)
+        here = Target(url, tmp_path)
+        await wire.run(here.process("first", ["/bin/true"]))
+        before = sorted(os.listdir(f"/proc/{inner}/fd"))
+        for number in range(300):
+            wire.ask("process/start", here.process(str(number), ["/bin/true"], tty=number % 10 == 0))
+        for number in range(300):
+            await wire.closed(str(number))
+        assert sorted(os.listdir(f"/proc/{inner}/fd")) == before
+        assert children(inner) == []
+
+
+async def test_a_client_that_comes_back_has_missed_nothing_however_much_it_was(tmp_path: Path) -> None:
+    size = 5 * MIB
+    async with target(tmp_path) as here:
+        async with session(here.url) as first:
+            await first.call("process/start", here.shell("p", f"read x < gate; head -c {size} /dev/zero; exit 7"))
+            session_id = first.session_id
+        with (here.folder / "gate").open("w") as gate:
+            gate.write("go\n")
+        async with session(here.url, resume=session_id) as second:
+            missed = (await second.call("process/read", {"processId": "p", "waitMs": 10_000}))["chunks"]
+            assert isinstance(missed, list)
+            await eventually_closed(second)
+            sizes = {chunk["seq"]: decoded_size(chunk["chunk"]) for chunk in missed}
+            for event in second.events("p"):
+                sizes[event["seq"]] = decoded_size(str(event.get("chunk", "")))
+        assert sorted(sizes) == list(range(1, len(sizes) + 1))
+        assert sum(sizes.values()) == size
+
+
+def decoded_size(chunk: str) -> int:
+    return len(chunk) * 3 // 4 - chunk.count("=")
+
+
+async def eventually_closed(wire: Wire) -> None:
+    while not any(event["method"] == "process/closed" for event in wire.events("p")):
+        await wire.until(len(wire.news) + 1)
+
+
+async def test_a_client_that_does_not_read_does_not_fill_the_memory(tmp_path: Path) -> None:
+    async with serving(tmp_path / "home", OURS) as (url, process), session(url) as wire:
+        inner = inner_server(process.pid)
+        here = Target(url, tmp_path)
+        for number in range(4):
+            wire.ask("process/start", here.shell(str(number), "head -c 100000000 /dev/zero"))
+        await asyncio.sleep(0.5)  # nobody reads meanwhile; there is nothing to wait for
+        assert resident_bytes(inner) < 150 * MIB
+        for number in range(4):
+            events = await wire.closed(str(number))
+            got = sum(len(str(event.get("chunk", ""))) for event in events)
+            assert got > 100_000_000
