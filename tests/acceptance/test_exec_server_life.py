@@ -1,4 +1,4 @@
-"""Our exec-server from its start to its end: who may come in, what it keeps for whom, and that nobody is left behind."""
+"""Our exec-server from start to end: who may come in, what it keeps for whom, and that nobody is left behind."""
 
 import asyncio
 import os
