@@ -25,9 +25,9 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 @contextlib.asynccontextmanager
-async def limited(app: App, limits: WebLimits) -> AsyncIterator[int]:
+async def limited(app: App, limits: WebLimits, kind: type[LimitedHttp] = LimitedHttp) -> AsyncIterator[int]:
     """Serve an application within these limits; the port."""
-    http, ws = partial(LimitedHttp, limits=limits), partial(LimitedSocket, limits=limits)
+    http, ws = partial(kind, limits=limits), partial(LimitedSocket, limits=limits)
     config = uvicorn.Config(
         app,
         http=http,  # type: ignore[arg-type]
@@ -102,6 +102,21 @@ async def test_a_request_is_answered_and_the_next_on_the_same_connection_too() -
     async with limited(hello, PATIENT) as port, connect(port) as wire:
         answers = [await wire.ask("GET", "/") for _ in range(3)]
         assert [answer.body for answer in answers] == [b"hello"] * 3
+
+
+async def test_nothing_is_held_back_to_be_sent_together_with_more() -> None:
+    options: list[int] = []
+
+    class Seen(LimitedHttp):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            opened = transport.get_extra_info("socket")
+            options.append(opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    async with limited(hello, PATIENT, Seen) as port, connect(port) as wire:
+        await wire.ask("GET", "/")
+    assert all(options)
+    assert len(options) == 1
 
 
 async def test_a_head_that_is_too_long_is_refused_in_one_piece_or_in_many_or_without_an_end() -> None:
