@@ -117,6 +117,17 @@ async def test_a_client_that_hangs_up_has_cancelled_its_turn_if_it_stands_for_it
         assert finished["status"] == "interrupted"
 
 
+async def test_so_has_one_that_hangs_up_before_it_was_told_anything(tmp_path: Path) -> None:
+    async with scripted_http_server(tmp_path) as (server, model):
+        body, headers = stateless(call(1, "codex", {**gate("g"), "events": "none"}))
+        async with Door(server.port).waiting("POST", body, **{**headers, "accept": "application/json"}):
+            await model.wait_for_gate("g")
+        body, headers = stateless(call(2, "codex_wait", {"timeout-seconds": 20}))
+        answer = await Door(server.port).ask("POST", body, **headers)
+        (finished,) = msgspec.json.decode(answer.body)["result"]["structuredContent"]["finished"]
+        assert finished["status"] == "interrupted"
+
+
 async def test_one_with_a_session_has_not(tmp_path: Path) -> None:
     async with scripted_http_server(tmp_path) as (server, model):
         door = await shake_hands(server.port)

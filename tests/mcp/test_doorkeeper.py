@@ -119,6 +119,7 @@ def test_a_signed_token_tells_the_principal(tmp_path: Path) -> None:
         {"exp": None},
         {"sub": None},
         {"sub": "with space"},
+        {"sub": "local"},
         {"sub": ""},
         {"iss": "https://evil.example"},
         {"iss": None},

@@ -39,6 +39,7 @@ def test_a_token_may_hold_any_sign_a_hash_sign_too() -> None:
         (f"alice {ONE}\nbob", "line 2 must be a principal's name and its token"),
         (f"alice {ONE} more", "line 1 must be a principal's name and its token"),
         (f"-alice {ONE}", "line 1 must be a principal's name and its token"),
+        (f"local {ONE}", "line 1 must not name local: that is who needs no token"),
         (f"{'x' * 65} {ONE}", "line 1 must be a principal's name and its token"),
         (f"alice {ONE[1:]}", f"the token in line 1 is shorter than {MIN_TOKEN_CHARS} characters"),
         ("alice sha256:abc", "line 1 must have 64 hexadecimal digits behind sha256:"),

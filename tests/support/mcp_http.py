@@ -117,6 +117,13 @@ class Door:
             assert found.get("content-type") == "text/event-stream", (status, found)
             yield Events(wire, status, found)
 
+    @contextlib.asynccontextmanager
+    async def waiting(self, method: str, message: object, **headers: str) -> AsyncIterator[None]:
+        """Send a request and do not wait for the answer; leaving cuts the connection."""
+        async with connect(self.port) as wire:
+            self._send(wire, method, message, headers)
+            yield
+
     def _send(self, wire: Wire, method: str, message: object, headers: dict[str, str]) -> None:
         given = {name.replace("_", "-"): text for name, text in headers.items()}
         body = b"" if message is None else message if isinstance(message, bytes) else msgspec.json.encode(message)
@@ -166,8 +173,9 @@ def stateless(message: Json, **capabilities: object) -> tuple[Json, dict[str, st
         f"{prefix}clientInfo": {"name": "tests", "version": "1"},
     }
     headers = {"mcp-protocol-version": STATELESS, "mcp-method": message["method"], "accept": BOTH}
-    if "name" in message["params"]:
-        headers["mcp-name"] = message["params"]["name"]
+    for key in ("name", "taskId"):
+        if key in message["params"]:
+            headers["mcp-name"] = message["params"][key]
     return {**message, "params": {**message["params"], "_meta": meta}}, headers
 
 

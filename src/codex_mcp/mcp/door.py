@@ -84,7 +84,7 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, pin
     """
     is_replaced = stream.new_reader()
     tasks = TaskSet()
-    gone = tasks.spawn(http.wait_disconnected(), name="client's disconnect")
+    gone = http.gone or tasks.spawn(http.wait_disconnected(), name="client's disconnect")
     gone.add_done_callback(lambda _: stream.poke())
     try:
         await http.start_stream()

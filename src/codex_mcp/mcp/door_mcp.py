@@ -11,6 +11,7 @@ session that was born there go to the bus as well.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 from collections.abc import Coroutine
@@ -60,6 +61,9 @@ STATUS_OF: Final = {
     mcp.UNSUPPORTED_VERSION: 400,
 }
 """The HTTP status of a stateless error that is answered as plain JSON."""
+
+WATCH_AFTER: Final = 0.25
+"""Seconds after which we look whether the client of a stateless request is still there; short ones pay nothing."""
 
 STREAM_MESSAGES: Final = 128
 STREAM_BYTES: Final = 4 * 1024 * 1024
@@ -225,11 +229,22 @@ class McpDoor:
         tasks = TaskSet()
         working = tasks.spawn(_finished(request, work, stream), name=f"request {request.method}")
         self._hub.exchanges.add(session)
+
+        def leave(_: object) -> None:
+            session.cancel(mcp.Cancelled(request.id, "the client closed the stream"))
+
+        def watch() -> None:
+            if not http.started:
+                http.gone = tasks.spawn(http.wait_disconnected(), name="client's disconnect")
+                http.gone.add_done_callback(leave)
+
+        watching = asyncio.get_running_loop().call_later(WATCH_AFTER, watch)
         try:
             if not await self._answer(http, stream, resumable=False):
-                session.cancel(mcp.Cancelled(request.id, "the client closed the stream"))
+                leave(None)
                 await session.wait_idle(self._settings.interrupt_grace)
         finally:
+            watching.cancel()
             self._hub.exchanges.discard(session)
             working.cancel()
             await tasks.aclose()

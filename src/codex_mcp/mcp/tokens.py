@@ -17,6 +17,9 @@ PRINCIPAL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 HASHED: Final = "sha256:"
 
+LOCAL: Final = "local"
+"""Whoever needs no token. All threads on disk that nobody else has started are its, so that no token may be."""
+
 MIN_TOKEN_CHARS: Final = 16
 """Shorter ones can be guessed; `openssl rand -hex 32` makes a good one."""
 
@@ -30,6 +33,8 @@ def parse_tokens(text: str) -> dict[bytes, str]:
             continue
         if len(words) != 2 or not PRINCIPAL.fullmatch(words[0]):
             raise ValueError(f"line {number} must be a principal's name and its token")
+        if words[0] == LOCAL:
+            raise ValueError(f"line {number} must not name {LOCAL}: that is who needs no token")
         digest = _digest(words[1], number)
         if tokens.get(digest, words[0]) != words[0]:
             raise ValueError(f"line {number} gives {words[0]} the token of somebody else")

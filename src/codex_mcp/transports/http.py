@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -45,6 +46,8 @@ class HttpExchange:
         self.started = False
         self.status = 0
         """Of the answer, once it has begun."""
+        self.gone: asyncio.Task[None] | None = None
+        """Whoever waits for the client's end, if somebody does."""
         self._receive = receive
         self._send = send
 
@@ -66,7 +69,7 @@ class HttpExchange:
                 return b"".join(parts)
 
     async def wait_disconnected(self) -> None:
-        """Wait until the client is gone. To be called after the body was read."""
+        """Wait until the client is gone. To be called once, after the body was read."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 

@@ -25,6 +25,10 @@ READ_BYTES = 1 << 18
 """A pipe holds 64 KiB on Linux and a read never returns more; larger reads serve files and large pipes."""
 
 
+LOOK_INTERVAL = 0.2
+"""Seconds between two looks whether the loop is still there; a thread that waits in vain ends by then."""
+
+
 class _Output(Protocol):
     def write(self, data: bytes) -> None: ...
 
@@ -97,9 +101,24 @@ async def _open_input(stdin: IO[bytes]) -> tuple[asyncio.StreamReader, Callable[
 
 def _read_blocking(fd: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
     with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is there to be told
-        while data := _read(fd):
-            asyncio.run_coroutine_threadsafe(_feed(reader, data), loop).result()
+        while (data := _read(fd)) and _fed(data, reader, loop):
+            pass
         loop.call_soon_threadsafe(reader.feed_eof)
+
+
+def _fed(data: bytes, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> bool:
+    """Wait until the loop has taken what was read, so that one read is under way at most. False: it never will."""
+    taken = threading.Event()
+
+    def feed() -> None:
+        reader.feed_data(data)
+        taken.set()
+
+    loop.call_soon_threadsafe(feed)
+    while not taken.wait(LOOK_INTERVAL):
+        if loop.is_closed():
+            return False
+    return True
 
 
 def _read(fd: int) -> bytes:
@@ -107,10 +126,6 @@ def _read(fd: int) -> bytes:
         return os.read(fd, READ_BYTES)
     except OSError:
         return b""  # a terminal that was hung up says so in this way
-
-
-async def _feed(reader: asyncio.StreamReader, data: bytes) -> None:
-    reader.feed_data(data)
 
 
 async def _open_output(stdout: IO[bytes]) -> _Output:
