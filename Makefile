@@ -10,7 +10,7 @@ FIRST_SDK := .venv-mcp1/.setup-done
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 CHECKED := src tests $(wildcard benchmarks)
 
-.PHONY: help setup run test judges check format lint types imports docs bench lock clean
+.PHONY: help setup run test judges soak check format lint types imports docs bench lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -47,6 +47,9 @@ $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
 	@test -x .venv-mcp1/bin/python || $(PYTHON) -m venv .venv-mcp1
 	@.venv-mcp1/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/mcp1.txt
 	@touch $@
+
+soak: setup ## five hundred clients that behave badly, on a real server
+	@$(BIN)/python -m tests.soak
 
 check: format lint types imports test judges ## everything that CI runs (the docs check is one of the tests)
 

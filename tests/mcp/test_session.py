@@ -1,6 +1,9 @@
 """A session knows its calls: they can be taken back from the moment they arrive, and waited for."""
 
+import logging
 from pathlib import Path
+
+import pytest
 
 from codex_mcp.wire.mcp import CallTool, Change
 from tests.support.mcp_server import scripted_server
@@ -88,3 +91,15 @@ async def test_a_client_that_has_shaken_hands_is_told_of_every_change(tmp_path: 
         await client.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info})
         session.announce(Change.RESOURCES)
         assert (await client.next())["method"] == "notifications/resources/list_changed"
+
+
+async def test_the_log_shows_only_the_beginning_of_what_a_client_says(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "codex_mcp")
+    async with memory_session(tmp_path) as (client, _):
+        await client.ask("tools/call", {"name": "x" * 100_000}, request_id="y" * 100_000)
+        info = {"name": "z" * 100_000, "version": "1"}
+        await client.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info})
+    assert len(caplog.messages) == 3
+    assert max(map(len, caplog.messages)) < 300

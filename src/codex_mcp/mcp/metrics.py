@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -50,6 +51,7 @@ class _Looked(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Look around."""
+        yield _gauge("tasks", "Tasks of the event loop: what the server does at once.", len(asyncio.all_tasks()))
         yield from self._sessions()
         yield from self._threads()
 

@@ -22,6 +22,10 @@ ID_BYTES: Final = 16
 """As many as a UUID has; the module of that name costs 2 ms of the time to the first answer."""
 
 
+LOGGED_CHARS: Final = 200
+"""What the log shows of a client's own words, which may be megabytes."""
+
+
 class ToolBox(Protocol):
     """What the tools of a server can do."""
 
@@ -68,9 +72,9 @@ class Session:
         """The client says who it is. It will want a turn soon, so that the core may as well start now."""
         self.client.info = params.client_info
         self.client.capabilities = params.capabilities
-        logger.info(
-            "client %s %s asks for MCP %s", params.client_info.name, params.client_info.version, params.protocol_version
-        )
+        info = params.client_info
+        said = (info.name, info.version, params.protocol_version)
+        logger.info("client %s %s asks for MCP %s", *(text[:LOGGED_CHARS] for text in said))
         # After the answer is on its way: the client waits for that first.
         asyncio.get_running_loop().call_soon(self._tools.warm_up)
 
@@ -82,13 +86,14 @@ class Session:
         return self._run(call)
 
     async def _run(self, call: Call) -> object:
-        with about(request=str(call.request_id)):
-            logger.info("call of %s", call.params.name)
+        name = call.params.name[:LOGGED_CHARS]
+        with about(request=call.label[:LOGGED_CHARS]):
+            logger.info("call of %s", name)
             try:
                 return await self._tools.run(call)
             finally:
                 with about(thread=call.thread_id):
-                    logger.info("call of %s ended", call.params.name)
+                    logger.info("call of %s ended", name)
                 del self._calls[call.request_id]
                 if not self._calls:
                     self._idle.set()
@@ -119,7 +124,8 @@ class Session:
         """The client takes a request back. It may be over, or never have been: then nothing happens."""
         call = self._calls.get(message.request_id)
         if call is not None:
-            logger.info("request %s cancelled: %s", message.request_id, message.reason or "no reason given")
+            reason = (message.reason or "no reason given")[:LOGGED_CHARS]
+            logger.info("request %s cancelled: %s", call.label[:LOGGED_CHARS], reason)
             call.cancel()
         elif message.request_id in self._listeners:
             self._listeners[message.request_id].ended.set()

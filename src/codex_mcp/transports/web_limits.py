@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from socket import AF_INET, AF_INET6, IPPROTO_TCP, TCP_NODELAY
+import struct
+from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_LINGER, SOL_SOCKET, TCP_NODELAY
 from typing import Any, Final
 
 from msgspec import Struct
@@ -24,6 +25,9 @@ thousands."""
 
 HEAD_TIME: Final = 30.0
 """Seconds in which a head must have come, from when the connection was opened or the head began."""
+
+AT_ONCE: Final = struct.pack("ii", 1, 0)
+"""Lingering for no time: what was not sent is forgotten, and the other end is told so."""
 
 TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain; charset=utf-8\r\n"
@@ -73,6 +77,9 @@ class Stall:
             self.begin()  # it is slow, and it reads
             return
         logger.info("cut a connection that took nothing for %g s", self._timeout)
+        if (opened := self._transport.get_extra_info("socket")) is not None:
+            # Else the kernel would go on trying to get rid of some megabytes.
+            opened.setsockopt(SOL_SOCKET, SO_LINGER, AT_ONCE)
         self._transport.abort()
 
 
