@@ -2,7 +2,7 @@ from codex_mcp.execserver.methods import METHODS, URGENT, WAITING
 
 
 def test_every_method_of_the_protocol_that_we_announce_is_there() -> None:
-    assert len([name for name in METHODS if name.startswith("fs/")]) == 13
+    assert len([name for name in METHODS if name.startswith("fs/")]) == 14
     assert {"process/start", "process/resize", "process/closeStdin", "environment/info"} <= set(METHODS)
 
 

@@ -150,7 +150,7 @@ class Connection:
         """End what still runs for this connection."""
         await self._tasks.aclose()
         if self._desk is not None:
-            self._desk.handles.close_all()
+            self._desk.close()
 
     # Messages.
 

@@ -12,16 +12,22 @@ import os
 import signal
 from collections.abc import Callable
 from types import FrameType
+from typing import Final
 
 from codex_mcp.base.orphans import adopt_orphans, kill_orphans
+
+PASSED_ON: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def run_guarded(serve: Callable[[int], int]) -> int:
     """Run `serve(lifeline)` in a child, and clean up after it; return its exit code. Before any thread is started."""
     adopt_orphans()
     lifeline, held = os.pipe()
+    # A signal that comes before there is somebody to pass it on to waits until there is.
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
     server = os.fork()
     if server == 0:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
         os.close(held)
         _become(serve, lifeline)
     os.close(lifeline)
@@ -29,8 +35,9 @@ def run_guarded(serve: Callable[[int], int]) -> int:
     def pass_on(number: int, _frame: FrameType | None) -> None:
         os.kill(server, number)
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in PASSED_ON:
         signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     try:
         return _wait_for(server)
     finally:

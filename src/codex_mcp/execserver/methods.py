@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from codex_mcp.execserver.file_handles import FileHandles
 from codex_mcp.execserver.files import Files
+from codex_mcp.execserver.missing_watches import MissingWatches
 from codex_mcp.execserver.processes import Processes
 from codex_mcp.wire import exec_files as fs
 from codex_mcp.wire.execserver import (
@@ -35,7 +36,13 @@ class Desk:
     processes: Processes
     files: Files
     handles: FileHandles
+    watches: MissingWatches
     info: EnvironmentInfo
+
+    def close(self) -> None:
+        """The connection is over; what belongs to it ends."""
+        self.handles.close_all()
+        self.watches.close_all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,7 @@ METHODS: Final[dict[str, Method]] = {
     "fs/readBlock": _handle(fs.ReadBlock, FileHandles.read_block),
     "fs/writeBlock": _handle(fs.WriteBlock, FileHandles.write_block),
     "fs/close": _handle(fs.CloseFile, FileHandles.close),
+    "fs/watchMissing": _method("filesystem", fs.WatchMissing, lambda desk, asked: desk.watches.watch(asked)),
 }
 
 WAITING: Final = frozenset({"process/read", "process/write"})

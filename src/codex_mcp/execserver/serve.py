@@ -90,6 +90,7 @@ def environment_info(plan: Plan) -> EnvironmentInfo:
         temporary_directories=[uri_from_path(temporary)] if os.path.isabs(temporary) else [],
         temp_dir=uri_from_path(temporary) if os.path.isabs(temporary) else None,
         capabilities=Capabilities(
+            fs_watch_missing=True,
             sandboxed_file_streaming=True,
             file_write_streaming=True,
             process_resize=True,

@@ -14,6 +14,7 @@ from codex_mcp.execserver.errors import already_attached, invalid_request
 from codex_mcp.execserver.file_handles import FileHandles
 from codex_mcp.execserver.files import Files
 from codex_mcp.execserver.methods import Desk
+from codex_mcp.execserver.missing_watches import MissingWatches
 from codex_mcp.execserver.processes import Processes
 from codex_mcp.execserver.sandbox import Confinement
 from codex_mcp.execserver.sessions import AlreadyAttached, Sessions, UnknownSession
@@ -71,7 +72,8 @@ class Server:
         if asked.resume_session_id is not None:
             processes.resumed()
         logger.info("session %s: attached by %s (%s)", session_id, asked.client_name, connection.outlet.peer)
-        desk = Desk(processes, Files(self._confinement), FileHandles(self._confinement), self._info)
+        files, handles = Files(self._confinement), FileHandles(self._confinement)
+        desk = Desk(processes, files, handles, MissingWatches(connection.outlet), self._info)
         return Initialized(session_id, self._info), desk
 
     def _session_for(self, connection: Connection, resumed: str | None) -> tuple[str, Processes]:
