@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support.anthropic_model import Json, Say, Use, Used
 from tests.support.claude_code import claude_code, codex, codex_reply
 from tests.support.doorbell import doorbell
-from tests.support.http_house import House, http_house
+from tests.support.http_house import TOKEN, House, http_house
 from tests.support.mcp_server import Setup
 from tests.support.processes import commands_at, ended
 
@@ -17,8 +17,12 @@ LIMIT = 4.0
 silence is looked at every half minute, so that neither can be scaled."""
 
 
+SECRET = {"CODEX_MCP_TOKEN": TOKEN}
+
+
 def address(house: House) -> Json:
-    return {"type": "http", "url": house.url, "headers": house.headers}
+    """As it may stand in a file that everybody sees."""
+    return {"type": "http", "url": house.url, "headers": {"Authorization": "Bearer ${CODEX_MCP_TOKEN}"}}
 
 
 async def test_an_agent_runs_a_command_is_refused_another_one_and_goes_on_when_its_server_was_restarted(
@@ -38,7 +42,7 @@ async def test_an_agent_runs_a_command_is_refused_another_one_and_goes_on_when_i
                 case _:
                     return Say("All done.")
 
-        async with claude_code(Setup(tmp_path / "client"), address(house), plan) as desk:
+        async with claude_code(Setup(tmp_path / "client"), address(house), plan, SECRET) as desk:
             await desk.finish()
 
         ran, refused, after = desk.model.used
@@ -72,7 +76,7 @@ async def test_a_turn_is_stopped_when_its_time_is_up_and_one_in_the_background_i
                 case _:
                     return Say("All done.")
 
-        hurried = {"MCP_TOOL_TIMEOUT": str(int(LIMIT * 1000))}
+        hurried = SECRET | {"MCP_TOOL_TIMEOUT": str(int(LIMIT * 1000))}
         async with claude_code(Setup(tmp_path / "client"), address(house), plan, hurried) as desk:
             await desk.finish()
 
@@ -90,7 +94,7 @@ async def test_an_agent_is_stopped_with_its_command_when_a_person_interrupts_the
     async with (
         http_house(tmp_path) as house,
         doorbell(house.setup.work / "bell") as begun,
-        claude_code(Setup(tmp_path / "client"), address(house), plan) as desk,
+        claude_code(Setup(tmp_path / "client"), address(house), plan, SECRET) as desk,
     ):
         await begun.wait()
         commands = commands_at(house.setup.home, "tail -f")
