@@ -211,6 +211,8 @@ OPTIONS: dict[str, Option] = {
     "stderr_kept_bytes": Option(size(1024), "how much of Codex' stderr to keep for error reports", "BYTES"),
     "finished_turns_kept": Option(count(1, 100_000), "results kept until they are collected", "N"),
     "thread_idle": Option(seconds(), "put a thread away that nobody used for this long", "SECONDS"),
+    "exec_server": Option(text, "run agents' commands on this exec-server (ws://…)", "URL"),
+    "exec_server_token": Option(path, "a file with the bearer token for it", "FILE"),
     "host": Option(text, "listen here for HTTP (default: 127.0.0.1)", "ADDRESS"),
     "port": Option(count(0, 65535), "serve HTTP and WebSocket on this port, in place of stdio", "PORT"),
     "tokens": Option(path, "admit only bearer tokens of this file", "FILE"),

@@ -130,6 +130,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A thread that nobody used for this long is put away by the core, which frees its memory; it is loaded again when
     somebody asks. A quarter of an hour: a person who reads an answer and thinks is not made to wait."""
 
+    exec_server: str | None = None
+    """A `ws://` address of an exec-server: agents' commands, patches and file reads happen there, confined there."""
+
+    exec_server_token: str | None = None
+    """A file that holds the bearer token for it."""
+
     host: str = "127.0.0.1"
     """Where to listen, with `port`. Anything but loopback needs tokens: whoever reaches an agent runs commands."""
 

@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, UnsetType
 from codex_mcp import __version__
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import (
+    EXEC_ENVIRONMENT,
     BadThreadId,
     ConfigRefused,
     CoreError,
@@ -43,6 +44,10 @@ CLIENT: Final = appserver.ClientInfo(name="codex-mcp-server", title="codex-mcp",
 
 UNHEARD: Final = ("thread/status/changed", "thread/readState/changed")
 """Sent three times in every turn, twice right before its end, and of no use to us: we know what we asked for."""
+
+
+PLAIN: Final = ThreadSpec()
+"""A thread about which nothing was said."""
 
 
 class CoreListener(Protocol):
@@ -86,7 +91,13 @@ class AppServer:
         params = appserver.Initialize(CLIENT, appserver.ClientCapabilities(opt_out_notification_methods=UNHEARD))
         answer = await self._call("initialize", params, appserver.Initialized)
         self._peer.notify("initialized")
+        if self._settings.exec_server is not None:
+            await self._add_environment(self._settings.exec_server, self._settings.exec_server_token)
         return answer
+
+    async def _add_environment(self, url: str, token_file: str | None) -> None:
+        token = _given(await asyncio.to_thread(_read_token, token_file) if token_file is not None else None)
+        await self._call("environment/add", appserver.AddEnvironment(EXEC_ENVIRONMENT, url, token), Raw)
 
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
         """Begin a new thread."""
@@ -98,6 +109,7 @@ class AppServer:
             base_instructions=_given(spec.base_instructions),
             developer_instructions=_given(spec.developer_instructions),
             config=dict(spec.config) or UNSET,
+            environments=_environments(spec),
             experimental_raw_events=spec.raw_events,
         )
         return await self._open("thread/start", params)
@@ -117,11 +129,12 @@ class AppServer:
         )
         return await self._open("thread/resume", params)
 
-    async def start_turn(self, thread_id: str, spec: TurnSpec) -> str:
-        """Begin a turn; return its id."""
+    async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
+        """Begin a turn of a thread that was set up so; return its id."""
         schema = dict(spec.output_schema) if spec.output_schema is not None else UNSET
         images = [_image(image) for image in spec.images]
-        params = appserver.TurnStart(thread_id, [appserver.TextInput(spec.prompt), *images], schema)
+        prompt = [appserver.TextInput(spec.prompt), *images]
+        params = appserver.TurnStart(thread_id, prompt, schema, _environments(thread))
         return (await self._call("turn/start", params, appserver.TurnStartResponse)).turn.id
 
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
@@ -203,6 +216,21 @@ def _decoded(method: str, raw: Raw, answer_type: type[Answer]) -> Answer:
         return msgspec.json.decode(raw, type=answer_type)
     except msgspec.MsgspecError as exc:
         raise CoreError(f"Codex answered {method} in a form that this release cannot read: {exc}") from exc
+
+
+def _read_token(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise CoreError(f"cannot read the exec-server's token from {path}: {exc}") from exc
+
+
+def _environments(spec: ThreadSpec) -> list[appserver.Environment] | UnsetType:
+    # Always by name once there are several: a thread that names none gets all of them.
+    if spec.environment is None:
+        return UNSET
+    return [appserver.Environment(spec.environment, spec.cwd or "/")]
 
 
 def _image(image: str) -> appserver.ImageInput | appserver.LocalImageInput:

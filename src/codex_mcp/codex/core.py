@@ -7,10 +7,15 @@ stand beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from msgspec import Raw, Struct, field
 
 from codex_mcp.base.errors import Explained
+
+LOCAL_ENVIRONMENT: Final = "local"
+EXEC_ENVIRONMENT: Final = "exec-server"
+"""The places where commands may run, by Codex's name and by ours."""
 
 
 class ThreadSpec(Struct, frozen=True):
@@ -26,6 +31,8 @@ class ThreadSpec(Struct, frozen=True):
     """Dotted keys of config.toml and their values. Codex does not store them: they are sent again at every resume."""
     raw_events: bool = False
     """Ask for the model's raw items as well."""
+    environment: str | None = None
+    """Where commands run: `LOCAL_ENVIRONMENT` or `EXEC_ENVIRONMENT`. None where there is only one place."""
 
 
 class OpenedThread(Struct, frozen=True):

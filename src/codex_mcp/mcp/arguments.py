@@ -38,6 +38,7 @@ class CodexArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
     compact_prompt: str | None = None
     profile: str | None = None
     include_plan_tool: bool | None = None
+    environment: str | None = None
 
 
 class ReplyArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):

@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.settings import Events
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
 from codex_mcp.mcp.fields import Field, Kind, input_schema
 from codex_mcp.threads.record import Status
 
@@ -73,6 +74,12 @@ CODEX_FIELDS: Final = (
     Field("compact-prompt", Kind.STRING, "The prompt for compacting a long conversation."),
     Field(
         "profile", Kind.STRING, "A profile of the Codex configuration: CODEX_HOME/NAME.config.toml or [profiles.NAME]."
+    ),
+    Field(
+        "environment",
+        Kind.STRING,
+        "Where commands run, if the server has an exec-server: there (the default), or on the server's own machine.",
+        choices=(EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT),
     ),
     Field("include-plan-tool", Kind.BOOLEAN, "Give the agent its planning tool."),
     *COMMON_FIELDS,

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Events, Settings
-from codex_mcp.codex.core import ThreadSpec, TurnSpec
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, ThreadSpec, TurnSpec
 from codex_mcp.codex.overrides import core_config, lift_profile, parse_overrides, thread_config, tool_layer
 from codex_mcp.codex.profiles import read_profile, read_user_config
 from codex_mcp.mcp.arguments import CodexArguments, TurnArguments
@@ -35,8 +35,10 @@ def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
         approval_policy=arguments.approval_policy,
         core_policy=core.approval_policy,
     )
+    environment = _environment(arguments.environment, settings)
     spec = ThreadSpec(
-        cwd=_folder(arguments.cwd),
+        cwd=_remote_folder(arguments.cwd) if environment == EXEC_ENVIRONMENT else _folder(arguments.cwd),
+        environment=environment,
         model=arguments.model,
         approval_policy=merged.approval_policy,
         sandbox=arguments.sandbox,
@@ -79,6 +81,23 @@ def new_turn(arguments: TurnArguments, cwd: str) -> TurnSpec:
 def events_of(arguments: TurnArguments, settings: Settings) -> Events:
     """Which events the call sends."""
     return settings.events if arguments.events is None else arguments.events
+
+
+def _environment(asked: str | None, settings: Settings) -> str | None:
+    """Where commands run. Without an exec-server there is one place, which needs no name."""
+    if settings.exec_server is None:
+        if asked == EXEC_ENVIRONMENT:
+            raise Refused(f"{CONFIG_REFUSED}there is no exec-server; start codex-mcp with --exec-server URL")
+        return None
+    return asked or EXEC_ENVIRONMENT
+
+
+def _remote_folder(cwd: str | None) -> str:
+    """A folder of the other machine, which only that machine can look at."""
+    folder = cwd or os.getcwd()
+    if not os.path.isabs(folder):
+        raise Refused(f"{CONFIG_REFUSED}cwd `{cwd}` must be an absolute path: it is a folder of the exec-server")
+    return folder
 
 
 def _folder(cwd: str | None) -> str:

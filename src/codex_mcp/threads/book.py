@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
-from codex_mcp.codex.core import CoreError, CoreLost, OpenedThread, ThreadNotFound, ThreadSpec
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, CoreError, CoreLost, OpenedThread, ThreadNotFound, ThreadSpec
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.approvals import refusal
@@ -130,6 +131,8 @@ class Book:
             spec = self._put_away.get(thread_id, ThreadSpec())
             opened = await core.resume_thread(thread_id, spec)
             self._put_away.pop(thread_id, None)
+            if self._settings.exec_server is not None and spec.environment is None:
+                spec = replace(spec, environment=EXEC_ENVIRONMENT, cwd=opened.cwd)
             return self._add(opened, spec, core)
         finally:
             self._open_done()

@@ -48,7 +48,23 @@ class ThreadStart(Struct, frozen=True, rename="camel", omit_defaults=True):
     base_instructions: str | UnsetType = UNSET
     developer_instructions: str | UnsetType = UNSET
     config: dict[str, object] | UnsetType = UNSET
+    environments: list[Environment] | UnsetType = UNSET
     experimental_raw_events: bool = False
+
+
+class Environment(Struct, frozen=True, rename="camel"):
+    """A place where the commands of a thread run."""
+
+    environment_id: str
+    cwd: str
+
+
+class AddEnvironment(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`environment/add`."""
+
+    environment_id: str
+    exec_server_url: str
+    auth_bearer_token: str | UnsetType = UNSET
 
 
 class ThreadResume(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -108,6 +124,7 @@ class TurnStart(Struct, frozen=True, rename="camel", omit_defaults=True):
     thread_id: str
     input: list[TextInput | ImageInput | LocalImageInput]
     output_schema: dict[str, object] | UnsetType = UNSET
+    environments: list[Environment] | UnsetType = UNSET
 
 
 class Turn(Struct, frozen=True, rename="camel"):
