@@ -43,7 +43,11 @@ async def test_a_helper_that_says_nothing_is_an_error() -> None:
             await call_helper(replace(helper_launch(), argv=argv), ExitStack(), fs.ReadFile("file:///x"))
 
 
-def test_the_helpers_own_files_are_named_once() -> None:
+def test_the_helpers_own_files_are_named_once_and_the_current_folder_is_none_of_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
     paths = runtime_paths()
+    assert str(tmp_path) not in [*paths, *helper_launch().argv]
     assert all(os.path.isdir(path) for path in paths)
     assert not any(path != other and path.startswith(other + "/") for path in paths for other in paths)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import logging
 import os
 import signal
 import socket
 import sys
+import sysconfig
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Final
@@ -15,6 +17,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+import codex_mcp
 from codex_mcp.execserver.errors import internal_error
 from codex_mcp.execserver.fs_helper import Question, Reply
 from codex_mcp.execserver.launch import Child, Launch, launch
@@ -46,7 +49,17 @@ def runtime_paths() -> list[str]:
 
 
 def _module_folders() -> list[str]:
-    return [path for path in sys.path if path and os.path.exists(path)]
+    """Where the helper's modules are. Not all of sys.path: `python -m` puts the current folder there."""
+    ours = os.path.dirname(os.path.dirname(codex_mcp.__file__ or ""))
+    theirs = os.path.dirname(os.path.dirname(msgspec.__file__))
+    standard = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(_socket_module())]
+    return list(dict.fromkeys([ours, *standard, theirs]))
+
+
+def _socket_module() -> str:
+    """A module of the standard library that is compiled; those have a folder of their own."""
+    found = importlib.util.find_spec("_socket")
+    return found.origin if found is not None and found.origin is not None else os.__file__
 
 
 async def call_helper(what: Launch, started: ExitStack, asked: Struct) -> tuple[object, int | None]:
