@@ -19,7 +19,7 @@ from codex_mcp.mcp.hub import HubSession
 from codex_mcp.mcp.live import LiveStream, dropped_marker
 from codex_mcp.transports.http import Receive, Scope, Send, header_map
 from codex_mcp.wire import jsonrpc
-from codex_mcp.wire.jsonrpc import SERVER_BUSY, ErrorObject, Malformed, Request
+from codex_mcp.wire.jsonrpc import SERVER_BUSY, ErrorObject, Malformed, Message, Request
 
 SUBPROTOCOL: Final = "mcp"
 CLOSED_BY_POLICY: Final = 1008
@@ -68,11 +68,20 @@ async def _read(session: HubSession, subscriber: LiveStream, receive: Receive, p
             # To this socket alone: nobody else on the bus has sent it.
             subscriber.put(jsonrpc.encode_error(message.id, ErrorObject(message.code, message.reason)), vital=True)
             continue
+        if not await _delivered(session, message) and isinstance(message, Request):
+            subscriber.put(jsonrpc.encode_error(message.id, BUSY), vital=True)
+
+
+async def _delivered(session: HubSession, message: Message) -> bool:
+    """Hand a message to its session. A burst fills the inbox before anybody had a chance to look into it: give one."""
+    for _ in range(2):
         try:
             session.channel.deliver(message)
         except InboxFull:
-            if isinstance(message, Request):
-                subscriber.put(jsonrpc.encode_error(message.id, BUSY), vital=True)
+            await asyncio.sleep(0)
+        else:
+            return True
+    return False
 
 
 async def _write(subscriber: LiveStream, send: Send) -> None:
