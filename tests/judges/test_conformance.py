@@ -16,6 +16,19 @@ from tests.support.mcp_server import TOUR, Setup
 ROOT = Path(__file__).parents[2]
 REVISIONS = ("2025-11-25", "2026-07-28")
 
+TASK_SCENARIOS = (
+    "tasks-lifecycle",
+    "tasks-capability-negotiation",
+    "tasks-wire-fields",
+    "tasks-request-state-removal",
+    "tasks-mrtr-input",
+    "tasks-request-headers",
+    "tasks-dispatch-and-envelope",
+    "tasks-required-task-error",
+    "tasks-mrtr-composition",
+)
+"""Of an extension, so that no revision requires them. The suite has one more, which skips itself."""
+
 
 async def judged(folder: Path, server: ChildServer, *flags: str) -> Ended:
     """Run the suite on a server."""
@@ -26,11 +39,15 @@ async def judged(folder: Path, server: ChildServer, *flags: str) -> Ended:
     return await run([node(), str(suite), "server", "--url", url, *flags], setup, {})
 
 
+def core(folder: Path) -> ChildServer:
+    """The core of the product with the suite's fixtures."""
+    setup = Setup(folder, environment={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"})
+    return ChildServer(setup, [sys.executable, "-m", "tests.conformance", "--home", str(setup.codex_home)])
+
+
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_the_core_passes_what_a_revision_requires(tmp_path: Path, revision: str) -> None:
-    setup = Setup(tmp_path, environment={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"})
-    argv = [sys.executable, "-m", "tests.conformance", "--home", str(setup.codex_home)]
-    async with ChildServer(setup, argv) as server:
+    async with core(tmp_path) as server:
         verdict = await judged(tmp_path, server, "--requirements", revision)
     assert verdict.code == 0, verdict.stdout[-5000:]
 
@@ -41,3 +58,11 @@ async def test_the_product_passes_but_for_what_it_has_no_use_for(tmp_path: Path,
         failures = ROOT / f"tests/conformance/product_failures_{revision}.yml"
         verdict = await judged(tmp_path, server, "--requirements", revision, "--expected-failures", str(failures))
     assert verdict.code == 0, verdict.stdout[-5000:]
+
+
+@pytest.mark.parametrize("scenario", TASK_SCENARIOS)
+async def test_the_core_passes_the_scenarios_of_the_tasks_extension(tmp_path: Path, scenario: str) -> None:
+    async with core(tmp_path) as server:
+        verdict = await judged(tmp_path, server, "--scenario", scenario)
+    assert verdict.code == 0, verdict.stdout[-5000:]
+    assert "SUCCESS" in verdict.stdout

@@ -126,6 +126,9 @@ def test_over_http_headers_and_body_agree(changed: dict[str, str], expected: obj
         ("prompts/get", {"name": "p"}, "p"),
         ("resources/read", {"uri": "test://x"}, "test://x"),
         ("resources/read", {"uri": "test://x", "name": "other"}, "test://x"),
+        ("tasks/get", {"taskId": "t"}, "t"),
+        ("tasks/update", {"taskId": "t", "inputResponses": {}}, "t"),
+        ("tasks/cancel", {"taskId": "t", "name": "other"}, "t"),
     ],
 )
 def test_the_name_in_the_header_is_that_of_the_method(method: str, params: dict[str, object], name: str) -> None:

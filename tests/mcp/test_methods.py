@@ -8,7 +8,14 @@ import pytest
 
 from codex_mcp import __version__
 from codex_mcp.mcp.methods import CACHE_HINTS, HANDSHAKE_ONLY, INSTRUCTIONS, PRODUCT, STATELESS_ONLY
-from codex_mcp.wire.mcp import CAPABILITIES_KEY, REVISIONS, SERVER_KEY, STATELESS_REVISIONS, VERSION_KEY
+from codex_mcp.wire.mcp import (
+    CAPABILITIES_KEY,
+    REVISIONS,
+    SERVER_KEY,
+    STATELESS_REVISIONS,
+    TASKS_EXTENSION,
+    VERSION_KEY,
+)
 from tests.support.mcp_session import Json, memory_session
 
 CLIENT = {"name": "ada", "version": "7"}
@@ -170,7 +177,7 @@ async def test_who_does_not_shake_hands_discovers_what_we_are(tmp_path: Path) ->
             "resultType": "complete",
             **CACHE_HINTS,
             "supportedVersions": [*STATELESS_REVISIONS, *REVISIONS],
-            "capabilities": {"tools": {}},
+            "capabilities": {"tools": {}, "extensions": {TASKS_EXTENSION: {}}},
             "instructions": INSTRUCTIONS,
             "_meta": {SERVER_KEY: {"name": "codex-mcp-server", "title": "Codex", "version": __version__}},
         }

@@ -12,7 +12,8 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launch
-from codex_mcp.mcp.methods import PRODUCT, Methods, handle_notification
+from codex_mcp.mcp.methods import handle_notification
+from codex_mcp.mcp.product import product_methods
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools import Tools
@@ -89,8 +90,9 @@ async def memory_session(home: Path, **settings: Any) -> AsyncIterator[tuple[Far
         max_requests=8,
         pace=no_hurry,
     )
-    methods = Methods(PRODUCT)
-    session = Session(peer, Tools(book, chosen, bytes(KEY_BYTES)), chosen)
+    key = bytes(KEY_BYTES)
+    methods = product_methods(book, chosen, key)
+    session = Session(peer, Tools(book, chosen, key), chosen)
     tasks = TaskSet()
     tasks.spawn(peer.run(), name="session")
     try:

@@ -54,6 +54,11 @@ class Call:
         return self._client.is_stateless
 
     @property
+    def takes_task(self) -> bool:
+        """Its client will look after a turn that goes on as a task."""
+        return self._client.is_stateless and self._client.has_extension(mcp.TASKS_EXTENSION)
+
+    @property
     def label(self) -> str:
         """The request's id, for the log."""
         return str(self.request_id)

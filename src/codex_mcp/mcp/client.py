@@ -81,6 +81,20 @@ class Client:
                 {"requiredCapabilities": {capability: {}}},
             )
 
+    def has_extension(self, name: str) -> bool:
+        """Has it declared this extension of MCP?"""
+        extensions = self.capabilities.get("extensions")
+        return isinstance(extensions, dict) and extensions.get(name) is not None
+
+    def require_extension(self, name: str) -> None:
+        """Make sure that it has. Raises RequestFailed."""
+        if not self.has_extension(name):
+            raise request_failed(
+                mcp.MISSING_CAPABILITY,
+                f"Missing capability: this needs a client that declares the extension {name}",
+                {"requiredCapabilities": {"extensions": {name: {}}}},
+            )
+
     async def request(self, method: str, params: object, about: Id) -> Raw:
         """Ask it something about a request of its own. Raises RequestFailed or ConnectionLost."""
         self.require(CAPABILITY_FOR[method])

@@ -30,8 +30,15 @@ VERSION_HEADER: Final = "mcp-protocol-version"
 METHOD_HEADER: Final = "mcp-method"
 NAME_HEADER: Final = "mcp-name"
 
-NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""Methods whose name (or address) is repeated in the header `Mcp-Name`, and the parameter that it repeats."""
+NAMED_BY: Final = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+"""Methods whose name (or address, or task) is repeated in the header `Mcp-Name`, and the parameter that it repeats."""
 
 ENCODED_PREFIX: Final = "=?base64?"
 ENCODED_SUFFIX: Final = "?="
@@ -72,6 +79,7 @@ class _Params(Struct):
     meta: _Meta = msgspec.field(default_factory=_Meta, name="_meta")
     name: object = None
     uri: object = None
+    taskId: object = None
 
 
 _decoder = msgspec.json.Decoder(_Params)

@@ -35,15 +35,20 @@ CACHED: Final = frozenset(
 )
 """Methods whose stateless answers carry cache hints."""
 
+EXTENSIONS: Final = "extensions"
+"""A capability that clients who shake hands do not know."""
+
 HANDSHAKE_ONLY: Final = frozenset(
     {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 )
-STATELESS_ONLY: Final = frozenset({"server/discover", "subscriptions/listen"})
+STATELESS_ONLY: Final = frozenset(
+    {"server/discover", "subscriptions/listen", "tasks/get", "tasks/update", "tasks/cancel"}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Methods:
-    """What a server answers to. The product's is `product_methods()`."""
+    """What a server answers to. The product's are made in `mcp/product.py`."""
 
     table: Mapping[str, Handler]
     capabilities: Mapping[str, object] = field(default_factory=lambda: {"tools": {}})
@@ -103,7 +108,7 @@ def _initialize(exchange: Exchange) -> object:
     exchange.session.introduce(params)
     return {
         "protocolVersion": mcp.negotiated(params.protocol_version),
-        "capabilities": exchange.capabilities,
+        "capabilities": {name: value for name, value in exchange.capabilities.items() if name != EXTENSIONS},
         "serverInfo": {**SERVER_INFO, "user_agent": _user_agent(params.client_info)},
         "instructions": INSTRUCTIONS,
     }

@@ -15,10 +15,11 @@ import secrets
 from typing import IO, Final
 
 from codex_mcp.base.logs import about
-from codex_mcp.base.settings import Protocol, Settings
+from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
-from codex_mcp.mcp.methods import PRODUCT, Methods, handle_notification
+from codex_mcp.mcp.methods import handle_notification
+from codex_mcp.mcp.product import product_methods
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.signals import first, signals_received
@@ -54,8 +55,9 @@ class StdioServer:
             max_requests=MAX_REQUESTS,
             pace=self._client_reads_at_all,
         )
-        self._methods = Methods(PRODUCT, stateless=settings.protocol is not Protocol.LEGACY)
-        self._session = Session(self._peer, Tools(self._book, settings, secrets.token_bytes(KEY_BYTES)), settings)
+        key = secrets.token_bytes(KEY_BYTES)
+        self._methods = product_methods(self._book, settings, key)
+        self._session = Session(self._peer, Tools(self._book, settings, key), settings)
         self._tasks = TaskSet()
 
     async def run(self) -> None:

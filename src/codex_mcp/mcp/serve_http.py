@@ -15,15 +15,15 @@ from functools import partial
 import uvicorn
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings import Protocol, Settings
+from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
 from codex_mcp.mcp.doorkeeper import Doorkeeper
 from codex_mcp.mcp.gate import LOOPBACK
 from codex_mcp.mcp.http import HttpApp
 from codex_mcp.mcp.hub import Hub
-from codex_mcp.mcp.methods import PRODUCT, Methods
 from codex_mcp.mcp.metrics import Metrics
+from codex_mcp.mcp.product import product_methods
 from codex_mcp.mcp.signals import first, signals_received
 from codex_mcp.mcp.tools import Tools
 from codex_mcp.threads.book import Book
@@ -77,7 +77,7 @@ class HttpServer:
         self._settings = settings
         self._owners = None if doorkeeper.open_to_all else RecordedOwners(settings.codex_home)
         self._book = Book(settings, launch, _no_pace, self._owners)
-        methods = Methods(PRODUCT, stateless=settings.protocol is not Protocol.LEGACY)
+        methods = product_methods(self._book, settings, key)
         self._hub = Hub(methods, Tools(self._book, settings, key), settings, key)
         self._app = HttpApp(self._hub, doorkeeper, Metrics(self._hub, self._book), settings)
         self._tasks = TaskSet()

@@ -29,9 +29,11 @@ from codex_mcp.mcp.inputs import (
 from codex_mcp.mcp.results import Result
 from codex_mcp.mcp.seal import digest
 from codex_mcp.mcp.specs import CONFIG_REFUSED, events_of, new_thread, new_turn
+from codex_mcp.mcp.task_shapes import TaskName, created_task
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.approvals import decide
 from codex_mcp.threads.book import Book
+from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turns import QueueFull
@@ -139,7 +141,18 @@ class Tools:
     async def _followed(self, call: Call, thread: Thread, turn: Turn, arguments: TurnArguments) -> Result:
         patience = 0.0 if arguments.background else call.patience(arguments.wait_seconds)
         outcome = await call.follow(thread, turn, patience)
-        return self._input_required(call, [turn]) or results.turn_result(outcome)
+        return self._told(call, turn, outcome)
+
+    def _told(self, call: Call, turn: Turn, outcome: Outcome) -> Result:
+        """What the client hears of its turn: what it asks, or that it goes on as a task, or how it stands."""
+        asked = self._input_required(call, [turn])
+        if asked is not None:
+            return asked
+        if outcome.status is Status.RUNNING and call.takes_task:
+            created = time.time() - outcome.seconds
+            name = TaskName(turn.thread_id, turn.name, call.principal, created)
+            return created_task(self._key, name, outcome, self._settings.thread_idle)
+        return results.turn_result(outcome)
 
     def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
         """What these turns ask, if the client has to come again for it."""
@@ -178,7 +191,7 @@ class Tools:
             return results.refused("The question is no longer open. Continue the thread with codex-reply.")
         ((thread, turn),) = turns
         outcome = await call.follow(thread, turn, call.patience(None))
-        return self._input_required(call, [turn]) or results.turn_result(outcome)
+        return self._told(call, turn, outcome)
 
     def _answered(self, call: Call, state: State) -> list[tuple[Thread, Turn]]:
         """Decide what was answered; return the turns that had asked."""

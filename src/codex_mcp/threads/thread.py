@@ -142,6 +142,10 @@ class Thread:
         """The turn of this id, if it runs or has ended not long ago."""
         return self._turn_of(turn_id)
 
+    def turn_named(self, name: str) -> Turn | None:
+        """The turn of this name, if it waits, runs or has ended not long ago."""
+        return next((turn for turn in (*self._turns.values(), *self._ended) if turn.name == name), None)
+
     def unfinished(self) -> list[Turn]:
         """The turns that run or wait, in order."""
         return list(self._turns.values())
@@ -252,7 +256,7 @@ class Thread:
                 self._translator.full = turn.full_events
                 self._litter.look()
                 turn.core = core
-                turn_id = await core.start_turn(self.id, turn.spec)
+                turn_id = await core.start_turn(self.id, turn.spec, self.spec)
             except (CoreError, Refused) as exc:
                 self._start_failed(turn, str(exc))
                 return

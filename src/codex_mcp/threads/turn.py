@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
-from typing import Protocol
+from typing import Final, Protocol
 
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import TurnSpec
@@ -14,6 +15,9 @@ from codex_mcp.threads.parked import ParkedQuestions
 from codex_mcp.threads.questions import Question
 from codex_mcp.threads.record import Outcome, Record
 from codex_mcp.threads.turns import Place
+
+NAME_BYTES: Final = 8
+"""A name need not be secret, only never be that of another turn."""
 
 
 class Audience(Protocol):
@@ -38,6 +42,8 @@ class Turn:
 
     def __init__(self, thread_id: str, spec: TurnSpec, audience: Audience, *, full_events: bool) -> None:
         self.thread_id = thread_id
+        self.name = os.urandom(NAME_BYTES).hex()
+        """Ours, from the beginning: the core gives it an id only when it starts."""
         self.spec = spec
         self.audience = audience
         self.full_events = full_events

@@ -35,6 +35,8 @@ SERVER_KEY: Final = f"{PREFIX}serverInfo"
 SUBSCRIPTION_KEY: Final = f"{PREFIX}subscriptionId"
 LOG_LEVEL_KEY: Final = f"{PREFIX}logLevel"
 
+TASKS_EXTENSION: Final = f"{PREFIX}tasks"
+
 ProgressToken = int | str
 
 
@@ -80,6 +82,19 @@ class CallTool(Struct, frozen=True, rename="camel"):
     meta: Meta = msgspec.field(default_factory=Meta, name="_meta")
     input_responses: dict[str, object] | None = None
     request_state: str | None = None
+
+
+class TaskNamed(Struct, frozen=True, rename="camel"):
+    """`tasks/get` and `tasks/cancel`."""
+
+    task_id: str
+
+
+class UpdateTask(Struct, frozen=True, rename="camel"):
+    """`tasks/update`: answers to what a task asks, by the keys under which it asked."""
+
+    task_id: str
+    input_responses: dict[str, object]
 
 
 class Wanted(Struct, frozen=True, rename="camel", omit_defaults=True):

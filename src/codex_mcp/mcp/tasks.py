@@ -1,0 +1,69 @@
+"""`tasks/…`: look at a turn that went on as a task, answer what it asks, take it back."""
+
+from __future__ import annotations
+
+import logging
+
+from codex_mcp.base.logs import about
+from codex_mcp.base.settings import Settings
+from codex_mcp.mcp.exchange import Exchange
+from codex_mcp.mcp.methods import Handler
+from codex_mcp.mcp.task_shapes import TaskName, asked_by_task, described_task, task_name
+from codex_mcp.rpc.errors import invalid_params
+from codex_mcp.threads.approvals import decide
+from codex_mcp.threads.book import Book
+from codex_mcp.threads.record import Status
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn import Turn
+from codex_mcp.wire import mcp
+
+logger = logging.getLogger(__name__)
+
+
+class Tasks:
+    """The turns of a book as tasks. `key` seals their ids."""
+
+    def __init__(self, book: Book, settings: Settings, key: bytes) -> None:
+        self._book = book
+        self._settings = settings
+        self._key = key
+
+    def table(self) -> dict[str, Handler]:
+        """The methods of the extension."""
+        return {"tasks/get": self._get, "tasks/update": self._update, "tasks/cancel": self._cancel}
+
+    def _get(self, exchange: Exchange) -> object:
+        exchange.client.require_extension(mcp.TASKS_EXTENSION)
+        text = exchange.params(mcp.TaskNamed).task_id
+        name, _thread, turn = self._found(exchange, text)
+        outcome = turn.outcome
+        turn.delivered = turn.delivered or outcome.status is not Status.RUNNING
+        asks = asked_by_task(turn.parked.open, turn.audience.label)
+        return described_task(text, name, outcome, asks, self._settings.thread_idle)
+
+    def _update(self, exchange: Exchange) -> object:
+        exchange.client.require_extension(mcp.TASKS_EXTENSION)
+        params = exchange.params(mcp.UpdateTask)
+        _name, thread, turn = self._found(exchange, params.task_id)
+        with about(request=turn.audience.label, thread=thread.id):
+            for key, question in turn.parked.open.items():
+                if key in params.input_responses:
+                    turn.parked.answer(key, decide(question, params.input_responses[key]))
+        return {}
+
+    def _cancel(self, exchange: Exchange) -> object:
+        exchange.client.require_extension(mcp.TASKS_EXTENSION)
+        _name, thread, turn = self._found(exchange, exchange.params(mcp.TaskNamed).task_id)
+        with about(request=turn.audience.label, thread=thread.id):
+            logger.info("task cancelled")
+        thread.cancel(turn)
+        return {}
+
+    def _found(self, exchange: Exchange, text: str) -> tuple[TaskName, Thread, Turn]:
+        principal = exchange.session.principal
+        name = task_name(self._key, text, principal)
+        thread = None if name is None else self._book.known(name.thread_id, principal)
+        turn = None if name is None or thread is None else thread.turn_named(name.turn)
+        if name is None or thread is None or turn is None:
+            raise invalid_params("there is no such task, or not any longer")
+        return name, thread, turn
