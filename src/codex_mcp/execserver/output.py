@@ -5,8 +5,8 @@
     output chunk     yes              until newer ones fill the space (bytes and count)
     exited, closed   yes, once each   for ever, as two numbers
 
-What has been handed to a connection is "sent". While nobody is connected nothing is, and then the log says when it is
-full: whoever fills it must wait, so that a client that comes back misses nothing.
+What has been handed to a connection is "sent", which does not mean that it arrived. So while nobody is connected
+nothing is forgotten, sent or not: the log says when it is full, and whoever fills it must wait for a client.
 """
 
 from __future__ import annotations
@@ -40,14 +40,13 @@ Event: TypeAlias = Chunk | Exited | Closed
 class OutputLog:
     """Numbers events, keeps the newest output, answers reads."""
 
-    __slots__ = ("_bytes", "_chunks", "_max_bytes", "_max_chunks", "_unsent", "closed", "exited", "next_seq", "sent")
+    __slots__ = ("_bytes", "_chunks", "_max_bytes", "_max_chunks", "closed", "exited", "next_seq", "sent")
 
     def __init__(self, max_bytes: int, max_chunks: int) -> None:
         self._max_bytes = max_bytes
         self._max_chunks = max_chunks
         self._chunks: deque[Chunk] = deque()
         self._bytes = 0
-        self._unsent = 0
         self.next_seq = 1
         self.sent = 0
         self.exited: Exited | None = None
@@ -62,15 +61,14 @@ class OutputLog:
         return self._bytes
 
     def has_room(self, size: int) -> bool:
-        """Can so much more be kept without forgetting what nobody was sent?"""
-        return self._unsent + size <= self._max_bytes
+        """Can so much more be kept without forgetting anything?"""
+        return self._bytes + size <= self._max_bytes and len(self._chunks) < self._max_chunks
 
     def append(self, stream: Stream, data: bytes) -> Chunk:
         """Number one chunk, keep it, and forget the oldest beyond the limits."""
         chunk = Chunk(self._take_seq(), stream, data)
         self._chunks.append(chunk)
         self._bytes += len(data)
-        self._unsent += len(data)
         # The newest stays, however large it is.
         while len(self._chunks) > 1 and (self._bytes > self._max_bytes or len(self._chunks) > self._max_chunks):
             self._bytes -= len(self._chunks.popleft().chunk)
@@ -91,12 +89,7 @@ class OutputLog:
 
     def mark_sent(self, through: int) -> None:
         """Everything up to this number has been handed to the client."""
-        if through <= self.sent:
-            return
-        self.sent = through
-        self._unsent = 0
-        if through < self.next_seq - 1:
-            self._unsent = sum(len(chunk.chunk) for chunk in self._chunks if chunk.seq > through)
+        self.sent = max(self.sent, through)
 
     def unsent(self) -> list[Event]:
         """What is kept and has not been sent, in order."""

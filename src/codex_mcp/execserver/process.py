@@ -3,7 +3,7 @@
     reading stops while                                    so that
     -----------------------------------------------------  ------------------------------------------
     the client's socket is full                            a slow client slows the child down
-    nobody is connected and the log is full of the unsent  a client that comes back has missed nothing
+    nobody is connected and the log is full                a client that comes back has missed nothing
 
 Events leave in the order of their numbers. After a client came back they are held until it has read what it missed
 (`process/read`), or for a moment, and then leave from where the last connection stopped.
