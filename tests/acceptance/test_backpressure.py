@@ -9,7 +9,7 @@ from websockets.exceptions import ConnectionClosedError
 
 from codex_mcp.base.settings import SlowReader
 from tests.support.echo_methods import serving
-from tests.support.mcp_http import SESSION, Door, Json, request
+from tests.support.mcp_http import SESSION, Door, Json, request, stateless
 
 BURST = 10
 """Messages that come faster than anybody reads: a handler says them in one breath."""
@@ -105,6 +105,18 @@ async def test_on_a_socket_who_says_too_much_is_read_more_slowly(tmp_path: Path)
                 await opened.send(msgspec.json.encode(request(number, "echo")).decode())
             answers = [msgspec.json.decode(await opened.recv()) for _ in range(220)]
         assert [answer["id"] for answer in answers] == list(range(220))
+
+
+async def test_requests_without_a_session_have_a_limit_too(tmp_path: Path) -> None:
+    async with serving(tmp_path, max_sessions=1) as (server, methods):
+        held, headers = stateless(request(1, "hold"))
+        more, more_headers = stateless(request(2, "echo"))
+        async with Door(server.port, **headers).stream("POST", held):
+            await methods.held.get()
+            refused = await Door(server.port, **more_headers).ask("POST", more)
+            assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+            methods.gate.set()
+        assert (await Door(server.port, "/healthz").ask("GET")).status == 200
 
 
 async def test_where_nobody_shows_a_token_nobody_is_counted(tmp_path: Path) -> None:

@@ -168,7 +168,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Its private key."""
 
     max_sessions: int = 10_000
-    """HTTP sessions at once, some 20 KiB each; the next client is told to come later."""
+    """HTTP sessions at once, some 20 KiB each, and as many requests without a session; the next client is told to come
+    later."""
 
     session_idle: float = 3600
     """An HTTP session that nobody used for this long, and that has nothing running and no stream open, is put away. Its

@@ -122,6 +122,8 @@ class McpDoor:
             await self._answer(http, stream, resumable=True)
         finally:
             session.channel.readers -= 1
+            if not http.is_stream:
+                session.channel.taken_whole(stream)
 
     async def _answer(self, http: HttpExchange, stream: LiveStream, *, resumable: bool) -> bool:
         """JSON if the answer is all there is to say, and comes soon; else a stream."""
@@ -203,6 +205,8 @@ class McpDoor:
             return
         if self._hub.closing:
             raise refusal(503, "Service Unavailable: the server is stopping", RETRY_LATER)
+        if len(self._hub.exchanges) >= self._settings.max_sessions:
+            raise refusal(503, "Service Unavailable: too many requests at once, come again later", RETRY_LATER)
         era = era_over_http(message, http.headers)
         if isinstance(era, OutOfRules):
             raise Refusal(STATUS_OF.get(era.error.code, 400), era.error, message.id)
