@@ -111,7 +111,7 @@ async def serve(plan: Plan, stdin: IO[bytes], stdout: IO[bytes]) -> None:
             loop.add_signal_handler(number, stop.set)
             undo.callback(loop.remove_signal_handler, number)
         if plan.lifeline is not None:
-            loop.add_reader(plan.lifeline, _orphaned, stop, undo)
+            loop.add_reader(plan.lifeline, _orphaned, plan.lifeline, stop, undo)
             undo.callback(loop.remove_reader, plan.lifeline)
         try:
             if plan.address.host is None:
@@ -122,8 +122,9 @@ async def serve(plan: Plan, stdin: IO[bytes], stdout: IO[bytes]) -> None:
             await server.aclose()
 
 
-def _orphaned(stop: asyncio.Event, at_the_end: ExitStack) -> None:
+def _orphaned(lifeline: int, stop: asyncio.Event, at_the_end: ExitStack) -> None:
     """Whoever guarded us is gone: from now on we inherit the orphans, and end them at our own end."""
+    asyncio.get_running_loop().remove_reader(lifeline)  # its end can be read for ever
     if not stop.is_set():
         adopt_orphans()
         at_the_end.callback(kill_orphans, ())
