@@ -4,8 +4,9 @@ import msgspec
 import pytest
 
 from codex_mcp.mcp.live import LiveStream
-from codex_mcp.mcp.stream_link import StreamLink, error_for
+from codex_mcp.mcp.stream_link import StreamLink
 from codex_mcp.rpc.errors import ConnectionLost, request_failed
+from codex_mcp.rpc.peer import error_for
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, ErrorObject
 
 

@@ -79,21 +79,21 @@ class Bus:
         """Deliver a message, and answer it if it is a request."""
         http.extra_headers.append(sent_with(session))
         if not isinstance(message, Request):
-            _deliver(session, message)
+            deliver(session, message)
             await http.respond(204)
             return
         answer = session.channel.expect(message.id, answer_only=True)
         if answer is None:
             raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
         if http.headers.get(POST_STREAM_HEADER, "").strip() != "1":
-            _deliver(session, message)
+            deliver(session, message)
             await answer_json(http, answer)
             return
         subscriber = session.channel.subscribe()
         # The answer is put to the listeners before it ends its own stream: what is there then is all there is to send.
         answer.on_end = subscriber.end
         try:
-            _deliver(session, message)
+            deliver(session, message)
             await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
         finally:
             session.channel.unsubscribe(subscriber)
@@ -104,7 +104,8 @@ def sent_with(session: HubSession) -> Header:
     return (SESSION_HEADER.encode(), session.id.encode())
 
 
-def _deliver(session: HubSession, message: Message) -> None:
+def deliver(session: HubSession, message: Message) -> None:
+    """Hand a message to its session. Raises Refusal."""
     try:
         session.channel.deliver(message)
     except InboxFull:

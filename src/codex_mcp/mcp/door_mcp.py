@@ -29,14 +29,14 @@ from codex_mcp.mcp.door import (
     refusal,
     stream_out,
 )
-from codex_mcp.mcp.door_bus import SESSION_HEADER, Bus, sent_with
+from codex_mcp.mcp.door_bus import SESSION_HEADER, Bus, deliver, sent_with
 from codex_mcp.mcp.eras import VERSION_HEADER, OutOfRules, era_over_http, is_stateless_header, unsupported
-from codex_mcp.mcp.http_channel import InboxFull
 from codex_mcp.mcp.hub import Hub, HubSession, TooManySessions
 from codex_mcp.mcp.live import LiveStream
 from codex_mcp.mcp.session import Session
-from codex_mcp.mcp.stream_link import StreamLink, error_for
+from codex_mcp.mcp.stream_link import StreamLink
 from codex_mcp.rpc.errors import RequestFailed
+from codex_mcp.rpc.peer import error_for
 from codex_mcp.transports.http import JSON, HttpExchange, accepts
 from codex_mcp.wire import jsonrpc, mcp
 from codex_mcp.wire.jsonrpc import (
@@ -260,18 +260,6 @@ async def _finished(request: Request, work: Coroutine[Any, Any, object], stream:
     except Exception as exc:  # noqa: BLE001  the boundary around handlers, as in rpc/peer.py
         frame = jsonrpc.encode_error(request.id, error_for(exc, request.method))
     stream.put(frame, final=True)
-
-
-def deliver(session: HubSession, message: Message) -> None:
-    """Hand a message to its session. Raises Refusal."""
-    try:
-        session.channel.deliver(message)
-    except InboxFull:
-        if isinstance(message, Request):
-            session.channel.forget(message.id)
-        raise refusal(
-            503, "Service Unavailable: this session has too much to do, come again later", RETRY_LATER
-        ) from None
 
 
 def _resumed(session: HubSession, last_event_id: str) -> tuple[LiveStream, int]:

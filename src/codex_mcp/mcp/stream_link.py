@@ -8,10 +8,10 @@ import logging
 from msgspec import UNSET, Raw
 
 from codex_mcp.mcp.live import LiveStream
-from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
+from codex_mcp.rpc.errors import ConnectionLost
 from codex_mcp.rpc.peer import PendingCall
 from codex_mcp.wire import jsonrpc
-from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id
+from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +36,3 @@ class StreamLink:
 
     def forget(self, pending: PendingCall) -> None:
         """Nothing was asked."""
-
-
-def error_for(exc: Exception, method: str) -> ErrorObject:
-    """The wire error for what a handler raised; the text of an unexpected one stays off the wire."""
-    if isinstance(exc, RequestFailed):
-        return exc.error
-    logger.error("cannot answer %s: %r", method, exc, exc_info=exc)
-    return ErrorObject(INTERNAL_ERROR, f"Internal error: {method} failed; the server's log says why")

@@ -197,7 +197,7 @@ class Peer:
         try:
             outcome = self._handlers.on_request(request)
         except Exception as exc:  # noqa: BLE001  the one boundary around handlers
-            outcome = _error_for(exc, request.method)
+            outcome = error_for(exc, request.method)
         if inspect.iscoroutine(outcome):
             work = outcome
             finishing = self._tasks.spawn(self._finish(request, work), name=f"request {request.method}")
@@ -212,7 +212,7 @@ class Peer:
             self._answer(request, STOPPED)
             raise
         except Exception as exc:  # noqa: BLE001  the same boundary, for those that take their time
-            outcome = _error_for(exc, request.method)
+            outcome = error_for(exc, request.method)
         self._answer(request, outcome)
 
     def _finished(self, request: Request, work: Coroutine[Any, Any, object]) -> None:
@@ -227,7 +227,7 @@ class Peer:
         try:
             frame = _encoded(request.id, outcome)
         except Exception as exc:  # noqa: BLE001  a handler's value that is no JSON
-            frame = _encoded(request.id, _error_for(exc, request.method))
+            frame = _encoded(request.id, error_for(exc, request.method))
         self._channel.send(frame, request.id, Kind.ANSWER)
 
 
@@ -237,7 +237,7 @@ def _encoded(message_id: Id, outcome: object) -> bytes:
     return jsonrpc.encode_response(message_id, outcome)
 
 
-def _error_for(exc: Exception, method: str) -> ErrorObject:
+def error_for(exc: Exception, method: str) -> ErrorObject:
     """The one place where exceptions become wire errors; the text of an unexpected one stays off the wire."""
     if isinstance(exc, RequestFailed):
         return exc.error
