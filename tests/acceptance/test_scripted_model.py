@@ -88,11 +88,11 @@ async def test_it_runs_a_command_in_the_sandbox_of_the_thread(tmp_path: Path, sa
         assert (on.folder / "written").exists() == written
 
 
-async def test_a_command_that_the_sandbox_denies_is_told_to_the_model_alone(tmp_path: Path) -> None:
+async def test_the_model_is_told_that_the_sandbox_denied_its_command(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
         turn = await on.play('[[scene: run cmd="touch written"]]')
+    # Whether there is an item for it as well depends on how fast Codex was.
     assert "Read-only file system" in turn.text
-    assert turn.items_of("commandExecution") == []  # Codex reports no item for it
 
 
 @pytest.mark.parametrize(

@@ -95,5 +95,7 @@ class OutgoingSocketBytes(OutgoingBytes):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open; what comes in is for somebody else."""
         assert isinstance(transport, asyncio.Transport)
-        transport.pause_reading()
+        # Not now: the releases before Python 3.11.5 begin to read right after this, whatever was said here. What is
+        # scheduled comes before anything is read.
+        self._loop.call_soon(transport.pause_reading)
         super().connection_made(transport)
