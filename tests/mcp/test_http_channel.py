@@ -110,6 +110,16 @@ async def test_only_the_last_streams_that_ended_are_kept() -> None:
     assert [name for name in names if channel.find_stream(name) is None] == names[:1]
 
 
+async def test_an_answer_that_went_out_whole_is_not_kept() -> None:
+    channel = HttpChannel("id")
+    stream = expected(channel, 1)
+    channel.taken_whole(stream)
+    assert channel.find_stream(stream.name) is stream, "it is still to be answered"
+    channel.send(b"answer", 1, Kind.ANSWER)
+    channel.taken_whole(stream)
+    assert channel.find_stream(stream.name) is None
+
+
 async def test_no_stream_has_the_name_of_one_of_an_earlier_process() -> None:
     before, after = HttpChannel("id"), HttpChannel("id")
     names = {before.standing.name, expected(before, 1).name}

@@ -1,12 +1,13 @@
 """A session knows its calls: they can be taken back from the moment they arrive, and waited for."""
 
+import asyncio
 import logging
 from pathlib import Path
 
 import pytest
 
 from codex_mcp.wire.mcp import CallTool, Change
-from tests.support.mcp_server import scripted_server
+from tests.support.mcp_server import PATIENCE, scripted_server
 from tests.support.mcp_session import memory_session
 
 
@@ -30,6 +31,15 @@ async def test_a_session_is_busy_from_the_moment_a_call_arrives_until_it_is_answ
         assert await session.wait_idle(0.01) is False
         await work
         assert await session.wait_idle(0.01) is True
+
+
+async def test_several_can_wait_for_a_session_to_be_idle(tmp_path: Path) -> None:
+    async with memory_session(tmp_path) as (_client, session):
+        work = session.call_tool(1, CallTool("codex_wait"), session.client)
+        waiting = asyncio.gather(session.wait_idle(PATIENCE), session.wait_idle(PATIENCE))
+        await asyncio.sleep(0)
+        await work
+        assert await waiting == [True, True]
 
 
 async def test_a_cancel_in_the_same_breath_as_its_call_works(tmp_path: Path) -> None:

@@ -66,8 +66,7 @@ class HttpApp:
             logger.debug("a client went away before it had said everything")
         if self._metrics is not None:
             door = http.path if http.path in ("/", "/mcp") else "other"
-            self._metrics.requests.labels(door, str(http.status)).inc()
-            self._metrics.latency.labels(door).observe(time.perf_counter() - began)
+            self._metrics.answered(door, http.status, time.perf_counter() - began)
 
     async def _routed(self, http: HttpExchange) -> None:
         if http.path == "/healthz":

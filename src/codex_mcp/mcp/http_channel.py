@@ -80,7 +80,9 @@ class HttpChannel:
         """Listeners on the bus that were sent away because they were too slow."""
         self.readers = 0
         """Connections that are reading something of this session now."""
-        self._inbox: asyncio.Queue[Message | None] = asyncio.Queue(limits.inbox + 1)
+        # No asyncio.Queue: it takes 3 KiB, of which an idle session needs nothing.
+        self._inbox: list[Message] = []
+        self._reader: asyncio.Future[None] | None = None
         self._posts: dict[Id, LiveStream] = {}
         self._answer_only: set[Id] = set()
         self._ended: OrderedDict[str, LiveStream] = OrderedDict()
@@ -96,9 +98,10 @@ class HttpChannel:
     def deliver(self, message: Message) -> None:
         """A message of the client. Raises InboxFull."""
         self.used_at = time.monotonic()
-        if self._inbox.qsize() >= self._limits.inbox:
+        if len(self._inbox) >= self._limits.inbox:
             raise InboxFull
-        self._inbox.put_nowait(message)
+        self._inbox.append(message)
+        self._wake()
 
     def expect(self, request_id: Id, *, answer_only: bool = False) -> LiveStream | None:
         """A request is about to be delivered: its stream. None if a request of this id is still open."""
@@ -115,6 +118,10 @@ class HttpChannel:
         """The request was not delivered after all."""
         self._posts.pop(request_id, None)
         self._answer_only.discard(request_id)
+
+    def taken_whole(self, stream: LiveStream) -> None:
+        """The answer went out as JSON: it has no number by which its client could ask for it again."""
+        self._ended.pop(stream.name, None)
 
     def subscribe(self) -> LiveStream:
         """A stream of every message from now on."""
@@ -139,7 +146,7 @@ class HttpChannel:
     @property
     def waiting(self) -> int:
         """Messages of the client that nobody has looked at yet."""
-        return self._inbox.qsize()
+        return len(self._inbox)
 
     def find_stream(self, name: str) -> LiveStream | None:
         """A stream of this session by its name, also one that has ended not long ago."""
@@ -158,10 +165,17 @@ class HttpChannel:
 
     async def receive(self) -> Sequence[Frame]:
         """Return what the client sent; nothing when the session is over."""
-        messages = [await self._inbox.get()]
-        while not self._inbox.empty():
-            messages.append(self._inbox.get_nowait())
-        return [message for message in messages if message is not None] if None not in messages else []
+        if not self._inbox and not self._closed:
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
+        if self._closed:
+            return []
+        messages, self._inbox = self._inbox, []
+        return messages
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
 
     def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
         """Put a message on its streams."""
@@ -192,9 +206,8 @@ class HttpChannel:
 
     async def aclose(self) -> None:
         """End every stream. Requests that nobody has looked at are answered first. Twice is fine."""
-        if not self._closed:
-            self._closed = True
-            self._inbox.put_nowait(None)
+        self._closed = True
+        self._wake()
         for request_id in list(self._posts):
             self.send(jsonrpc.encode_error(request_id, CLOSED), request_id, Kind.ANSWER)
         for stream in (self.standing, *self.subscribers):

@@ -84,20 +84,27 @@ class LiveStream:
         return batch
 
     async def _wait(self, patience: float | None) -> None:
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Every call and every open stream waits here; asyncio.timeout would take as long again, and 500 bytes more.
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
         self._waiter = waiter
+        timer = None if patience is None else loop.call_later(patience, _settle, waiter)
         try:
-            async with asyncio.timeout(patience):
-                await waiter
-        except TimeoutError:
-            pass
+            await waiter
         finally:
+            if timer is not None:
+                timer.cancel()
             if self._waiter is waiter:
                 self._waiter = None
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        if self._waiter is not None:
+            _settle(self._waiter)
+
+
+def _settle(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def dropped_marker(count: int) -> bytes:

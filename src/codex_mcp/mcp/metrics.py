@@ -37,6 +37,19 @@ class Metrics:
             registry=self._registry,
         )
 
+        self._answered: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+
+    def answered(self, door: str, status: int, seconds: float) -> None:
+        """An HTTP request was answered."""
+        # Finding them by their labels costs more than counting, and there are not many.
+        found = self._answered.get((door, status))
+        if found is None:
+            found = self.requests.labels(door, str(status)), self.latency.labels(door)
+            self._answered[door, status] = found
+        counter, histogram = found
+        counter.inc()
+        histogram.observe(seconds)
+
     def text(self) -> bytes:
         """The page."""
         return generate_latest(self._registry)

@@ -57,8 +57,8 @@ class Session:
         self._settings = settings
         self._calls: dict[Id, Call] = {}
         self._listeners: dict[Id, Listener] = {}
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._idle: asyncio.Event | None = None
+        """Made when somebody waits for it; every stateless request is a session."""
 
     def __repr__(self) -> str:
         return f"<Session {self.id} of {self.client.name or 'a client without a name'}: {len(self._calls)} calls>"
@@ -82,7 +82,6 @@ class Session:
         """Begin a call. From now on it can be cancelled."""
         call = Call(client, request_id, params, self._settings, self.principal)
         self._calls[request_id] = call
-        self._idle.clear()
         return self._run(call)
 
     async def _run(self, call: Call) -> object:
@@ -95,7 +94,7 @@ class Session:
                 with about(thread=call.thread_id):
                     logger.info("call of %s ended", name)
                 del self._calls[call.request_id]
-                if not self._calls:
+                if not self._calls and self._idle is not None:
                     self._idle.set()
 
     async def listen(self, request_id: Id, client: Client, wanted: mcp.Wanted) -> object:
@@ -145,7 +144,10 @@ class Session:
         """Wait until no call runs; False if time is up before."""
         try:
             async with asyncio.timeout(timeout):
-                await self._idle.wait()
+                while self._calls:
+                    if self._idle is None or self._idle.is_set():
+                        self._idle = asyncio.Event()
+                    await self._idle.wait()
         except TimeoutError:
             return False
         return True

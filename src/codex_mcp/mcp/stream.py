@@ -16,7 +16,6 @@ read, and then its reader has to go.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -78,7 +77,7 @@ class Stream:
         self.policy = policy
         self.overrun = False
         """Its reader was too slow for good."""
-        self._kept: deque[Numbered] = deque()
+        self._kept: list[Numbered] = []
         self._bytes = 0
         self._last = 0
         self._read = 0

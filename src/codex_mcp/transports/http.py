@@ -44,6 +44,8 @@ class HttpExchange:
         self.extra_headers: list[Header] = []
         """Sent with whatever answer."""
         self.started = False
+        self.is_stream = False
+        """The answer is, or will be, a stream of events."""
         self.status = 0
         """Of the answer, once it has begun."""
         self.gone: asyncio.Task[None] | None = None
@@ -82,7 +84,7 @@ class HttpExchange:
 
     async def start_stream(self) -> None:
         """Begin to answer with server-sent events."""
-        self.started = True
+        self.started = self.is_stream = True
         await self._start(200, list(SSE_HEADERS))
 
     async def write(self, data: bytes) -> None:

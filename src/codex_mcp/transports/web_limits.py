@@ -143,9 +143,8 @@ class LimitedHttp(HttpToolsProtocol):
         if sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > self._limits.max_head_bytes:
             self._refuse(TOO_LARGE)
             raise _Refused
-        self._earlier = [cycle for cycle in self._earlier if not cycle.response_complete]
         if self.cycle is not None:
-            self._earlier.append(self.cycle)
+            self._earlier = [cycle for cycle in (*self._earlier, self.cycle) if not cycle.response_complete]
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
