@@ -6,6 +6,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 SETUP := .venv/.setup-done
 JUDGES := judges/node_modules/.setup-done
 FIRST_SDK := .venv-mcp1/.setup-done
+PEERS := .venv-peers/.setup-done
 # Node from the venv; it trusts what the machine trusts, as pip does, so that both work behind a company's proxy.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 CHECKED := src tests $(wildcard benchmarks)
@@ -68,17 +69,25 @@ imports: setup ## do imports go down only?
 docs: setup ## do links lead somewhere, and do examples parse?
 	@$(BIN)/pytest -q tests/test_docs.py
 
-bench: $(JUDGES) ## ours beside its peers, in one run, as ratios
+bench: $(JUDGES) $(PEERS) ## ours beside its peers, in one run, as ratios
 	@$(BIN)/python -m benchmarks
+
+# FastMCP and the official SDK's server; seventy packages that we need for nothing else.
+$(PEERS): requirements/peers.txt | $(SETUP)
+	@test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	@.venv-peers/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/peers.txt
+	@touch $@
 
 lock: setup ## choose versions anew
 	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/lock.txt >/dev/null
 	@echo 'mcp>=1,<2' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/mcp1.txt >/dev/null
+	@printf '%s\n' 'fastmcp>=4,<5' 'mcp>=2,<3' 'httptools<1' 'uvloop<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade \
+		--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/peers.txt >/dev/null
 	@rm -f judges/package-lock.json
 	@cd judges && $(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## back to a fresh clone
-	@rm -rf .venv .venv-mcp1 judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .venv-mcp1 .venv-peers judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,4 +1,7 @@
-"""`python -m benchmarks`: ours beside `codex mcp-server` 0.153.4, in one run, in turn, as ratios."""
+"""`python -m benchmarks`: ours beside its peers, in one run, in turn, as ratios.
+
+Over stdio these are `codex mcp-server` 0.153.4 and a bare Codex; over HTTP the official Python SDK and FastMCP.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,19 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks import bench_deltas, bench_memory, bench_overhead, bench_ping, bench_start, bench_turns
+from benchmarks import (
+    bench_deltas,
+    bench_http_calls,
+    bench_http_notes,
+    bench_http_scaling,
+    bench_http_sessions,
+    bench_memory,
+    bench_overhead,
+    bench_ping,
+    bench_start,
+    bench_turns,
+)
+from benchmarks.grid import GridRow, grid, grid_record
 from benchmarks.lines import NoAnswer
 from benchmarks.model import ModelProcess
 from benchmarks.place import CannotMeasure, Effort, Place, old_codex, version_of
@@ -29,23 +44,34 @@ BENCHMARKS: dict[str, Callable[[Place], list[Row]]] = {
     "memory": bench_memory.run,
     "overhead": bench_overhead.run,
 }
+HTTP_BENCHMARKS: dict[str, Callable[[Place], list[GridRow]]] = {
+    "http-calls": bench_http_calls.run,
+    "http-notes": bench_http_notes.run,
+    "http-sessions": bench_http_sessions.run,
+    "http-scaling": bench_http_scaling.run,
+}
+NAMES = (*BENCHMARKS, *HTTP_BENCHMARKS)
 
 
 def main() -> int:
     """Measure, print, and say with the exit code only whether measuring worked: a slow machine is no failure."""
     arguments = _arguments()
-    names = arguments.only or list(BENCHMARKS)
+    names = arguments.only or NAMES
     try:
         about = _about(is_quick=arguments.quick)
         print("\n".join(f"{key}: {value}" for key, value in about.items()), flush=True)
-        rows = _measure(names, Effort(arguments.quick))
+        rows, http_rows = _measure(names, Effort(arguments.quick), arguments.plot)
     except (CannotMeasure, NoAnswer) as exc:
         print(f"benchmarks: {exc}", file=sys.stderr)
         return 1
-    print(f"\n{table(rows)}")
-    print("\nmedian (quartiles, least, number of samples); ratio: ours / theirs")
+    if rows:
+        print(f"\n{table(rows)}")
+        print("\nmedian (quartiles, least, number of samples); ratio: ours / theirs")
+    if http_rows:
+        print(f"\n{grid(http_rows)}")
+        print("\nmedian (n: number of samples; else ours / theirs)")
     if arguments.json is not None:
-        report = {"about": about, "rows": [record(row) for row in rows]}
+        report = {"about": about, "rows": [*map(record, rows), *map(grid_record, http_rows)]}
         arguments.json.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
     return 0
 
@@ -53,8 +79,9 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a fifth of the samples")
-    parser.add_argument("--only", action="append", choices=BENCHMARKS, metavar="NAME", help=", ".join(BENCHMARKS))
+    parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there as well")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw there, as SVG, what http-scaling measures")
     return parser.parse_args()
 
 
@@ -69,15 +96,19 @@ def _about(*, is_quick: bool) -> dict[str, str]:
     }
 
 
-def _measure(names: Sequence[str], effort: Effort) -> list[Row]:
+def _measure(names: Sequence[str], effort: Effort, plot: Path | None) -> tuple[list[Row], list[GridRow]]:
     rows: list[Row] = []
+    http_rows: list[GridRow] = []
     with tempfile.TemporaryDirectory(prefix="codex-mcp-bench-") as folder, ModelProcess() as model:
-        place = Place(Path(folder), model.config, effort)
+        place = Place(Path(folder), model.config, effort, plot)
         for name in names:
             began = time.monotonic()
-            rows += BENCHMARKS[name](place)
+            if name in BENCHMARKS:
+                rows += BENCHMARKS[name](place)
+            else:
+                http_rows += HTTP_BENCHMARKS[name](place)
             print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    return rows
+    return rows, http_rows
 
 
 if __name__ == "__main__":

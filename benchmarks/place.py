@@ -56,6 +56,8 @@ class Place:
     folder: Path
     config: str
     effort: Effort
+    plot: Path | None = None
+    """Where to draw how we grow."""
 
     def home(self, name: str) -> Path:
         """A home with a CODEX_HOME in it, made when first asked for."""

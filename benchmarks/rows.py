@@ -100,14 +100,15 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _spread(samples: Sequence[float], part: float, unit: Unit) -> str:
     """The number; in brackets the quartiles, the least, and how many samples it stands for."""
     of_all = summary(samples)
-    number = f"{_short(quantile(samples, part))} {unit}"
+    number = f"{short(quantile(samples, part))} {unit}"
     if of_all.count == 1 or of_all.least == of_all.upper_quartile:
         return f"{number} (n {of_all.count})"
-    quartiles = f"{_short(of_all.lower_quartile)}–{_short(of_all.upper_quartile)}"
-    return f"{number} ({quartiles}, min {_short(of_all.least)}, n {of_all.count})"
+    quartiles = f"{short(of_all.lower_quartile)}–{short(of_all.upper_quartile)}"
+    return f"{number} ({quartiles}, min {short(of_all.least)}, n {of_all.count})"
 
 
-def _short(number: float) -> str:
+def short(number: float) -> str:
+    """As many digits as are worth reading."""
     if number >= 1000:
         return f"{number:,.0f}"
     return f"{number:.0f}" if number >= 100 else f"{number:.1f}" if number >= 10 else f"{number:.2f}"

@@ -1,0 +1,134 @@
+"""The processes of an HTTP measurement: servers on one core, their clients on another."""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import PIPE, Popen, TimeoutExpired
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from benchmarks.http_load import Done, Order
+from benchmarks.lines import NoAnswer
+from benchmarks.place import CannotMeasure
+
+ROOT = Path(__file__).parents[1]
+PEERS = ROOT / ".venv-peers/bin/python"
+
+PATIENCE = 120.0
+"""Seconds for the slowest order, which is to open thousands of sessions on a busy machine; and for a start."""
+
+END_LIMIT = 10.0
+"""Seconds that a process gets to end."""
+
+
+class _Child:
+    """A process that ends when its stdin does."""
+
+    def __init__(self, argv: Sequence[str], core: int) -> None:
+        self._process = Popen(argv, stdin=PIPE, stdout=PIPE, cwd=ROOT)
+        if hasattr(os, "sched_setaffinity"):
+            cores = sorted(os.sched_getaffinity(0))
+            os.sched_setaffinity(self._process.pid, {cores[core % len(cores)]})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(END_LIMIT)
+        except TimeoutExpired:
+            self._process.kill()
+        with self._process:
+            pass
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    def read_line(self) -> bytes:
+        """The next line. Raises NoAnswer."""
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE)
+        line = self._process.stdout.readline() if ready else b""
+        if not line:
+            raise NoAnswer(f"cannot measure: {self._process.args!r} ended, or hangs")
+        return line
+
+    def write(self, line: bytes) -> None:
+        """Say something to it."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + b"\n")
+        self._process.stdin.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A server that can be measured."""
+
+    name: str
+    argv: Sequence[str]
+
+
+OURS = Kind("ours", (sys.executable, "-m", "benchmarks.http_ours"))
+SDK_JSON = Kind("SDK, JSON", (str(PEERS), "benchmarks/http_peers.py", "sdk", "json"))
+SDK_SSE = Kind("SDK, SSE", (str(PEERS), "benchmarks/http_peers.py", "sdk", "sse"))
+FASTMCP_JSON = Kind("FastMCP, JSON", (str(PEERS), "benchmarks/http_peers.py", "fastmcp", "json"))
+FASTMCP_SSE = Kind("FastMCP, SSE", (str(PEERS), "benchmarks/http_peers.py", "fastmcp", "sse"))
+
+SERVER_CORE = 0
+LOAD_CORE = 1
+
+
+class HttpServer(_Child):
+    """One of them, running."""
+
+    def __init__(self, kind: Kind) -> None:
+        if not PEERS.exists():
+            raise CannotMeasure("cannot find .venv-peers with the other servers; say `make bench`, which makes it")
+        super().__init__(kind.argv, SERVER_CORE)
+        self.kind = kind
+        self.port = int(self.read_line())
+
+    def cpu_seconds(self) -> float:
+        """How long it has been at work since it was started; 0 where nobody tells."""
+        stat = Path(f"/proc/{self.pid}/stat")
+        if not stat.exists():
+            return 0.0
+        # The name, in brackets, may hold spaces; the two times are the 12th and 13th word after it.
+        words = stat.read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class LoadProcess(_Child):
+    """The clients."""
+
+    def __init__(self) -> None:
+        super().__init__((sys.executable, "-m", "benchmarks.http_load"), LOAD_CORE)
+
+    def carry_out(self, order: Order) -> Done:
+        """Let them do something, and wait for it. Raises NoAnswer."""
+        self.write(msgspec.json.encode(order))
+        done = msgspec.json.decode(self.read_line(), type=Done)
+        if done.failed:
+            raise NoAnswer(f"cannot measure: {order} failed: {done.failed}")
+        return done
+
+
+def raise_file_limit() -> int:
+    """Let this process and its children have as many connections as the system permits; return how many files."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard

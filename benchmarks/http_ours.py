@@ -1,0 +1,99 @@
+"""`python -m benchmarks.http_ours`: the HTTP doors of codex-mcp with two small tools instead of Codex.
+
+It prints its port, and serves until its stdin ends. Doors, sessions, limits and metrics are the product's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import tempfile
+from collections.abc import Awaitable
+
+import uvloop
+
+from codex_mcp.base.settings import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.supervisor import Launch
+from codex_mcp.mcp.call import Call
+from codex_mcp.mcp.doorkeeper import Doorkeeper
+from codex_mcp.mcp.exchange import Exchange
+from codex_mcp.mcp.http import HttpApp
+from codex_mcp.mcp.hub import Hub
+from codex_mcp.mcp.methods import COMMON, Methods
+from codex_mcp.mcp.metrics import Metrics
+from codex_mcp.mcp.seal import KEY_BYTES
+from codex_mcp.mcp.serve_http import web_server
+from codex_mcp.rpc.errors import invalid_params
+from codex_mcp.threads.book import Book
+from codex_mcp.wire import mcp
+
+KEY = bytes(KEY_BYTES)
+BURST = 10
+"""Notifications between two looks at the rest of the world: Codex' events also come several at a time."""
+
+BACKLOG = 2048
+"""As in the product."""
+
+
+class NoCodex:
+    """There is nothing to run and nothing to start."""
+
+    def run(self, call: Call) -> Awaitable[object]:
+        """Nothing calls this."""
+        raise AssertionError(f"{call.params.name} was called")
+
+    def warm_up(self) -> None:
+        """There is no Codex."""
+
+
+async def _launch() -> Launch:
+    raise AssertionError("somebody wants a Codex")
+
+
+async def _no_pace() -> None:
+    """Nobody has to wait."""
+
+
+def call_tool(exchange: Exchange) -> object:
+    """`tools/call` of `echo` or `count`."""
+    params = exchange.params(mcp.CallTool)
+    arguments = params.arguments or {}
+    if params.name == "echo":
+        return {"content": [{"type": "text", "text": arguments["text"]}]}
+    if params.name == "count":
+        return _count(exchange, params.meta.progress_token, int(str(arguments["to"])))
+    raise invalid_params(f"unknown tool: {params.name}")
+
+
+async def _count(exchange: Exchange, token: object, to: int) -> object:
+    for number in range(1, to + 1):
+        exchange.notify("notifications/progress", {"progressToken": token, "progress": number, "total": to})
+        if number % BURST == 0:
+            await asyncio.sleep(0)
+    return {"content": [{"type": "text", "text": "counted"}]}
+
+
+async def serve(home: str) -> None:
+    """Serve until stdin ends."""
+    settings = Settings(codex_home=home)
+    hub = Hub(Methods({**COMMON, "tools/call": call_tool}), NoCodex(), settings, KEY)
+    book = Book(settings, _launch, _no_pace)
+    server = web_server(HttpApp(hub, Doorkeeper(settings), Metrics(hub, book), settings), settings)
+    tasks = TaskSet()
+    with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listener:
+        serving = tasks.spawn(server.serve([listener]), name="HTTP listener")
+        print(listener.getsockname()[1], flush=True)
+        await asyncio.to_thread(sys.stdin.buffer.read)
+        await hub.aclose()
+        server.should_exit = True
+        await serving
+
+
+if __name__ == "__main__":
+    with (
+        tempfile.TemporaryDirectory(prefix="codex-mcp-bench-") as folder,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        runner.run(serve(folder))
