@@ -6,8 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.soak.storm import FLAGS, calm, numbers, storm
-from tests.support.http_server import scripted_http_server
+from tests.soak.storm import calm, numbers, soaked_server, storm
 
 GROWTH = 32 * 1024
 """KiB between the first storm and the last: a leak of a kilobyte for each client would be several times that much."""
@@ -15,7 +14,7 @@ GROWTH = 32 * 1024
 
 async def soak(folder: Path, sessions: int, rounds: int, seed: int) -> None:
     """Run the storms; fail if the server is not back where it was after the first one."""
-    async with scripted_http_server(folder, *FLAGS) as (server, _model):
+    async with soaked_server(folder) as server:
         port, pid = server.port, server.process.pid
         before = None
         for number in range(rounds):

@@ -1,15 +1,21 @@
 """A storm of clients on a real server, and whether the server is afterwards where it was before."""
 
 import asyncio
+import contextlib
 import os
 import random
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from codex_mcp.scripted_model.load import load_script
+from codex_mcp.scripted_model.server import ScriptedModel
 from tests.soak.clients import QUICK, SLOW, Client
+from tests.support.http_server import ChildServer, http_server
 from tests.support.mcp_http import Door
+from tests.support.mcp_server import TOUR, Setup
 
 WORKING = 4
 """Clients of each kind that need an agent: each is a turn of the real Codex."""
@@ -21,6 +27,9 @@ LOOK_EVERY = 0.25
 
 FLAGS = ("--session-idle", "1", "--thread-idle", "1", "--stall-timeout", "1")
 """What clients leave behind is put away soon, so that nobody has to wait an hour to see it."""
+
+TIDY = {"MALLOC_MMAP_THRESHOLD_": "32768", "MALLOC_TRIM_THRESHOLD_": "131072"}
+"""What Python frees goes back to the system at once, so that what it does not free is seen."""
 
 BUSY = (
     "sessions",
@@ -44,6 +53,16 @@ class Weight:
     descriptors: int
     tasks: int
     kibibytes: int
+
+
+@contextlib.asynccontextmanager
+async def soaked_server(folder: Path) -> AsyncIterator[ChildServer]:
+    """A real server on the real Codex, which puts away quickly what it need not keep."""
+    async with (
+        ScriptedModel(load_script(TOUR)) as model,
+        http_server(Setup(folder, model.codex_overrides(), FLAGS, dict(TIDY))) as server,
+    ):
+        yield server
 
 
 async def numbers(port: int) -> dict[str, float]:

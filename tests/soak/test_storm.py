@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.storm import FLAGS, calm, cast, numbers, storm
-from tests.support.http_server import scripted_http_server
+from tests.soak.storm import calm, cast, numbers, soaked_server, storm
 
 SESSIONS = 40
 
@@ -20,7 +19,7 @@ def test_the_same_seed_brings_the_same_clients() -> None:
 
 @pytest.mark.timeout(240)
 async def test_after_a_storm_everything_is_back_where_it_was(tmp_path: Path) -> None:
-    async with scripted_http_server(tmp_path, *FLAGS) as (server, _model):
+    async with soaked_server(tmp_path) as server:
         port, pid = server.port, server.process.pid
         await storm(port, SESSIONS, seed=1)
         before = await calm(port, pid)
