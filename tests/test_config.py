@@ -230,6 +230,13 @@ def test_a_name_that_we_do_not_know_is_a_warning(world: World) -> None:
     assert world.load().warnings == (f"{home} sets evnts, which is no setting of this version; it is not heeded",)
 
 
+def test_the_collector_of_traces_is_also_named_by_its_own_variable_and_never_by_a_repository(world: World) -> None:
+    table(world.repo_file, 'otlp_endpoint = "http://example.org:4318"')
+    assert world.load().settings.otlp_endpoint is None
+    named = world.load(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
+    assert named.settings.otlp_endpoint == "http://127.0.0.1:4318"
+
+
 def test_switches_need_no_value(world: World) -> None:
     assert world.load("--allow-untested-codex").settings.allow_untested_codex is True
 

@@ -26,12 +26,13 @@ DEFAULT = "default"
 ENVIRONMENT_ALIASES: dict[str, tuple[str, ...]] = {
     "codex_home": ("CODEX_HOME",),
     "log_level": ("CODEX_MCP_LOG", "RUST_LOG"),
+    "otlp_endpoint": ("OTEL_EXPORTER_OTLP_ENDPOINT",),
 }
-"""Other variables that count, after our own: Codex' and the old server's."""
+"""Other variables that count, after our own: Codex', the old server's, and OpenTelemetry's."""
 
-NEEDS_TRUST = ("codex_bin", "codex_home", "overrides", "profile", "scripted", "trust_repo_settings")
-"""What a repository's file may not decide unless the user trusts it: which program runs, and with which rights. Who
-clones a repository and opens it has not agreed to run its programs."""
+NEEDS_TRUST = ("codex_bin", "codex_home", "overrides", "profile", "scripted", "trust_repo_settings", "otlp_endpoint")
+"""What a repository's file may not decide unless the user trusts it: which program runs, with which rights, and who is
+told. Who clones a repository and opens it has not agreed to run its programs."""
 
 
 class Sourced(Struct, frozen=True):

@@ -197,6 +197,7 @@ OPTIONS: dict[str, Option] = {
     "log_level": Option(level, "off, error, warning, info, debug or trace", "LEVEL"),
     "log_file_bytes": Option(size(4096), "set the log file aside at this size", "BYTES"),
     "log_files_kept": Option(count(0, 99), "how many older log files to keep", "N"),
+    "otlp_endpoint": Option(text, "send traces to this collector (OTLP over HTTP)", "URL"),
     "approval_timeout": Option(seconds(zero="refuse at once"), "deny what nobody has answered by then", "SECONDS"),
     "soft_deadline": Option(
         seconds(zero="never"), "return a longer call as still running (default: by client)", "SECONDS"

@@ -84,6 +84,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_files_kept: int = 3
     """Older log files kept: with the current one 40 MiB at most, which nobody has to notice on a small disk."""
 
+    otlp_endpoint: str | None = None
+    """A collector of OpenTelemetry: a span of every request is sent there, if the extra `otel` is installed."""
+
     approval_timeout: float = 600
     """A question to a person is a denial after this. Ten minutes: time to come back from coffee, while a forgotten
     question does not hold a turn for a day. 0 refuses at once."""

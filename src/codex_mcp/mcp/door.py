@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+import msgspec
+
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.live import LiveStream, dropped_marker
 from codex_mcp.mcp.stream import Numbered
 from codex_mcp.transports import sse
 from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
 from codex_mcp.wire import jsonrpc
-from codex_mcp.wire.jsonrpc import INVALID_REQUEST, PARSE_ERROR, ErrorObject, Id, Malformed, Message
+from codex_mcp.wire.jsonrpc import INVALID_REQUEST, PARSE_ERROR, ErrorObject, Id, Malformed, Message, Request
 from codex_mcp.wire.nesting import MAX_DEPTH, is_too_deep
 
 BODY_TIME: Final = 30.0
@@ -56,6 +58,8 @@ async def read_message(http: HttpExchange, limit: int) -> Message:
     message = decoded(body)
     if isinstance(message, Malformed):
         raise Refusal(400, ErrorObject(message.code, message.reason), message.id)
+    if isinstance(message, Request) and (traceparent := http.headers.get("traceparent")):
+        return msgspec.structs.replace(message, traceparent=traceparent)
     return message
 
 

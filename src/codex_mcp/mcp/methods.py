@@ -27,6 +27,9 @@ SERVER_NAME: Final = "codex-mcp-server"
 
 Handler: TypeAlias = Callable[[Exchange], object]
 
+Around: TypeAlias = Callable[[Session, Request, Callable[[], object]], object]
+"""What may be put around the handling of every request: it calls the last argument, and returns what that returns."""
+
 CACHE_HINTS: Final = {"ttlMs": 60_000, "cacheScope": "private"}
 """Our lists change with a release and not before; a minute keeps a client from asking before every call."""
 
@@ -54,9 +57,15 @@ class Methods:
     capabilities: Mapping[str, object] = field(default_factory=lambda: {"tools": {}})
     stateless: bool = True
     """Also speak the era without a handshake."""
+    around: Around | None = None
 
     def handle(self, session: Session, request: Request, era: Era | None = None) -> object:
         """Answer a request, or return the coroutine that will. Raises RequestFailed."""
+        if self.around is None:
+            return self._handled(session, request, era)
+        return self.around(session, request, lambda: self._handled(session, request, era))
+
+    def _handled(self, session: Session, request: Request, era: Era | None) -> object:
         era = (era_of(request) if self.stateless else Handshake()) if era is None else era
         if isinstance(era, OutOfRules):
             raise RequestFailed(era.error)

@@ -18,7 +18,7 @@ from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
-from codex_mcp.mcp.methods import handle_notification
+from codex_mcp.mcp.methods import Around, handle_notification
 from codex_mcp.mcp.product import product_methods
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
@@ -45,7 +45,9 @@ FLUSH_GRACE: Final = 2.0
 class StdioServer:
     """One client on stdin and stdout, and the threads that it works with."""
 
-    def __init__(self, channel: StdioChannel, settings: Settings, launch: Launcher) -> None:
+    def __init__(
+        self, channel: StdioChannel, settings: Settings, launch: Launcher, around: Around | None = None
+    ) -> None:
         self._settings = settings
         self._channel = channel
         self._book = Book(settings, launch, self._client_keeps_up)
@@ -56,7 +58,7 @@ class StdioServer:
             pace=self._client_reads_at_all,
         )
         key = secrets.token_bytes(KEY_BYTES)
-        self._methods = product_methods(self._book, settings, key)
+        self._methods = product_methods(self._book, settings, key, around)
         self._session = Session(self._peer, Tools(self._book, settings, key), settings)
         self._tasks = TaskSet()
 
@@ -123,7 +125,9 @@ class StdioServer:
         await self._channel.drain(UNREAD_LIMIT)
 
 
-async def serve_stdio(stdin: IO[bytes], stdout: IO[bytes], settings: Settings, launch: Launcher) -> None:
+async def serve_stdio(
+    stdin: IO[bytes], stdout: IO[bytes], settings: Settings, launch: Launcher, around: Around | None = None
+) -> None:
     """Serve one client on these two streams."""
     channel = await open_stdio(stdin, stdout, settings.max_message_bytes)
-    await StdioServer(channel, settings, launch).run()
+    await StdioServer(channel, settings, launch, around).run()

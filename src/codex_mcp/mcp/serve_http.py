@@ -22,6 +22,7 @@ from codex_mcp.mcp.doorkeeper import Doorkeeper
 from codex_mcp.mcp.gate import LOOPBACK
 from codex_mcp.mcp.http import HttpApp
 from codex_mcp.mcp.hub import Hub
+from codex_mcp.mcp.methods import Around
 from codex_mcp.mcp.metrics import Metrics
 from codex_mcp.mcp.product import product_methods
 from codex_mcp.mcp.signals import first, signals_received
@@ -73,11 +74,18 @@ def web_server(app: HttpApp, settings: Settings, limits: WebLimits | None = None
 class HttpServer:
     """The doors, the sessions and the threads of one server."""
 
-    def __init__(self, settings: Settings, launch: Launcher, doorkeeper: Doorkeeper, key: bytes) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        launch: Launcher,
+        doorkeeper: Doorkeeper,
+        key: bytes,
+        around: Around | None = None,
+    ) -> None:
         self._settings = settings
         self._owners = None if doorkeeper.open_to_all else RecordedOwners(settings.codex_home)
         self._book = Book(settings, launch, _no_pace, self._owners)
-        methods = product_methods(self._book, settings, key)
+        methods = product_methods(self._book, settings, key, around)
         self._hub = Hub(methods, Tools(self._book, settings, key), settings, key)
         self._app = HttpApp(self._hub, doorkeeper, Metrics(self._hub, self._book), settings)
         self._tasks = TaskSet()
@@ -131,7 +139,9 @@ class HttpServer:
         return True
 
 
-async def serve_http(settings: Settings, launch: Launcher, key: bytes, announce: Callable[[str], None]) -> None:
+async def serve_http(
+    settings: Settings, launch: Launcher, key: bytes, announce: Callable[[str], None], around: Around | None = None
+) -> None:
     """Serve HTTP where the settings say. Raises Refused if that would not be safe, or is not possible."""
     doorkeeper = Doorkeeper(settings)
     if settings.host not in LOOPBACK and doorkeeper.open_to_all:
@@ -140,7 +150,7 @@ async def serve_http(settings: Settings, launch: Launcher, key: bytes, announce:
             "Give --tokens FILE, or listen on 127.0.0.1."
         )
     with contextlib.closing(_listener(settings.host, settings.port or 0)) as listener:
-        await HttpServer(settings, launch, doorkeeper, key).run(listener, announce)
+        await HttpServer(settings, launch, doorkeeper, key, around).run(listener, announce)
 
 
 def _listener(host: str, port: int) -> socket.socket:

@@ -45,6 +45,8 @@ class Request(Struct, frozen=True):
     id: Id
     method: str
     params: Raw
+    traceparent: str = ""
+    """What it is part of, if that was said beside the message, in a header."""
 
 
 class Notification(Struct, frozen=True):
