@@ -21,8 +21,8 @@ from benchmarks.http_messages import Era
 from benchmarks.place import Place
 from benchmarks.rows import Unit
 
-ROUNDS = 5
-SECONDS = 50.0
+ROUNDS = 4
+SECONDS = 40.0
 SLICE = 0.4
 """Seconds for one server, era and number of clients; a round has twenty of them."""
 

@@ -10,6 +10,8 @@ from xml.sax.saxutils import escape
 WIDTH, HEIGHT = 360, 240
 """Of the field of one panel."""
 LEFT, TOP, BOTTOM, GAP = 60, 40, 50, 80
+RIGHT = 50
+"""Room for the names of the last panel's lines."""
 COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f")
 """Dark enough on white and light enough on black, since pages are both."""
 GREY = "#8a8a8a"
@@ -61,7 +63,7 @@ def scale_of(numbers: Sequence[float], length: float) -> Scale:
 
 def drawing(about: str, panels: Sequence[Panel]) -> str:
     """The whole picture; `about` stands below the scale that all panels have in common."""
-    wide, high = len(panels) * (LEFT + WIDTH + GAP) - GAP + 20, TOP + HEIGHT + BOTTOM
+    wide, high = len(panels) * (LEFT + WIDTH + GAP) - GAP + RIGHT, TOP + HEIGHT + BOTTOM
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
         f'font-family="sans-serif" font-size="12" fill="{GREY}">'
