@@ -63,6 +63,7 @@ def web_server(app: HttpApp, settings: Settings, limits: WebLimits | None = None
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # nobody here asks for the address of a client, or believes a header about it
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=int(END_GRACE),
             ssl_certfile=settings.tls_cert,
