@@ -26,6 +26,9 @@ SECONDS = 40.0
 SLICE = 0.4
 """Seconds for one server, era and number of clients; a round has twenty of them."""
 
+SHORT_SLICE = 0.2
+"""To warm up, and where it must be quick."""
+
 CLIENTS = (1, 64)
 KINDS = (OURS, SDK_JSON, SDK_SSE, FASTMCP_JSON, FASTMCP_SSE)
 CALLS_AIM = GridAim(times_best=5)
@@ -44,12 +47,13 @@ def run(place: Place) -> list[GridRow]:
         servers = [stack.enter_context(HttpServer(kind)) for kind in KINDS]
         for server in servers:
             for era in Era:
-                load.carry_out(Call(server.port, era, max(CLIENTS), SLICE))
+                load.carry_out(Call(server.port, era, max(CLIENTS), SHORT_SLICE))
+        seconds = SHORT_SLICE if place.effort.is_quick else SLICE
         for _ in place.effort.rounds(ROUNDS, SECONDS):
             for era in Era:
                 for clients in CLIENTS:
                     for server in servers:
-                        _measure(load, server, Call(server.port, era, clients, SLICE), samples)
+                        _measure(load, server, Call(server.port, era, clients, seconds), samples)
     return [row for era in Era for clients in CLIENTS for row in _rows(_name(era, clients), clients, samples)]
 
 
