@@ -119,6 +119,14 @@ def test_relative_paths_belong_to_where_they_were_written(world: World) -> None:
     assert world.load("--scripted", "mine.toml").settings.scripted == f"{world.cwd}/mine.toml"
 
 
+def test_a_repository_may_say_nothing_that_is_not_harmless(world: World) -> None:
+    lines = {"exec_server": '"ws://elsewhere"', "exec_server_token": '"key"', "tokens": '"mine"', "host": '"0.0.0.0"'}
+    table(world.repo_file, "\n".join(f"{name} = {value}" for name, value in lines.items()))
+    loaded = world.load()
+    assert loaded.settings == Settings(codex_home=f"{world.home}/.codex")
+    assert len(loaded.warnings) == len(lines)
+
+
 def test_a_repository_may_not_say_what_runs_unless_the_user_trusts_it(world: World) -> None:
     repo = table(
         world.repo_file, 'codex_bin = "./evil"\noverrides = ["a=1"]\nevents = "none"\ntrust_repo_settings = true'

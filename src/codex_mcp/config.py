@@ -30,9 +30,26 @@ ENVIRONMENT_ALIASES: dict[str, tuple[str, ...]] = {
 }
 """Other variables that count, after our own: Codex', the old server's, and OpenTelemetry's."""
 
-NEEDS_TRUST = ("codex_bin", "codex_home", "overrides", "profile", "scripted", "trust_repo_settings", "otlp_endpoint")
-"""What a repository's file may not decide unless the user trusts it: which program runs, with which rights, and who is
-told. Who clones a repository and opens it has not agreed to run its programs."""
+MAY_COME_FROM_A_REPOSITORY = frozenset(
+    {
+        "events",
+        "protocol",
+        "log_level",
+        "approval_timeout",
+        "soft_deadline",
+        "progress_interval",
+        "start_timeout",
+        "request_timeout",
+        "thread_idle",
+        "interrupt_grace",
+        "shutdown_grace",
+        "max_turns_waiting",
+        "finished_turns_kept",
+    }
+)
+"""What a repository's file may decide without being trusted: how long to wait, and how much to say. Everything else
+tells which program runs, where, with which rights, who may come in, or who is told; and who clones a repository and
+opens it has not agreed to that."""
 
 
 class Sourced(Struct, frozen=True):
@@ -200,6 +217,6 @@ def _without_trust(layer: _Layer, warnings: list[str]) -> _Layer:
         f"{raw.source} sets {name}, which is not heeded: a repository may not say what runs on this machine; "
         "set CODEX_MCP_TRUST_REPO_SETTINGS=true if you trust this one"
         for name, raw in layer.values.items()
-        if name in NEEDS_TRUST
+        if name not in MAY_COME_FROM_A_REPOSITORY
     ]
-    return _Layer({name: raw for name, raw in layer.values.items() if name not in NEEDS_TRUST}, layer.place)
+    return _Layer({name: raw for name, raw in layer.values.items() if name in MAY_COME_FROM_A_REPOSITORY}, layer.place)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 
+from tests.support.exec_recordings.processes import next_words
 from tests.support.exec_wire import Json, Target, Wire, connected, session
 from tests.support.http import connect
 
@@ -95,7 +96,7 @@ async def resume(target: Target) -> None:
             with (target.folder / "gate").open("w") as gate:
                 gate.write("go\n")
             read = await second.call("process/read", {"processId": "w", "afterSeq": 1, "waitMs": 20_000})
-            assert read["chunks"] == [{"seq": 2, "stream": "stdout", "chunk": "dHdvCg=="}]
+            assert await next_words(second, "w", read) == [("stdout", "dHdvCg==")]
             while not read["closed"]:
                 after = int(str(read["nextSeq"])) - 1
                 read = await second.call("process/read", {"processId": "w", "afterSeq": after, "waitMs": 20_000})

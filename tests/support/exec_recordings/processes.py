@@ -143,6 +143,19 @@ async def reads(target: Target) -> None:
         assert await wire.error("process/read", {"processId": "x"}) == (-32600, "unknown process id x")
 
 
+async def next_words(wire: Wire, process_id: str, answer: Json) -> list[tuple[str, str]]:
+    """The chunks of this answer or of the next that has some, without their numbers.
+
+    Codex' own server may tell the end of a process, and number it, before its last words.
+    """
+    while not answer["chunks"]:
+        params = {"processId": process_id, "afterSeq": int(str(answer["nextSeq"])) - 1, "waitMs": 20_000}
+        answer = await wire.call("process/read", params)
+    chunks = answer["chunks"]
+    assert isinstance(chunks, list)
+    return [(chunk["stream"], chunk["chunk"]) for chunk in chunks]
+
+
 async def a_read_waits(target: Target) -> None:
     async with session(target.url) as wire:
         await wire.call("process/start", target.shell("w", "read line < gate; echo $line"))
@@ -153,7 +166,7 @@ async def a_read_waits(target: Target) -> None:
             gate.write("news\n")
         answer = (await wire.answer(waiting))["result"]
         assert isinstance(answer, dict)
-        assert answer["chunks"] == [{"seq": 1, "stream": "stdout", "chunk": "bmV3cwo="}]
+        assert await next_words(wire, "w", answer) == [("stdout", "bmV3cwo=")]
         await wire.closed("w")
 
 
