@@ -42,3 +42,13 @@ async def test_whatever_comes_first_ends_the_wait(number: int) -> None:
             await first(done, received)
         assert done.done()
     await tasks.aclose()
+
+
+async def test_a_flood_that_nobody_hears_in_time_does_no_harm(capfd: pytest.CaptureFixture[str]) -> None:
+    with signals_received() as received:
+        # The loop does not run meanwhile, so that what wakes it fills up after some hundred.
+        for _ in range(2000):
+            os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(PATIENCE):
+            assert await received.get() == signal.SIGTERM
+    assert capfd.readouterr().err == ""

@@ -22,6 +22,9 @@ def signals_received() -> Iterator[asyncio.Queue[int]]:
     heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     for number in heeded:
         loop.add_signal_handler(number, received.put_nowait, number)
+    # A flood can fill the pipe that wakes the loop. Python would then warn of it from inside of the signal handler, for
+    # which it takes a lock that the interrupted code may hold: it hangs for ever. One wake-up is as good as a thousand.
+    signal.set_wakeup_fd(signal.set_wakeup_fd(-1), warn_on_full_buffer=False)
     try:
         yield received
     finally:
