@@ -209,7 +209,6 @@ OPTIONS: dict[str, Option] = {
     "max_turns_waiting": Option(count(0, 10_000), "prompts that may wait for one thread", "N"),
     "max_message_bytes": Option(size(65536), "the longest message that is read", "BYTES"),
     "outbox_bytes": Option(size(65536), "unsent bytes beyond which a client's events are held back", "BYTES"),
-    "stderr_kept_bytes": Option(size(1024), "how much of Codex' stderr to keep for error reports", "BYTES"),
     "finished_turns_kept": Option(count(1, 100_000), "results kept until they are collected", "N"),
     "thread_idle": Option(seconds(), "put a thread away that nobody used for this long", "SECONDS"),
     "exec_server": Option(text, "run agents' commands on this exec-server (ws://…)", "URL"),

@@ -122,9 +122,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Unsent bytes for one client beyond which its events are held back. Tens of thousands of deltas: a client that is
     so far behind does not read. Answers are never dropped."""
 
-    stderr_kept_bytes: int = 64 * 1024
-    """The end of the core's stderr that is kept for error reports: a panic with its backtrace fits."""
-
     finished_turns_kept: int = 256
     """Results that were returned as `running` and not yet collected by `codex_wait`; beyond it the oldest is dropped,
     and remains in the thread's history on disk."""
