@@ -1,0 +1,74 @@
+"""Pure. An agent: a thread with a name in a team, and all that outlives the server that runs it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct, field
+
+CODEX_ID_PREFIX: Final = "codex:"
+"""With it a codex_id can never be taken for an identity, which has no colon."""
+
+
+class State(StrEnum):
+    """What an agent does, as long as somebody runs it."""
+
+    BUSY = "busy"
+    IDLE = "idle"
+    CLOSED = "closed"
+
+
+class Status(StrEnum):
+    """How it stands with its life."""
+
+    ACTIVE = "active"
+    CLOSED = "closed"
+    INTERRUPTED = "interrupted"
+    """It was closed, or its server stopped, before it could sum up what it did."""
+    STALE = "stale"
+    """The server that ran it is gone; whoever asks for it next brings it back."""
+
+
+class Owner(Struct, frozen=True):
+    """The server that runs an agent."""
+
+    node: str
+    pid: int
+    host: str
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """One entry of the registry. Times are seconds since the epoch."""
+
+    codex_id: str
+    identity: str
+    team: str
+    cwd: str
+    started_at: float
+    last_active: float
+    thread_id: str | None = None
+    """Codex's own id, once there is a thread."""
+    repo_root: str | None = None
+    repo_name: str | None = None
+    branch: str | None = None
+    status: Status = Status.ACTIVE
+    thread_state: State = State.IDLE
+    tag: str | None = None
+    role: str | None = None
+    agent_source: str | None = None
+    """The file that it was started from."""
+    principal: str = "local"
+    turns: int = 0
+    tokens: int = 0
+    last_error: str | None = None
+    backend: str = ""
+    auto_mail: bool = True
+    owner: Owner | None = None
+    spec: dict[str, object] = field(default_factory=dict)
+    """How its thread was set up, to bring it back the same. Not shown in the registry."""
+
+    @property
+    def is_active(self) -> bool:
+        """It has its name and can be talked to."""
+        return self.status is Status.ACTIVE
