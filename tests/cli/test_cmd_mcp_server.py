@@ -167,3 +167,10 @@ def test_who_wants_no_traces_does_not_wait_for_their_modules() -> None:
     argv = [sys.executable, "-c", code]
     said = subprocess.run(argv, env={"PYTHONPATH": str(SOURCES)}, capture_output=True, text=True, check=True).stdout
     assert said.strip() == ""
+
+
+def test_stdio_waits_for_no_slow_module() -> None:
+    code = "import sys, codex_mcp.cli.cmd_mcp_server; print(*({'dataclasses', 'tomllib', 'uvloop'} & set(sys.modules)))"
+    argv = [sys.executable, "-c", code]
+    said = subprocess.run(argv, env={"PYTHONPATH": str(SOURCES)}, capture_output=True, text=True, check=True).stdout
+    assert said.strip() == ""

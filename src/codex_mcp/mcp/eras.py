@@ -17,7 +17,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import msgspec
@@ -45,13 +44,11 @@ ENCODED_SUFFIX: Final = "?="
 """How a header value that is not plain ASCII is wrapped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handshake:
+class Handshake(Struct, frozen=True):
     """The request belongs to a client that has shaken hands, or will."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stateless:
+class Stateless(Struct, frozen=True):
     """The request stands for itself."""
 
     revision: str
@@ -59,8 +56,7 @@ class Stateless:
     client: mcp.ClientInfo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfRules:
+class OutOfRules(Struct, frozen=True):
     """The request cannot be served, and why."""
 
     error: ErrorObject

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from codex_mcp.mcp.client import Client
 from codex_mcp.mcp.session import Session
@@ -15,8 +15,7 @@ from codex_mcp.wire.jsonrpc import Request
 Params = TypeVar("Params")
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """A request of a session, or one that stands for itself."""
 
     request: Request

@@ -7,7 +7,6 @@ for which call and until when; so it cannot be made up, lent, used for another c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -38,8 +37,7 @@ class State(Struct, frozen=True):
     expires: float
 
 
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
+class OpenQuestion(Struct, frozen=True):
     """A question that waits, and where."""
 
     at: Asked

@@ -9,10 +9,10 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import msgspec
+from msgspec import Struct, field
 
 from codex_mcp import __version__
 from codex_mcp.mcp import catalogue
@@ -49,8 +49,7 @@ STATELESS_ONLY: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Methods:
+class Methods(Struct, frozen=True):
     """What a server answers to. The product's are made in `mcp/product.py`."""
 
     table: Mapping[str, Handler]
