@@ -1,6 +1,7 @@
 """`python -m benchmarks`: ours beside its peers, in one run, in turn, as ratios.
 
-Over stdio these are `codex mcp-server` 0.153.4 and a bare Codex; over HTTP the official Python SDK and FastMCP.
+Over stdio these are `codex mcp-server` 0.153.4 and a bare Codex; over HTTP the official Python SDK and FastMCP; for
+processes and files the newest `codex exec-server`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ import msgspec
 
 from benchmarks import (
     bench_deltas,
+    bench_exec_client,
+    bench_exec_memory,
+    bench_exec_output,
+    bench_exec_requests,
+    bench_exec_starts,
     bench_http_calls,
     bench_http_notes,
     bench_http_scaling,
@@ -32,7 +38,7 @@ from benchmarks import (
 from benchmarks.grid import GridRow, grid, grid_record
 from benchmarks.lines import NoAnswer
 from benchmarks.model import ModelProcess
-from benchmarks.place import CannotMeasure, Effort, Place, old_codex, version_of
+from benchmarks.place import CannotMeasure, Effort, Place, new_codex, old_codex, version_of
 from benchmarks.rows import Row, record, table
 from codex_mcp import __version__
 
@@ -43,6 +49,11 @@ BENCHMARKS: dict[str, Callable[[Place], list[Row]]] = {
     "deltas": bench_deltas.run,
     "memory": bench_memory.run,
     "overhead": bench_overhead.run,
+    "exec-requests": bench_exec_requests.run,
+    "exec-starts": bench_exec_starts.run,
+    "exec-output": bench_exec_output.run,
+    "exec-client": bench_exec_client.run,
+    "exec-memory": bench_exec_memory.run,
 }
 HTTP_BENCHMARKS: dict[str, Callable[[Place], list[GridRow]]] = {
     "http-calls": bench_http_calls.run,
@@ -51,13 +62,15 @@ HTTP_BENCHMARKS: dict[str, Callable[[Place], list[GridRow]]] = {
     "http-scaling": bench_http_scaling.run,
 }
 NAMES = (*BENCHMARKS, *HTTP_BENCHMARKS)
+FAMILIES = ("exec", "http")
+"""What several benchmarks have in common, at the start of their names."""
 
 
 def main() -> int:
     """Measure, print, and say with the exit code only whether measuring worked: a slow machine is no failure."""
     arguments = _arguments()
-    names = arguments.only or NAMES
     try:
+        names = _chosen([*arguments.names, *(arguments.only or ())])
         about = _about(is_quick=arguments.quick)
         print("\n".join(f"{key}: {value}" for key, value in about.items()), flush=True)
         rows, http_rows = _measure(names, Effort(arguments.quick), arguments.plot)
@@ -79,10 +92,21 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a fifth of the samples")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="what to measure, or all of exec or http; else everything"
+    )
     parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there as well")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw there, as SVG, what http-scaling measures")
     return parser.parse_args()
+
+
+def _chosen(wishes: Sequence[str]) -> Sequence[str]:
+    """The benchmarks that were asked for, by name or by family. Raises CannotMeasure."""
+    unknown = set(wishes) - {*NAMES, *FAMILIES}
+    if unknown:
+        raise CannotMeasure(f"cannot measure {', '.join(sorted(unknown))}; there are {', '.join((*NAMES, *FAMILIES))}")
+    return [name for name in NAMES if not wishes or name in wishes or name.partition("-")[0] in wishes]
 
 
 def _about(*, is_quick: bool) -> dict[str, str]:
@@ -90,7 +114,7 @@ def _about(*, is_quick: bool) -> dict[str, str]:
     core = importlib.metadata.version("openai-codex-cli-bin")
     return {
         "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, load before {load}",
-        "theirs": f"{version_of(str(old_codex()))}, codex mcp-server",
+        "theirs": f"{version_of(str(old_codex()))} mcp-server, {version_of(str(new_codex()))} exec-server",
         "ours": f"codex-mcp {__version__} on Codex {core}, Python {platform.python_version()}",
         "effort": "quick: too few samples to quote" if is_quick else "full",
     }

@@ -36,6 +36,37 @@ def memory_of(roots: list[int]) -> Memory:
     return Memory(sum(each.pss for each in kept), sum(each.anonymous for each in kept))
 
 
+def resident(pids: list[int]) -> float:
+    """The memory of these processes alone, in MiB, as if nobody else ran their programs: what is theirs, and of each
+    file the most that any of them has in memory."""
+    files: dict[str, int] = {}
+    for pid in pids:
+        for name, size in _file_sizes(pid).items():
+            files[name] = max(size, files.get(name, 0))
+    anonymous = sum(_sizes(pid).get("Pss_Anon", 0) for pid in pids)
+    return (anonymous + sum(files.values())) / KIB_PER_MIB
+
+
+def _file_sizes(pid: int) -> Mapping[str, int]:
+    """By file, how much of it is in the memory of a process."""
+    sizes: Counter[str] = Counter()
+    name = ""
+    for line in (PROC / str(pid) / "smaps").read_text().splitlines():
+        key, _, rest = line.partition(" ")
+        if not key.endswith(":"):
+            name = rest.split(maxsplit=4)[-1]
+        elif key == "Rss:":
+            sizes[name] += int(rest.split()[0])
+        elif key == "Anonymous:":
+            sizes[name] -= int(rest.split()[0])
+    return sizes
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that it has started."""
+    return [child for child, parent in _parents().items() if parent == pid]
+
+
 def _charged(kib: Mapping[str, int], *, is_alone: bool) -> Memory:
     """The only one to run its program pays for all its pages; others on this machine who share them do not count."""
     if not kib:

@@ -20,10 +20,14 @@ JUDGES = Path(__file__).parents[1] / "judges/node_modules"
 OLD_BINARY = "codex-old/node_modules/@openai/codex-*/vendor/*/bin/codex"
 """The native program itself: what npm installs as `codex` starts it through Node, which costs another 40 ms."""
 
+NEW_BINARY = "@openai/codex-*/vendor/*/bin/codex"
+
 
 class CannotMeasure(Exception):
     """Something is missing on this machine."""
 
+
+ANY_PORT = "ws://127.0.0.1:0"
 
 QUICK_SHARE = 0.2
 """Of the rounds and of the time; a quick run shows that everything works, and takes less than a minute."""
@@ -77,6 +81,15 @@ class Place:
         """`codex-mcp mcp-server`, as it is installed."""
         return self._program(home, [str(Path(sys.executable).with_name("codex-mcp")), "mcp-server", *flags])
 
+    def exec_theirs(self) -> Program:
+        """`codex exec-server` of the newest release."""
+        return self._program("exec-theirs", [str(new_codex()), "exec-server", "--listen", ANY_PORT])
+
+    def exec_ours(self) -> Program:
+        """`codex-mcp exec-server`, as it is installed."""
+        installed = str(Path(sys.executable).with_name("codex-mcp"))
+        return self._program("exec-ours", [installed, "exec-server", "--listen", ANY_PORT])
+
     def core(self) -> Program:
         """The `codex app-server` that ours starts, with the same arguments, without ours in front of it."""
         home = self.home("core")
@@ -109,9 +122,18 @@ def _environment(home: Path) -> Mapping[str, str]:
 
 def old_codex() -> Path:
     """The last release with `codex mcp-server`. Raises CannotMeasure."""
-    found = sorted(JUDGES.glob(OLD_BINARY))
+    return _installed(OLD_BINARY, "Codex 0.153.4")
+
+
+def new_codex() -> Path:
+    """The newest release, with `codex exec-server`. Raises CannotMeasure."""
+    return _installed(NEW_BINARY, "the newest Codex")
+
+
+def _installed(pattern: str, name: str) -> Path:
+    found = sorted(JUDGES.glob(pattern))
     if not found:
-        raise CannotMeasure("cannot find Codex 0.153.4 in judges/node_modules; say `make bench`, which installs it")
+        raise CannotMeasure(f"cannot find {name} in judges/node_modules; say `make bench`, which installs it")
     return found[0]
 
 

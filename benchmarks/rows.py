@@ -15,21 +15,25 @@ class Unit(StrEnum):
     MILLISECONDS = "ms"
     MICROSECONDS = "µs"
     PER_SECOND = "/s"
+    MEGABYTES_PER_SECOND = "MB/s"
     MEBIBYTES = "MiB"
     BYTES = "bytes"
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What our number shall be: at most so much, or at most so many times theirs."""
+    """What our number shall be: at most or at least so much, or at most so many times theirs."""
 
     at_most: float | None = None
     times_theirs: float | None = None
+    at_least: float | None = None
 
     def text(self, unit: Unit) -> str:
         """For the table."""
         if self.at_most is not None:
             return f"≤ {self.at_most:g} {unit}"
+        if self.at_least is not None:
+            return f"≥ {self.at_least:,g} {unit}"
         return f"≤ {self.times_theirs:g} ×"
 
 
@@ -70,6 +74,8 @@ class Row:
             return None
         if self.aim.at_most is not None:
             return self.our_number <= self.aim.at_most
+        if self.aim.at_least is not None:
+            return self.our_number >= self.aim.at_least
         assert self.aim.times_theirs is not None
         return self.ratio <= self.aim.times_theirs
 

@@ -19,6 +19,8 @@ def test_the_ratio_is_of_the_medians() -> None:
         (Aim(at_most=39), False),
         (Aim(times_theirs=2), True),
         (Aim(times_theirs=1.9), False),
+        (Aim(at_least=40), True),
+        (Aim(at_least=41), False),
     ],
 )
 def test_an_aim_is_a_number_or_a_multiple_of_theirs(aim: Aim, met: bool) -> None:  # noqa: FBT001  a column of the table
