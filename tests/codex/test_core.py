@@ -2,9 +2,11 @@
 
 from msgspec import Raw
 
+from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import (
     BadThreadId,
     ConfigRefused,
+    Core,
     CoreError,
     CoreLost,
     OpenedThread,
@@ -26,3 +28,8 @@ def test_an_opened_thread_keeps_the_whole_answer() -> None:
 
 def test_every_failure_of_a_core_is_a_core_error() -> None:
     assert all(issubclass(kind, CoreError) for kind in (CoreLost, ThreadNotFound, BadThreadId, ConfigRefused))
+
+
+def test_the_app_server_is_a_core() -> None:
+    core: type[Core] = AppServer
+    assert all(hasattr(core, name) for name in vars(Core) if not name.startswith("_"))

@@ -10,8 +10,7 @@ from typing import Any
 from msgspec import Raw
 
 from codex_mcp.base.settings import Settings
-from codex_mcp.codex.client import AppServer
-from codex_mcp.codex.core import CoreLost
+from codex_mcp.codex.core import Core, CoreLost
 from codex_mcp.codex.events import Event
 from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.supervisor import Launch, Launcher, Supervisor
@@ -75,7 +74,7 @@ class Listener:
         self.changes.tell()
         return self.answer()
 
-    def core_lost(self, core: AppServer, reason: CoreLost) -> None:
+    def core_lost(self, core: Core, reason: CoreLost) -> None:
         """Remember it."""
         self.lost.append(reason)
         self.changes.tell()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -18,9 +18,11 @@ from codex_mcp import __version__
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import (
     EXEC_ENVIRONMENT,
+    PLAIN,
     BadThreadId,
     ConfigRefused,
     CoreError,
+    CoreListener,
     CoreLost,
     OpenedThread,
     ThreadNotFound,
@@ -31,7 +33,7 @@ from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
 from codex_mcp.wire import appserver
-from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Id, Notification, Request
+from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Notification, Request
 
 logger = logging.getLogger(__name__)
 
@@ -46,24 +48,8 @@ UNHEARD: Final = ("thread/status/changed", "thread/readState/changed")
 """Sent three times in every turn, twice right before its end, and of no use to us: we know what we asked for."""
 
 
-PLAIN: Final = ThreadSpec()
-"""A thread about which nothing was said."""
-
-
-class CoreListener(Protocol):
-    """Who hears what a core says."""
-
-    def notification_received(self, thread_id: str, method: str, params: Raw) -> None:
-        """Something happened in a thread; an empty thread id means the core as a whole."""
-
-    def question_received(
-        self, thread_id: str, question_id: Id, method: str, params: Raw
-    ) -> Coroutine[Any, Any, object]:
-        """The core asks; the coroutine returns the answer."""
-
-
 class AppServer:
-    """One running app-server."""
+    """One running app-server: a `Core`."""
 
     def __init__(self, channel: Channel, listener: CoreListener, settings: Settings, pace: Pace) -> None:
         self._listener = listener
@@ -133,7 +119,8 @@ class AppServer:
         """Begin a turn of a thread that was set up so; return its id."""
         schema = dict(spec.output_schema) if spec.output_schema is not None else UNSET
         images = [_image(image) for image in spec.images]
-        prompt = [appserver.TextInput(spec.prompt), *images]
+        preface = [appserver.TextInput(spec.preface)] if spec.preface else []
+        prompt = [*preface, appserver.TextInput(spec.prompt), *images]
         params = appserver.TurnStart(thread_id, prompt, schema, _environments(thread))
         return (await self._call("turn/start", params, appserver.TurnStartResponse)).turn.id
 

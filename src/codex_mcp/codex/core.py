@@ -1,17 +1,18 @@
 """Pure. What the rest of the house knows of a core: how threads and turns are described to it, and how it fails.
 
-There is one implementation today (`codex.client`, on `codex app-server`); a second one for older Codex releases will
-stand beside it.
+`codex.client` is such a core, on `codex app-server`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Coroutine, Mapping
+from typing import Any, Final, Protocol
 
 from msgspec import Raw, Struct, field
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.wire.appserver import Account
+from codex_mcp.wire.jsonrpc import Id
 
 LOCAL_ENVIRONMENT: Final = "local"
 EXEC_ENVIRONMENT: Final = "exec-server"
@@ -35,6 +36,10 @@ class ThreadSpec(Struct, frozen=True):
     """Where commands run: `LOCAL_ENVIRONMENT` or `EXEC_ENVIRONMENT`. None where there is only one place."""
 
 
+PLAIN: Final = ThreadSpec()
+"""A thread about which nothing was said."""
+
+
 class OpenedThread(Struct, frozen=True):
     """A thread that the core has loaded."""
 
@@ -52,6 +57,53 @@ class TurnSpec(Struct, frozen=True):
     """URLs (http, https, data) or absolute paths of image files."""
     output_schema: Mapping[str, object] | None = None
     """The answer shall be JSON of this schema."""
+    preface: str = ""
+    """What the model is told before the prompt, not in its caller's words."""
+    time_limit: float | None = None
+    """Seconds that it may run."""
+
+
+class Core(Protocol):
+    """A running Codex. Every call raises CoreError."""
+
+    async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
+        """Begin a new thread."""
+
+    async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
+        """Load a thread from disk."""
+
+    async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
+        """Begin a turn of a thread that was set up so; return its id."""
+
+    async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
+        """Stop a turn; its end is announced by the notification that ends every turn."""
+
+    async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
+        """Put an item into the conversation; the model reads it with its next request."""
+
+    async def running_commands(self, thread_id: str) -> dict[str, str]:
+        """The commands that run in a thread: process ids by item id."""
+
+    async def terminate_command(self, thread_id: str, process_id: str) -> None:
+        """Kill a command that an interrupt left running."""
+
+    async def unload_thread(self, thread_id: str) -> None:
+        """Let go of a thread; it stays on disk."""
+
+    async def account(self) -> Account:
+        """Ask who is signed in."""
+
+
+class CoreListener(Protocol):
+    """Who hears what a core says."""
+
+    def notification_received(self, thread_id: str, method: str, params: Raw) -> None:
+        """Something happened in a thread; an empty thread id means the core as a whole."""
+
+    def question_received(
+        self, thread_id: str, question_id: Id, method: str, params: Raw
+    ) -> Coroutine[Any, Any, object]:
+        """The core asks; the coroutine returns the answer."""
 
 
 class CoreError(Explained):

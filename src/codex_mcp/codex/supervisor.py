@@ -24,8 +24,8 @@ from codex_mcp.base.logs import about_no_call
 from codex_mcp.base.orphans import children, kill_orphans, reap_orphans
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.client import AppServer, CoreListener
-from codex_mcp.codex.core import CoreError, CoreLost
+from codex_mcp.codex.client import AppServer
+from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.transports.child import Child, Exit, start_child
 
@@ -48,7 +48,7 @@ Launcher: TypeAlias = Callable[[], Awaitable[Launch]]
 class SupervisorListener(CoreListener, Protocol):
     """Who hears what a core says, and that it is gone."""
 
-    def core_lost(self, core: AppServer, reason: CoreLost) -> None:
+    def core_lost(self, core: Core, reason: CoreLost) -> None:
         """That core will never say anything again."""
 
 
@@ -90,7 +90,7 @@ class Supervisor:
         """The process id of the running core."""
         return self._running.child.pid if self._running is not None else None
 
-    async def core(self) -> AppServer:
+    async def core(self) -> Core:
         """Return the running core; start one if there is none. Raises CoreError, or Refused if there is no Codex."""
         if self._stopped:
             raise CoreLost("the server is shutting down")

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.client import AppServer
-from codex_mcp.codex.core import EXEC_ENVIRONMENT, CoreError, CoreLost, OpenedThread, ThreadNotFound, ThreadSpec
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, Core, CoreError, CoreLost, OpenedThread, ThreadNotFound, ThreadSpec
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.approvals import refusal
@@ -65,7 +64,7 @@ class Book:
         self._early: dict[str, list[tuple[str, Raw]]] = {}
         self._parents: dict[str, str] = {}
         self._put_away: OrderedDict[str, ThreadSpec] = OrderedDict()
-        self._signed_in: AppServer | None = None
+        self._signed_in: Core | None = None
         self._tasks = TaskSet()
         self._sweeping: asyncio.Task[None] | None = None
 
@@ -137,7 +136,7 @@ class Book:
         finally:
             self._open_done()
 
-    async def _check_signed_in(self, core: AppServer, spec: ThreadSpec) -> None:
+    async def _check_signed_in(self, core: Core, spec: ThreadSpec) -> None:
         """Say it now: Codex would try for minutes to reach a model that it may not use."""
         if self._signed_in is core or any(key.startswith("model_provider") for key in spec.config):
             return
@@ -146,7 +145,7 @@ class Book:
             raise CoreError(NOT_SIGNED_IN)
         self._signed_in = core
 
-    def _add(self, opened: OpenedThread, spec: ThreadSpec, core: AppServer) -> Thread:
+    def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core) -> Thread:
         thread = Thread(opened, spec, core, self._supervisor, self._settings)
         thread.counts = self.counts
         self._threads[thread.id] = thread
@@ -209,7 +208,7 @@ class Book:
                 break
         return thread_id
 
-    def core_lost(self, core: AppServer, reason: CoreLost) -> None:
+    def core_lost(self, core: Core, reason: CoreLost) -> None:
         """Every turn in it is over."""
         self._parents.clear()
         for thread in self:

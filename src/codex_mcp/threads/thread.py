@@ -20,8 +20,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.client import AppServer
-from codex_mcp.codex.core import CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events import Event, EventTranslator
 from codex_mcp.codex.facts import ItemEnded, QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted, fact_of
 from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
@@ -42,7 +41,7 @@ logger = logging.getLogger(__name__)
 class Cores(Protocol):
     """Where the core comes from, and who buries what its commands leave."""
 
-    async def core(self) -> AppServer:
+    async def core(self) -> Core:
         """Return the running core; start one if there is none."""
 
     def orphans(self) -> set[int]:
@@ -70,16 +69,14 @@ STILL_RUNNING: Final = (
 class Thread:
     """A conversation that we have opened."""
 
-    def __init__(
-        self, opened: OpenedThread, spec: ThreadSpec, core: AppServer, cores: Cores, settings: Settings
-    ) -> None:
+    def __init__(self, opened: OpenedThread, spec: ThreadSpec, core: Core, cores: Cores, settings: Settings) -> None:
         self.id = opened.thread_id
         self.cwd = opened.cwd
         self.used_at = time.monotonic()
         self.spec = spec
         self._cores = cores
         self._settings = settings
-        self._loaded_in: AppServer | None = core
+        self._loaded_in: Core | None = core
         self._translator = EventTranslator(self.id, full=spec.raw_events)
         self._queue = TurnQueue(settings.max_turns_waiting)
         self._turns: dict[Place, Turn] = {}
@@ -203,7 +200,7 @@ class Thread:
             self._publish(event)
         return self._answer(question_id, method, params)
 
-    def core_lost(self, core: AppServer, reason: CoreLost) -> None:
+    def core_lost(self, core: Core, reason: CoreLost) -> None:
         """The core is gone, and with it the turn that it had and those behind it."""
         if self._loaded_in is core:
             self._loaded_in = None
@@ -275,7 +272,7 @@ class Thread:
             turn.record.fail(why)
         self._perform(self._queue.start_failed(turn.place))
 
-    async def _loaded(self) -> AppServer:
+    async def _loaded(self) -> Core:
         """The core that has this thread, loading it from disk if need be."""
         core = await self._cores.core()
         if self._loaded_in is not core:
@@ -302,7 +299,7 @@ class Thread:
             turn.record.interrupt()
             self._perform(self._queue.given_up(turn.place))
 
-    async def _interrupt(self, core: AppServer, turn: Turn) -> None:
+    async def _interrupt(self, core: Core, turn: Turn) -> None:
         already_orphans = self._cores.orphans()
         with contextlib.suppress(CoreError):
             await core.interrupt_turn(self.id, turn.place.turn_id)
@@ -314,7 +311,7 @@ class Thread:
         await self._cores.end_orphans(spared=already_orphans)
         self._litter.clean()
 
-    async def _end_commands(self, core: AppServer, turn: Turn) -> None:
+    async def _end_commands(self, core: Core, turn: Turn) -> None:
         """Kill what runs for this turn: an interrupt leaves its commands running, which the core calls background."""
         running = await core.running_commands(self.id)
         killed = {item: process for item, process in running.items() if item in turn.record.running_commands}

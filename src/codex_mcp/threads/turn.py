@@ -7,8 +7,7 @@ import os
 import time
 from typing import Final, Protocol
 
-from codex_mcp.codex.client import AppServer
-from codex_mcp.codex.core import TurnSpec
+from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events import Event
 from codex_mcp.threads.decisions import Decision
 from codex_mcp.threads.parked import ParkedQuestions
@@ -49,7 +48,7 @@ class Turn:
         self.full_events = full_events
         self.place = Place()
         self.parked = ParkedQuestions()
-        self.core: AppServer | None = None
+        self.core: Core | None = None
         """The core that was asked to begin it."""
         self.record = Record(time.monotonic())
         self.stopped: asyncio.Future[None] | None = None
