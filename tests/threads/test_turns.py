@@ -14,6 +14,8 @@ from codex_mcp.threads.turns import (
     Interrupt,
     Place,
     QueueFull,
+    QueueShut,
+    Source,
     Start,
     State,
     TurnQueue,
@@ -227,6 +229,34 @@ def test_it_shows_what_runs_and_what_waits() -> None:
     assert repr(queue) == "<TurnQueue <Place running u>, 1 waiting>"
 
 
+def test_what_callers_want_goes_before_mail() -> None:
+    queue, first, mail, caller = TurnQueue(MAX_WAITING), Place(), Place(Source.MAIL), Place()
+    for place in (first, mail, caller):
+        queue.offer(place)
+    queue.started("1")
+    assert queue.ended("1") == [Conclude(first), Start(caller)]
+    queue.started("2")
+    assert queue.ended("2") == [Conclude(caller), Start(mail)]
+
+
+def test_a_shut_queue_gives_up_what_waits_stops_what_runs_and_takes_only_a_last_turn() -> None:
+    queue, running, waiting, last = TurnQueue(MAX_WAITING), Place(), Place(), Place()
+    queue.offer(running)
+    queue.started("1")
+    queue.offer(waiting)
+    assert queue.shut() == [Conclude(waiting), Interrupt(running)]
+    assert queue.is_shut
+    with pytest.raises(QueueShut):
+        queue.offer(Place())
+    assert queue.shut() == []
+    assert queue.offer(last, last=True) == []
+    assert queue.ended("1") == [Conclude(running), Start(last)]
+    queue.started("2")
+    queue.ended("2")
+    queue.open()
+    assert queue.offer(Place()) != []
+
+
 class Life(RuleBasedStateMachine):
     """Callers, the core and the clock do what they like, in any order."""
 
@@ -254,13 +284,16 @@ class Life(RuleBasedStateMachine):
     def any_place(self, data: st.DataObject) -> Place:
         return data.draw(st.sampled_from(self.offered))
 
-    @rule()
-    def offer(self) -> None:
-        place = Place()
+    @rule(source=st.sampled_from(Source))
+    def offer(self, source: Source) -> None:
+        place = Place(source)
         try:
             actions = self.queue.offer(place)
         except QueueFull:
             assert self.queue.waiting == MAX_WAITING
+            return
+        except QueueShut:
+            assert self.queue.is_shut
             return
         self.offered.append(place)
         self.perform(actions)
@@ -310,6 +343,15 @@ class Life(RuleBasedStateMachine):
         assert (repr(self.queue), [place.state for place in self.offered]) == before
 
     @rule()
+    def shut(self) -> None:
+        self.perform(self.queue.shut())
+        assert self.queue.waiting == 0
+
+    @rule()
+    def open(self) -> None:
+        self.queue.open()
+
+    @rule()
     def lose(self) -> None:
         self.perform(self.queue.lost())
         assert self.queue.idle
@@ -318,7 +360,17 @@ class Life(RuleBasedStateMachine):
     def one_turn_at_a_time_in_the_order_of_their_coming(self) -> None:
         living = [place for place in self.begun if place.state is not State.ENDED]
         assert living == ([] if self.queue.current is None else [self.queue.current])
-        assert self.begun == [place for place in self.offered if place in self.begun]
+        for source in Source:
+            begun = [place for place in self.begun if place.source is source]
+            assert begun == [place for place in self.offered if place in begun]
+
+    @invariant()
+    def no_mail_begins_while_a_caller_waits(self) -> None:
+        current = self.queue.current
+        if current is not None and current.source is Source.MAIL:
+            since = self.offered.index(current)
+            waiting = [place for place in self.offered[:since] if place.state is State.WAITING]
+            assert all(place.source is Source.MAIL for place in waiting)
 
     @invariant()
     def each_is_concluded_once_and_interrupted_at_most_once(self) -> None:

@@ -21,7 +21,7 @@ from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.approvals import refusal
 from codex_mcp.threads.counts import Counts
 from codex_mcp.threads.owners import LOCAL, EverybodyIsLocal, Owners
-from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.thread import Thread, TurnListener
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
@@ -58,6 +58,8 @@ class Book:
         self._owners = EverybodyIsLocal() if owners is None else owners
         self._supervisor = Supervisor(settings, self, launch, pace)
         self.counts = Counts()
+        self.listener: TurnListener | None = None
+        """Who hears of the turns of all threads."""
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
         self._opens = 0
@@ -98,11 +100,12 @@ class Book:
         finally:
             self._open_done()
 
-    async def find(self, thread_id: str, principal: str = LOCAL) -> Thread:
+    async def find(self, thread_id: str, principal: str = LOCAL, spec: ThreadSpec | None = None) -> Thread:
         """Return a thread of this principal, from here or from disk. Raises CoreError or Refused.
 
-        Somebody else's thread is refused without asking the core, and so is one that there is not for whoever is not
-        local: neither the answer nor the time it takes tells them apart.
+        From disk it comes with the settings that it had here, or with those of `spec` if it was not here. Somebody
+        else's thread is refused without asking the core, and so is one that there is not for whoever is not local:
+        neither the answer nor the time it takes tells them apart.
         """
         if self._owners.owner(thread_id) != principal:
             raise ThreadNotFound(f"no thread {thread_id}")
@@ -110,7 +113,7 @@ class Book:
             return thread
         opening = self._opening.get(thread_id)
         if opening is None:
-            opening = self._tasks.spawn(self._resume(thread_id), name=f"resume of {thread_id}")
+            opening = self._tasks.spawn(self._resume(thread_id, spec), name=f"resume of {thread_id}")
             self._opening[thread_id] = opening
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
         return await asyncio.shield(opening)
@@ -123,11 +126,11 @@ class Book:
         """The threads of this principal that are open here."""
         return [thread for thread in self if self._owners.owner(thread.id) == principal]
 
-    async def _resume(self, thread_id: str) -> Thread:
+    async def _resume(self, thread_id: str, given: ThreadSpec | None) -> Thread:
         core = await self._supervisor.core()
         self._opens += 1
         try:
-            spec = self._put_away.get(thread_id, ThreadSpec())
+            spec = self._put_away.get(thread_id) or given or ThreadSpec()
             opened = await core.resume_thread(thread_id, spec)
             self._put_away.pop(thread_id, None)
             if self._settings.exec_server is not None and spec.environment is None:
@@ -148,6 +151,7 @@ class Book:
     def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core) -> Thread:
         thread = Thread(opened, spec, core, self._supervisor, self._settings)
         thread.counts = self.counts
+        thread.listener = self.listener
         self._threads[thread.id] = thread
         for method, params in self._early.pop(thread.id, ()):
             thread.notification_received(method, params)
@@ -227,13 +231,17 @@ class Book:
         for thread in sorted(self, key=lambda thread: thread.used_at):
             if not thread.idle or now - thread.used_at < self._settings.thread_idle:
                 continue
-            await thread.unload()
-            self._forget_if_done(thread)
+            await self.put_away(thread)
+
+    async def put_away(self, thread: Thread) -> None:
+        """Let the core forget it, and forget it here if nobody needs it any longer."""
+        await thread.unload()
+        self._forget_if_done(thread)
 
     def _forget_if_done(self, thread: Thread) -> None:
         too_many = len(self._threads) > self._settings.finished_turns_kept
         # An answer that nobody has collected keeps its thread here, unless there are too many such threads.
-        if not thread.idle or (thread.uncollected() and not too_many):
+        if not thread.idle or (thread.uncollected() and not too_many) or self._threads.get(thread.id) is not thread:
             return
         del self._threads[thread.id]
         # Codex does not store a thread's config: without this it would come back with other settings.

@@ -53,6 +53,7 @@ class Record:
         self.began = now
         self.activity = "starting"
         self.failure: str | None = None
+        self._stopped_because: str | None = None
         self._message = ""
         self._status = Status.RUNNING
         self._usage: Tokens | None = None
@@ -89,14 +90,22 @@ class Record:
             case "completed":
                 self._status = Status.COMPLETED
             case "interrupted":
-                self._status = Status.INTERRUPTED
+                self.interrupt()
             case _:
                 self._status = Status.FAILED
                 self.failure = error or self.failure or "the turn failed, and Codex did not say why"
 
+    def stop_because(self, why: str) -> None:
+        """It is about to be stopped, and this is why: not because its caller does not want it any longer."""
+        self._stopped_because = why
+
     def interrupt(self) -> None:
         """It was stopped, whatever the core may still say."""
-        self._status = Status.INTERRUPTED
+        if self._stopped_because is None:
+            self._status = Status.INTERRUPTED
+        else:
+            so_far = f" Its last message: {self._message}" if self._message else ""
+            self.fail(f"{self._stopped_because}{so_far}")
 
     def fail(self, why: str) -> None:
         """It cannot go on."""

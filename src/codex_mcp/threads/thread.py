@@ -10,7 +10,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Collection, Coroutine
+from collections.abc import Coroutine
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -30,25 +30,23 @@ from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions import Unreadable, question_from
 from codex_mcp.threads.record import Status
+from codex_mcp.threads.stopping import Cores, interrupt
 from codex_mcp.threads.turn import Audience, Turn
-from codex_mcp.threads.turns import Action, Conclude, Interrupt, Place, Start, State, TurnQueue
+from codex_mcp.threads.turns import Action, Conclude, Interrupt, Place, Source, Start, State, TurnQueue
 from codex_mcp.wire.app_notes import AboutItem
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
 
 
-class Cores(Protocol):
-    """Where the core comes from, and who buries what its commands leave."""
+class TurnListener(Protocol):
+    """Who wants to know when a thread gets busy, and when a turn of it is over."""
 
-    async def core(self) -> Core:
-        """Return the running core; start one if there is none."""
+    def turn_submitted(self, thread: Thread, turn: Turn) -> None:
+        """There is one more to do."""
 
-    def orphans(self) -> set[int]:
-        """Processes that commands have left to us."""
-
-    async def end_orphans(self, spared: Collection[int] = ()) -> None:
-        """End them."""
+    def turn_concluded(self, thread: Thread, turn: Turn) -> None:
+        """Its outcome is known; `thread.idle` tells whether another one follows."""
 
 
 EARLY_EVENTS: Final = 256
@@ -57,13 +55,11 @@ EARLY_EVENTS: Final = 256
 OUTCOMES_KEPT: Final = 32
 """Turns that have ended; of more, one whose outcome was given to somebody goes first. As many as may wait."""
 
-COMMAND_GRACE: Final = 5.0
-"""Seconds for the core to kill the commands of an interrupted turn, which takes it a few hundredths."""
-
 STILL_RUNNING: Final = (
     "Codex is still busy with a turn of this thread that was stopped and did not end; "
     "try again in a while, or start a new thread"
 )
+CLOSED: Final = "the thread was closed before this turn could begin"
 
 
 class Thread:
@@ -85,6 +81,7 @@ class Thread:
         self._questions = OpenQuestions()
         self.counts = Counts()
         """Shared by all threads of a book."""
+        self.listener: TurnListener | None = None
         self._early: deque[Event] = deque(self._translator.thread_opened(opened.response), maxlen=EARLY_EVENTS)
         self._litter = Litter(self.cwd)
         self._tasks = TaskSet()
@@ -114,16 +111,26 @@ class Thread:
 
     # -- what callers want --------------------------------------------------------------------------------------------
 
-    def submit(self, spec: TurnSpec, audience: Audience, *, full_events: bool) -> Turn:
-        """Queue a turn. Raises QueueFull."""
-        turn = Turn(self.id, spec, audience, full_events=full_events)
-        actions = self._queue.offer(turn.place)
+    def submit(
+        self,
+        spec: TurnSpec,
+        audience: Audience,
+        *,
+        full_events: bool,
+        source: Source = Source.CALLER,
+        last: bool = False,
+    ) -> Turn:
+        """Queue a turn; `last` is one that a shut thread still takes. Raises QueueFull, QueueShut."""
+        turn = Turn(self.id, spec, audience, full_events=full_events, source=source)
+        actions = self._queue.offer(turn.place, last=last)
         self._turns[turn.place] = turn
         self._newest = turn
         while self._early:
             audience.event_happened(self.id, self._early.popleft())
         if not actions:
             turn.record.activity = "waiting for an earlier turn"
+        if self.listener is not None:
+            self.listener.turn_submitted(self, turn)
         self._perform(actions)
         return turn
 
@@ -151,6 +158,17 @@ class Thread:
         """Stop everything, from the last to wait to the one that runs."""
         for turn in reversed(self.unfinished()):
             self.cancel(turn)
+
+    def shut(self) -> None:
+        """Take no more turns, give up those that wait, stop the one that runs."""
+        for turn in self._turns.values():
+            if turn.place.state is State.WAITING:
+                turn.record.fail(CLOSED)
+        self._perform(self._queue.shut())
+
+    def open(self) -> None:
+        """Take turns again."""
+        self._queue.open()
 
     def deny_parked(self, why: str) -> None:
         """Say no to every question that waits to be fetched: nobody will come for it any more."""
@@ -261,8 +279,16 @@ class Thread:
                 self._start_failed(turn, STILL_RUNNING)
                 return
             logger.info("turn %s started", turn_id)
+            if turn.spec.time_limit is not None:
+                self._tasks.spawn(self._limit(turn, turn.spec.time_limit), name=f"time limit of a turn in {self.id}")
             if turn.place.state is State.STOPPING:
                 await self._wait_for_end(turn, self._settings.interrupt_grace)
+
+    async def _limit(self, turn: Turn, seconds: float) -> None:
+        await turn.wait(seconds)
+        if not turn.ended:
+            turn.record.stop_because(f"the turn was stopped after {seconds:g} seconds, which is its time limit.")
+            self.cancel(turn)
 
     def _start_failed(self, turn: Turn, why: str) -> None:
         logger.warning("cannot start a turn: %s", why)
@@ -286,7 +312,9 @@ class Thread:
         deadline = clock() + self._settings.interrupt_grace
         if turn.core is not None:
             # Should the core take longer to answer, the commands are killed all the same; only nobody waits for it.
-            interrupting = self._tasks.spawn(self._interrupt(turn.core, turn), name=f"end of commands in {self.id}")
+            interrupting = self._tasks.spawn(
+                interrupt(turn.core, turn, self._cores, self._litter), name=f"end of commands in {self.id}"
+            )
             await asyncio.wait([interrupting], timeout=self._settings.interrupt_grace)
         _release(stopped)
         await self._wait_for_end(turn, max(0.0, deadline - clock()))
@@ -299,29 +327,6 @@ class Thread:
             turn.record.interrupt()
             self._perform(self._queue.given_up(turn.place))
 
-    async def _interrupt(self, core: Core, turn: Turn) -> None:
-        already_orphans = self._cores.orphans()
-        with contextlib.suppress(CoreError):
-            await core.interrupt_turn(self.id, turn.place.turn_id)
-        if not turn.record.running_commands:
-            return
-        with contextlib.suppress(CoreError, TimeoutError):
-            async with asyncio.timeout(COMMAND_GRACE):
-                await self._end_commands(core, turn)
-        await self._cores.end_orphans(spared=already_orphans)
-        self._litter.clean()
-
-    async def _end_commands(self, core: Core, turn: Turn) -> None:
-        """Kill what runs for this turn: an interrupt leaves its commands running, which the core calls background."""
-        running = await core.running_commands(self.id)
-        killed = {item: process for item, process in running.items() if item in turn.record.running_commands}
-        for process in killed.values():
-            await core.terminate_command(self.id, process)
-        # Only once the core has seen a command die are the children that it leaves to us all there.
-        while killed.keys() & set(turn.record.running_commands):
-            turn.item_ended.clear()
-            await turn.item_ended.wait()
-
     def _conclude(self, turn: Turn) -> None:
         del self._turns[turn.place]
         self.used_at = time.monotonic()
@@ -332,10 +337,15 @@ class Thread:
         if len(self._ended) > OUTCOMES_KEPT:
             self._ended.remove(next((ended for ended in self._ended if ended.delivered), self._ended[0]))
         if turn.stopped is None or turn.stopped.done():
-            turn.conclude()
+            self._tell_end(turn)
         else:
             # Its commands are being killed; whoever waits hears of the end when they are dead.
-            turn.stopped.add_done_callback(lambda _: turn.conclude())
+            turn.stopped.add_done_callback(lambda _: self._tell_end(turn))
+
+    def _tell_end(self, turn: Turn) -> None:
+        turn.conclude()
+        if self.listener is not None:
+            self.listener.turn_concluded(self, turn)
 
     async def _answer(self, question_id: Id, method: str, params: Raw) -> object:
         turn = self.current

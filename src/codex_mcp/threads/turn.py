@@ -13,7 +13,7 @@ from codex_mcp.threads.decisions import Decision
 from codex_mcp.threads.parked import ParkedQuestions
 from codex_mcp.threads.questions import Question
 from codex_mcp.threads.record import Outcome, Record
-from codex_mcp.threads.turns import Place
+from codex_mcp.threads.turns import Place, Source
 
 NAME_BYTES: Final = 8
 """A name need not be secret, only never be that of another turn."""
@@ -39,14 +39,22 @@ class Audience(Protocol):
 class Turn:
     """A prompt on its way through a thread."""
 
-    def __init__(self, thread_id: str, spec: TurnSpec, audience: Audience, *, full_events: bool) -> None:
+    def __init__(
+        self,
+        thread_id: str,
+        spec: TurnSpec,
+        audience: Audience,
+        *,
+        full_events: bool,
+        source: Source = Source.CALLER,
+    ) -> None:
         self.thread_id = thread_id
         self.name = os.urandom(NAME_BYTES).hex()
         """Ours, from the beginning: the core gives it an id only when it starts."""
         self.spec = spec
         self.audience = audience
         self.full_events = full_events
-        self.place = Place()
+        self.place = Place(source)
         self.parked = ParkedQuestions()
         self.core: Core | None = None
         """The core that was asked to begin it."""

@@ -1,4 +1,5 @@
-"""Pure. Whose turn is it? A thread runs one turn at a time; the others wait in the order in which they came.
+"""Pure. Whose turn is it? A thread runs one turn at a time; the others wait in the order in which they came, what
+callers ask for before what mail brings.
 
     state of a turn  cancel              started(id)     ended(id)   start failed   lost
     ---------------  ------------------  --------------  ----------  -------------  ----------
@@ -11,6 +12,8 @@
 The answer to turn/start (`accepted`) names the id, no more: only after its own announcement (`started`) does the core
 let a turn be interrupted. An id that belongs to another turn changes nothing: late news of a turn that has ended must
 not touch the one that runs now, not even while that one has no id yet. Each method returns what is to be done next.
+
+Closing goes before everything: a shut queue gives up what waits, stops what runs, and takes nothing but a last turn.
 """
 
 from __future__ import annotations
@@ -35,12 +38,20 @@ class State(StrEnum):
     ENDED = "ended"
 
 
+class Source(StrEnum):
+    """Who wants a turn."""
+
+    CALLER = "caller"
+    MAIL = "mail"
+
+
 class Place:
     """One turn's place in the queue. Its identity is the turn's."""
 
-    __slots__ = ("interrupt_sent", "state", "turn_id")
+    __slots__ = ("interrupt_sent", "source", "state", "turn_id")
 
-    def __init__(self) -> None:
+    def __init__(self, source: Source = Source.CALLER) -> None:
+        self.source = source
         self.state = State.WAITING
         self.turn_id = ""
         self.interrupt_sent = False
@@ -74,6 +85,10 @@ class QueueFull(Exception):
     """As many turns wait as may."""
 
 
+class QueueShut(Exception):
+    """No turn is taken any longer."""
+
+
 class TurnQueue:
     """The turns of one thread."""
 
@@ -82,6 +97,7 @@ class TurnQueue:
         self._current: Place | None = None
         self._waiting: deque[Place] = deque()
         self._past: deque[str] = deque(maxlen=PAST_IDS)
+        self._shut = False
 
     def __repr__(self) -> str:
         return f"<TurnQueue {self._current!r}, {len(self._waiting)} waiting>"
@@ -101,8 +117,29 @@ class TurnQueue:
         """How many wait."""
         return len(self._waiting)
 
-    def offer(self, place: Place) -> list[Action]:
-        """A new turn. Raises QueueFull."""
+    @property
+    def is_shut(self) -> bool:
+        """It takes no turn any longer."""
+        return self._shut
+
+    def shut(self) -> list[Action]:
+        """Take no turn any longer, give up what waits, stop what runs."""
+        self._shut = True
+        waiting = list(self._waiting)
+        self._waiting.clear()
+        for place in waiting:
+            place.state = State.ENDED
+        stopping = [] if self._current is None else self.cancel(self._current)
+        return [*(Conclude(place) for place in waiting), *stopping]
+
+    def open(self) -> None:
+        """Take turns again."""
+        self._shut = False
+
+    def offer(self, place: Place, *, last: bool = False) -> list[Action]:
+        """A new turn; a shut queue takes only the `last` one. Raises QueueFull, QueueShut."""
+        if self._shut and not last:
+            raise QueueShut
         if self._current is None:
             return self._begin(place)
         if len(self._waiting) >= self._max_waiting:
@@ -187,5 +224,7 @@ class TurnQueue:
         self._current = None
         actions: list[Action] = [Conclude(place)]
         if self._waiting:
-            actions += self._begin(self._waiting.popleft())
+            following = next((each for each in self._waiting if each.source is Source.CALLER), self._waiting[0])
+            self._waiting.remove(following)
+            actions += self._begin(following)
         return actions
