@@ -1,0 +1,83 @@
+"""A turn is made to stop: by its time limit, or because its thread is closed."""
+
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.codex.core import TurnSpec
+from codex_mcp.threads.record import Status
+from codex_mcp.threads.thread import CLOSED, Thread
+from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turns import QueueShut
+from tests.support.cores import Watcher, scripted_book
+from tests.threads.test_thread import GATE, end, open_thread, say, submit
+
+
+class Listener:
+    """Writes down what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def turn_submitted(self, thread: Thread, turn: Turn) -> None:
+        assert not thread.idle or turn.place.state == "waiting"
+        self.heard.append("submitted")
+
+    def turn_concluded(self, thread: Thread, turn: Turn) -> None:
+        assert turn.ended
+        self.heard.append(f"{turn.outcome.status}, {'idle' if thread.idle else 'busy'}")
+
+
+async def test_a_turn_is_stopped_at_its_time_limit_with_what_it_said_so_far(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        turn = thread.submit(TurnSpec(GATE, time_limit=0.2), Watcher(), full_events=False)
+        outcome = await end(turn)
+        assert outcome.status is Status.FAILED
+        assert outcome.content.startswith("the turn was stopped after 0.2 seconds, which is its time limit.")
+        model.release("gate")
+        assert (await end(submit(thread, say("usable again")))).content == "usable again"
+
+
+async def test_a_turn_that_ends_in_time_hears_nothing_of_its_limit(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, _model):
+        thread = await open_thread(book, tmp_path)
+        turn = thread.submit(TurnSpec(say("quick"), time_limit=1000), Watcher(), full_events=False)
+        assert (await end(turn)).content == "quick"
+
+
+async def test_a_shut_thread_answers_everybody_takes_a_last_turn_and_can_be_opened_again(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        running, waiting = submit(thread, GATE), submit(thread, say("never"))
+        await model.wait_for_gate("gate")
+        thread.shut()
+        assert (await end(waiting)).content == CLOSED
+        assert (await end(running)).status is Status.INTERRUPTED
+        with pytest.raises(QueueShut):
+            submit(thread, say("no"))
+        last = thread.submit(TurnSpec(say("last words")), Watcher(), full_events=False, last=True)
+        assert (await end(last)).content == "last words"
+        thread.open()
+        assert (await end(submit(thread, say("again")))).content == "again"
+
+
+async def test_who_listens_hears_of_every_turn_once(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        book.listener = listener = Listener()
+        thread = await open_thread(book, tmp_path)
+        first, second = submit(thread, GATE), submit(thread, say("two"))
+        await model.wait_for_gate("gate")
+        model.release("gate")
+        await end(first)
+        await end(second)
+    assert listener.heard == ["submitted", "submitted", "completed, busy", "completed, idle"]
+
+
+async def test_a_preface_reaches_the_model_before_the_prompt(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        await end(thread.submit(TurnSpec(say("ok"), preface="a note first"), Watcher(), full_events=False))
+        said = str(model.requests[-1])
+    assert "a note first" in said
+    assert said.index("a note first") < said.index("scene: say")
