@@ -8,7 +8,7 @@ import pytest
 from codex_mcp import config
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.options import OPTIONS
-from codex_mcp.base.settings import Events, LogLevel, Settings
+from codex_mcp.base.settings import ApprovalPolicy, Events, LogLevel, Sandbox, Settings
 from codex_mcp.config import Loaded, Sourced, add_arguments, load
 
 ROOT = Path(__file__).parents[1]
@@ -29,9 +29,14 @@ class World:
         self.home_file = self.home / ".config" / "atm" / "config.toml"
         self.home_file.parent.mkdir(parents=True)
 
+    def defaults(self, events: Events = Events.STANDARD) -> Settings:
+        return Settings(
+            codex_home=f"{self.home}/.codex", state_dir=f"{self.home}/.config/atm/codex-sessions", events=events
+        )
+
     def load(self, *flags: str, **environ: str) -> Loaded:
         parser = argparse.ArgumentParser()
-        add_arguments(parser)
+        add_arguments(parser, with_team=True)
         return load(parser.parse_args(flags), {"HOME": str(self.home), **environ}, str(self.cwd))
 
 
@@ -47,7 +52,7 @@ def table(path: Path, lines: str) -> str:
 
 def test_with_nothing_said_every_setting_has_its_default(world: World) -> None:
     loaded = world.load()
-    assert loaded.settings == Settings(codex_home=f"{world.home}/.codex")
+    assert loaded.settings == world.defaults()
     assert {sourced.source for sourced in loaded.sources.values()} == {"default"}
     assert set(loaded.sources) == set(Settings.__struct_fields__)
     assert loaded.warnings == ()
@@ -123,7 +128,7 @@ def test_a_repository_may_say_nothing_that_is_not_harmless(world: World) -> None
     lines = {"exec_server": '"ws://elsewhere"', "exec_server_token": '"key"', "tokens": '"mine"', "host": '"0.0.0.0"'}
     table(world.repo_file, "\n".join(f"{name} = {value}" for name, value in lines.items()))
     loaded = world.load()
-    assert loaded.settings == Settings(codex_home=f"{world.home}/.codex")
+    assert loaded.settings == world.defaults()
     assert len(loaded.warnings) == len(lines)
 
 
@@ -132,7 +137,7 @@ def test_a_repository_may_not_say_what_runs_unless_the_user_trusts_it(world: Wor
         world.repo_file, 'codex_bin = "./evil"\noverrides = ["a=1"]\nevents = "none"\ntrust_repo_settings = true'
     )
     loaded = world.load()
-    assert loaded.settings == Settings(codex_home=f"{world.home}/.codex", events=Events.NONE)
+    assert loaded.settings == world.defaults(Events.NONE)
     assert [warning.partition(",")[0] for warning in loaded.warnings] == [
         f"{repo} sets codex_bin",
         f"{repo} sets overrides",
@@ -221,7 +226,7 @@ def test_a_file_that_is_broken_is_an_error_and_one_that_is_not_about_us_is_none(
 ) -> None:
     world.home_file.write_text(content)
     if sentence is None:
-        assert world.load().settings == Settings(codex_home=f"{world.home}/.codex")
+        assert world.load().settings == world.defaults()
     else:
         with pytest.raises(BadSetting, match=sentence):
             world.load()
@@ -264,3 +269,38 @@ def test_loading_settings_imports_nothing_slow(tmp_path: Path) -> None:
     path = {"PYTHONPATH": str(Path(config.__file__).parents[1])}
     said = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True).stdout
     assert said.strip() == ""
+
+
+def test_the_state_folder_is_below_atm_home_if_there_is_one(world: World) -> None:
+    assert world.load(ATM_HOME=" ").settings.state_dir == f"{world.home}/.config/atm/codex-sessions"
+    assert world.load(ATM_HOME=" /elsewhere ").settings.state_dir == "/elsewhere/.config/atm/codex-sessions"
+    assert world.load("--state-dir", "mine").settings.state_dir == f"{world.cwd}/mine"
+
+
+@pytest.mark.parametrize(
+    ("variable", "name", "value"),
+    [
+        ("ATM_TEAM", "team", "backend"),
+        ("ATM_AGENT_MCP_IDENTITY", "default_identity", "me"),
+        ("ATM_AGENT_MCP_MODEL", "model", "gpt"),
+        ("ATM_AGENT_MCP_SANDBOX", "sandbox", Sandbox.READ_ONLY),
+        ("ATM_AGENT_MCP_APPROVAL_POLICY", "approval_policy", ApprovalPolicy.NEVER),
+        ("ATM_AGENT_MCP_CODEX_BIN", "codex_bin", "codex"),
+        ("ATM_AGENT_MCP_REASONING_EFFORT", "reasoning_effort", "low"),
+    ],
+)
+def test_variables_of_atm_count_after_ours(world: World, variable: str, name: str, value: str) -> None:
+    assert world.load(**{variable: value}).sources[name] == Sourced(value, variable)
+    ours = f"CODEX_MCP_{name.upper()}"
+    assert world.load(**{variable: value, ours: value}).sources[name] == Sourced(value, ours)
+
+
+def test_the_name_of_the_person_is_not_the_name_of_an_agent(world: World) -> None:
+    assert world.load(ATM_IDENTITY="human").settings.default_identity == "codex"
+
+
+def test_only_those_who_want_them_get_the_flags_of_a_team() -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    assert "--soft-deadline" in parser.format_help()
+    assert "--timeout " not in parser.format_help()

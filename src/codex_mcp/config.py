@@ -20,6 +20,7 @@ from codex_mcp.base.settings import Settings, level_from_filter
 
 REPO_FILE = ".atm.toml"
 HOME_FILE = os.path.join(".config", "atm", "config.toml")
+STATE_FOLDER = os.path.join(".config", "atm", "codex-sessions")
 TABLE = "codex-mcp"
 DEFAULT = "default"
 
@@ -27,8 +28,17 @@ ENVIRONMENT_ALIASES: dict[str, tuple[str, ...]] = {
     "codex_home": ("CODEX_HOME",),
     "log_level": ("CODEX_MCP_LOG", "RUST_LOG"),
     "otlp_endpoint": ("OTEL_EXPORTER_OTLP_ENDPOINT",),
+    "team": ("ATM_TEAM",),
+    "default_identity": ("CODEX_MCP_IDENTITY", "ATM_AGENT_MCP_IDENTITY"),
+    "turn_timeout": ("CODEX_MCP_TIMEOUT",),
+    "codex_bin": ("ATM_AGENT_MCP_CODEX_BIN",),
+    "model": ("ATM_AGENT_MCP_MODEL",),
+    "reasoning_effort": ("ATM_AGENT_MCP_REASONING_EFFORT",),
+    "sandbox": ("ATM_AGENT_MCP_SANDBOX",),
+    "approval_policy": ("ATM_AGENT_MCP_APPROVAL_POLICY",),
 }
-"""Other variables that count, after our own: Codex', the old server's, and OpenTelemetry's."""
+"""Other variables that count, after our own: Codex', the old server's, OpenTelemetry's, and those of atm. ATM_IDENTITY
+is not among them: that is the person's own name, not an agent's."""
 
 MAY_COME_FROM_A_REPOSITORY = frozenset(
     {
@@ -45,6 +55,10 @@ MAY_COME_FROM_A_REPOSITORY = frozenset(
         "shutdown_grace",
         "max_turns_waiting",
         "finished_turns_kept",
+        "team",
+        "default_identity",
+        "reasoning_effort",
+        "summary_timeout",
     }
 )
 """What a repository's file may decide without being trusted: how long to wait, and how much to say. Everything else
@@ -74,10 +88,12 @@ class _Layer(Struct, frozen=True):
     place: Place
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give a parser one flag for every setting."""
+def add_arguments(parser: argparse.ArgumentParser, *, with_team: bool = False) -> None:
+    """Give a parser one flag for every setting; those that are about a team, only if they are wanted."""
     group = parser.add_argument_group("settings", "each may also come from the environment or a file")
     for name, option in OPTIONS.items():
+        if option.is_for_team and not with_team:
+            continue
         flags = option.flags_for(name)
         if option.is_switch:
             group.add_argument(*flags, dest=name, action="store_const", const="true", help=option.help)
@@ -89,10 +105,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loaded:
     """Put the settings together. Raises BadSetting with one sentence: source, name, value, and what is allowed."""
     home = environ.get("HOME") or os.path.expanduser("~")
+    atm_home = environ.get("ATM_HOME", "").strip() or home
     warnings: list[str] = []
     repo_file = _repo_file(cwd)
     # Lowest first, so that the later one wins.
-    from_home = _from_file(os.path.join(home, HOME_FILE), home, warnings)
+    from_home = _from_file(os.path.join(atm_home, HOME_FILE), home, warnings)
     from_repo = _from_file(repo_file, home, warnings) if repo_file else None
     from_user = [_from_environment(environ, Place(cwd, home)), _from_flags(flags, Place(cwd, home))]
     if from_repo is not None:
@@ -101,6 +118,7 @@ def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loa
     sources = _combined([layer for layer in (from_home, from_repo, *from_user) if layer])
     sources.setdefault("codex_home", Sourced(os.path.join(home, ".codex"), DEFAULT))
     _check_home(sources["codex_home"])
+    sources.setdefault("state_dir", Sourced(os.path.join(atm_home, STATE_FOLDER), DEFAULT))
     settings = msgspec.convert({name: sourced.value for name, sourced in sources.items()}, Settings)
     known = {name: Sourced(getattr(settings, name), DEFAULT) for name in Settings.__struct_fields__}
     return Loaded(settings, known | sources, tuple(warnings))

@@ -12,12 +12,27 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from codex_mcp.base.settings import MIB, Events, LogLevel, Protocol, SlowReader, level_from_filter
+from codex_mcp.base.settings import (
+    MIB,
+    ApprovalPolicy,
+    Events,
+    LogLevel,
+    Protocol,
+    Sandbox,
+    SlowReader,
+    level_from_filter,
+)
 
 E = TypeVar("E", bound=StrEnum)
 
 TRUE = ("true", "1", "yes", "on")
 FALSE = ("false", "0", "no", "off")
+
+NAME_LENGTH = 64
+"""The longest name of an agent or a team: it becomes the name of a folder."""
+
+IDENTITY_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+TEAM_CHARACTERS = IDENTITY_CHARACTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ_.")
 
 UNITS = {"kib": 1024, "mib": MIB, "gib": 1024 * MIB}
 
@@ -43,6 +58,8 @@ class Option(Struct, frozen=True):
     short: str = ""
     is_list: bool = False
     is_switch: bool = False
+    is_for_team: bool = False
+    """Only `codex-mcp serve` has the flag; files and variables are everybody's."""
 
     def flags_for(self, name: str) -> tuple[str, ...]:
         """The flags of the setting of this name, the short one first."""
@@ -55,6 +72,24 @@ def text(value: object, _: Place) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a text that is not empty")
     return value
+
+
+def identity(value: object, _: Place) -> str:
+    """An agent's name."""
+    if not isinstance(value, str) or not _is_name(value, IDENTITY_CHARACTERS):
+        raise ValueError(f"a name of a-z, 0-9 and -, at most {NAME_LENGTH} characters, such as reviewer-2")
+    return value
+
+
+def team_name(value: object, _: Place) -> str:
+    """A team's name."""
+    if not isinstance(value, str) or not _is_name(value, TEAM_CHARACTERS):
+        raise ValueError(f"a name of letters, digits, -, _ and ., at most {NAME_LENGTH} characters, such as backend")
+    return value
+
+
+def _is_name(text: str, characters: frozenset[str]) -> bool:
+    return 0 < len(text) <= NAME_LENGTH and text[0] not in "-_." and characters.issuperset(text)
 
 
 def path(value: object, place: Place) -> str:
@@ -154,6 +189,15 @@ def rate(value: object, _: Place) -> float:
     return number
 
 
+def limit(value: object, _: Place) -> int:
+    """A number that must not be passed; 0 is no limit."""
+    allowed = "a whole number of at least 0 (0: no limit)"
+    number = _number(value, allowed)
+    if not math.isfinite(number) or number < 0 or number != int(number):
+        raise ValueError(allowed)
+    return int(number)
+
+
 def assignments(value: object, _: Place) -> tuple[str, ...]:
     """`key=value` texts: a list, or one text with one of them in each line."""
     items = value.splitlines() if isinstance(value, str) else value
@@ -237,6 +281,32 @@ OPTIONS: dict[str, Option] = {
     "interrupt_grace": Option(seconds(zero="do not wait"), "how long an interrupted turn may take to end", "SECONDS"),
     "shutdown_grace": Option(
         seconds(zero="interrupt at once"), "how long running turns may go on at the end", "SECONDS"
+    ),
+    "team": Option(team_name, "the team of the agents", "NAME", is_for_team=True),
+    "default_identity": Option(
+        identity, "the name of agents that are given none", "NAME", flag="identity", is_for_team=True
+    ),
+    "role": Option(text, "the role of agents that are given none", "NAME", is_for_team=True),
+    "state_dir": Option(path, "where agents are remembered", "DIR", is_for_team=True),
+    "turn_timeout": Option(
+        seconds(zero="no limit"), "interrupt a turn that runs longer", "SECONDS", flag="timeout", is_for_team=True
+    ),
+    "max_concurrent_threads": Option(count(1, 1000), "agents that work at once", "N", is_for_team=True),
+    "model": Option(text, "the model of agents whose call and role name none", "NAME", is_for_team=True),
+    "reasoning_effort": Option(text, "how hard it thinks, such as low or high", "EFFORT", is_for_team=True),
+    "sandbox": Option(one_of(Sandbox), "what their commands may do: " + ", ".join(Sandbox), "MODE", is_for_team=True),
+    "approval_policy": Option(
+        one_of(ApprovalPolicy), "when a person is asked: " + ", ".join(ApprovalPolicy), "POLICY", is_for_team=True
+    ),
+    "base_prompt_file": Option(path, "instructions in place of Codex' own", "FILE", is_for_team=True),
+    "extra_instructions_file": Option(path, "instructions in addition, for every agent", "FILE", is_for_team=True),
+    "auto_mail": Option(switch, "hand new mail to idle agents: yes or no", "YES|NO", is_for_team=True),
+    "turns_per_hour": Option(limit, "turns of one agent in an hour (0: no limit)", "N", is_for_team=True),
+    "tokens_per_thread": Option(limit, "tokens of one agent in its life (0: no limit)", "N", is_for_team=True),
+    "tokens_per_team": Option(limit, "tokens of all agents together (0: no limit)", "N", is_for_team=True),
+    "max_hops": Option(count(1, 1000), "how often mail may cause mail without a person", "N", is_for_team=True),
+    "summary_timeout": Option(
+        seconds(zero="no summaries"), "how long an agent may take to sum up", "SECONDS", is_for_team=True
     ),
 }
 """Every setting, in the order of base/settings.py."""

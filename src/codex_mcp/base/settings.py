@@ -45,6 +45,28 @@ class LogLevel(StrEnum):
     TRACE = "trace"
 
 
+class Sandbox(StrEnum):
+    """What an agent's commands may do."""
+
+    READ_ONLY = "read-only"
+    WORKSPACE_WRITE = "workspace-write"
+    DANGER_FULL_ACCESS = "danger-full-access"
+
+
+class ApprovalPolicy(StrEnum):
+    """When a person is asked before a command runs."""
+
+    UNTRUSTED = "untrusted"
+    ON_FAILURE = "on-failure"
+    ON_REQUEST = "on-request"
+    NEVER = "never"
+
+
+SERVE_TURN_TIMEOUT = 1800.0
+"""The `turn_timeout` of `codex-mcp serve` if nothing is said. Half an hour: longer than honest work on a prompt mostly
+takes, and a team must not wait for ever for one of its agents."""
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """What the server was told, with defaults for what it was not."""
 
@@ -216,6 +238,62 @@ class Settings(Struct, frozen=True, kw_only=True):
     shutdown_grace: float = 30
     """What running turns get after the client closed our stdin or sent SIGTERM, before they are interrupted. A turn
     that is about to end does so; longer would look like a process that cannot be stopped."""
+
+    team: str = "default"
+    """The team to which agents belong. `$ATM_TEAM`, or `default_team` in the table `[core]` of a file."""
+
+    default_identity: str = "codex"
+    """The name of an agent that is given none; the second one is then called codex-2."""
+
+    role: str | None = None
+    """The role, a table `[plugins.codex-mcp.roles.NAME]`, of agents whose call names none."""
+
+    state_dir: str = ""
+    """Where agents are remembered: the registry, summaries, the audit log. config fills it in if nothing is said:
+    `$ATM_HOME`, else the home, and there `.config/atm/codex-sessions`."""
+
+    turn_timeout: float | None = None
+    """A turn is interrupted after this. None: SERVE_TURN_TIMEOUT for `serve`, none for `mcp-server`. 0: no limit."""
+
+    max_concurrent_threads: int = 10
+    """Agents that may work at once; the next one waits. Each has a conversation in memory and spends money."""
+
+    model: str | None = None
+    """The model of agents whose call and role name none. None: what Codex' configuration says."""
+
+    reasoning_effort: str | None = None
+    """How hard it thinks. Not a choice of ours: what there is depends on the model."""
+
+    sandbox: Sandbox | None = None
+    """What commands of agents may do whose call and role do not say. None: what Codex' configuration says."""
+
+    approval_policy: ApprovalPolicy | None = None
+    """When a person is asked, likewise."""
+
+    base_prompt_file: str | None = None
+    """A file that takes the place of Codex' own system prompt."""
+
+    extra_instructions_file: str | None = None
+    """A file of instructions that every agent of the team gets in addition."""
+
+    auto_mail: bool = True
+    """Hand new mail to an idle agent as its next prompt."""
+
+    turns_per_hour: int = 0
+    """Turns that one agent may begin in an hour, whoever asks; then it rests. 0: no limit, since who asks also pays."""
+
+    tokens_per_thread: int = 0
+    """Tokens that one agent may use in its life. 0: no limit."""
+
+    tokens_per_team: int = 0
+    """Tokens that all agents of the team may use together. 0: no limit."""
+
+    max_hops: int = 8
+    """How often mail may cause mail, without a person in between, before it waits for one. Eight: a question, an answer
+    and some talk about it; two agents who thank each other stop soon."""
+
+    summary_timeout: float = 10
+    """An agent that is closed must have summed up its work by then, else it is closed without a summary."""
 
 
 class Budget(Struct, frozen=True):
