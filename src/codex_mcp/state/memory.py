@@ -1,0 +1,355 @@
+"""The contract in memory: the model that every other store is compared with. Several stores share one world.
+
+A test can let a node die (`World.kill`: its process is gone, and everybody sees it) or fall silent (`World.stop`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from codex_mcp.state.contract import (
+    Binding,
+    Bounds,
+    Claim,
+    Earlier,
+    Fenced,
+    IdentityTaken,
+    LeaseLost,
+    Node,
+    OwnedBy,
+    Renewed,
+    TakenOver,
+    Trimmed,
+    Unavailable,
+    WrongPosition,
+)
+from codex_mcp.state.lease import Standing, after_renewal, joined, may_judge
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+READ_AT_ONCE = 256
+"""Entries that a follower fetches in one go."""
+
+
+class Member(Struct):
+    """A node in the world."""
+
+    id: str
+    address: str
+    standing: Standing
+    has_died: bool = False
+    is_silent: bool = False
+
+
+class Stream(Struct):
+    """The entries of one stream that are kept, and how many there were before them."""
+
+    start: int = 0
+    entries: list[bytes] = []
+
+    @property
+    def head(self) -> int:
+        """Where it ends."""
+        return self.start + len(self.entries)
+
+    def drop_before(self, position: int) -> None:
+        """Keep only what comes after a position."""
+        gone = min(max(position - self.start, 0), len(self.entries))
+        del self.entries[:gone]
+        self.start += gone
+
+
+class World:
+    """What all stores share."""
+
+    def __init__(self, bounds: Bounds | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.bounds = bounds or Bounds()
+        self.clock = clock
+        self.members: dict[str, Member] = {}
+        self.claims: dict[str, Claim] = {}
+        self.records: dict[tuple[str, str], bytes] = {}
+        self.names: dict[tuple[str, str], str] = {}
+        self.requests: dict[tuple[str, str], str] = {}
+        self.streams: dict[tuple[str, str], Stream] = {}
+        self.news = asyncio.Event()
+        self._tokens = 0
+
+    def kill(self, node_id: str) -> None:
+        """Its process is gone."""
+        self.members[node_id].has_died = True
+
+    def stop(self, node_id: str) -> None:
+        """It was not heard of for a whole TTL, and those who judge were awake. It may come back by renewing."""
+        self.members[node_id].is_silent = True
+
+    def check(self, claim: Claim) -> None:
+        """Nothing may be written with a claim that is not the valid one."""
+        if self.claims.get(claim.thread) != claim:
+            raise Fenced(claim)
+
+    def new_claim(self, thread: str, node_id: str) -> Claim:
+        """Make a claim the valid one."""
+        self._tokens += 1
+        claim = self.claims[thread] = Claim(thread, node_id, self._tokens)
+        return claim
+
+    def is_alive(self, member: Member, judge: str | None) -> bool:
+        """Whether this judge has to take the member for alive."""
+        now = self.clock()
+        if member.id == judge:
+            return True
+        if member.has_died or member.is_silent:
+            return False
+        if now < member.standing.expires:
+            return True
+        judging = self.members.get(judge or "")
+        return not may_judge(judging.standing if judging else None, now, self.bounds.ttl)
+
+    def seen_by(self, member: Member, judge: str | None) -> Node:
+        """A member as another store sees it."""
+        alive = self.is_alive(member, judge)
+        return Node(member.id, os.getpid(), socket.gethostname(), member.address, member.standing.expires, alive)
+
+    def stands(self, thread: str, judge: str | None) -> bool:
+        """Whether a living node claims the thread."""
+        claim = self.claims.get(thread)
+        return claim is not None and self.is_alive(self.members[claim.node], judge)
+
+    def tell_followers(self) -> None:
+        """Something was appended, or a store closed."""
+        self.news.set()
+        self.news = asyncio.Event()
+
+
+class MemoryStore:
+    """One node's way to the world."""
+
+    def __init__(self, world: World | None = None) -> None:
+        self.world = world or World()
+        self.me: str | None = None
+        self.is_closed = False
+        self.leases = MemoryLeases(self)
+        self.records = MemoryRecords(self)
+        self.journal = MemoryJournal(self)
+
+    def open_world(self) -> World:
+        """The world, as long as the store is open."""
+        if self.is_closed:
+            raise Unavailable("The state cannot be used: its store is closed, since the server is ending.")
+        return self.world
+
+    async def aclose(self) -> None:
+        """Leave, and end everything that waits."""
+        if not self.is_closed:
+            await self.leases.leave()
+            self.is_closed = True
+            self.world.tell_followers()
+
+
+class MemoryLeases:
+    """Leases in memory."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def _member(self) -> Member:
+        member = self._store.open_world().members.get(self._store.me or "")
+        if member is None:
+            raise LeaseLost
+        return member
+
+    async def join(self, address: str = "") -> Node:
+        """Become a node."""
+        await self.leave()
+        world = self._store.open_world()
+        node_id = os.urandom(6).hex()
+        owners = {claim.node for claim in world.claims.values()}
+        for member in list(world.members.values()):
+            if member.has_died and member.id not in owners:
+                del world.members[member.id]
+        member = world.members[node_id] = Member(node_id, address, joined(world.clock(), world.bounds.ttl))
+        self._store.me = node_id
+        return world.seen_by(member, node_id)
+
+    async def renew(self) -> Renewed | TakenOver:
+        """Stay alive."""
+        world = self._store.open_world()
+        if self._store.me is None:
+            raise LeaseLost
+        member = world.members.get(self._store.me)
+        if member is None:
+            return TakenOver()
+        member.is_silent = False
+        member.standing = after_renewal(member.standing, world.clock(), world.bounds.ttl)
+        return Renewed()
+
+    async def leave(self) -> None:
+        """Be no node any more."""
+        world, me = self._store.open_world(), self._store.me
+        world.members.pop(me or "", None)
+        world.claims = {thread: claim for thread, claim in world.claims.items() if claim.node != me}
+        self._store.me = None
+
+    async def claim(self, thread: str) -> Claim | OwnedBy:
+        """Own the thread, or learn who does."""
+        world, me = self._store.open_world(), self._member()
+        current = world.claims.get(thread)
+        if current is not None and current.node != me.id:
+            owner = world.members[current.node]
+            if world.is_alive(owner, me.id):
+                return OwnedBy(world.seen_by(owner, me.id), current.token)
+        return world.new_claim(thread, me.id)
+
+    async def take(self, node_id: str) -> list[Claim]:
+        """Own all threads of a dead node."""
+        world, me = self._store.open_world(), self._member()
+        dead = world.members.get(node_id)
+        if dead is None or dead is me or world.is_alive(dead, me.id):
+            return []
+        threads = sorted(thread for thread, claim in world.claims.items() if claim.node == node_id)
+        del world.members[node_id]
+        return [world.new_claim(thread, me.id) for thread in threads]
+
+    async def release(self, claim: Claim) -> None:
+        """Own the thread no more."""
+        world = self._store.open_world()
+        world.check(claim)
+        del world.claims[claim.thread]
+
+    async def nodes(self) -> list[Node]:
+        """All members."""
+        world = self._store.open_world()
+        return [world.seen_by(world.members[node_id], self._store.me) for node_id in sorted(world.members)]
+
+    async def owner(self, thread: str) -> Node | None:
+        """Whose thread it is."""
+        world = self._store.open_world()
+        claim = world.claims.get(thread)
+        return world.seen_by(world.members[claim.node], self._store.me) if claim else None
+
+
+class MemoryRecords:
+    """Records in memory."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def _checked(self, claim: Claim) -> World:
+        world = self._store.open_world()
+        world.check(claim)
+        return world
+
+    async def put(self, claim: Claim, kind: str, key: str, body: bytes) -> None:
+        """Write a record."""
+        self._checked(claim).records[kind, key] = body
+
+    async def delete(self, claim: Claim, kind: str, key: str) -> None:
+        """Remove a record."""
+        self._checked(claim).records.pop((kind, key), None)
+
+    async def bind(self, claim: Claim, team: str, identity: str) -> None:
+        """Give the thread a name."""
+        world = self._checked(claim)
+        holder = world.names.get((team, identity), claim.thread)
+        if holder != claim.thread and world.stands(holder, claim.node):
+            raise IdentityTaken(team, identity, holder)
+        world.names[team, identity] = claim.thread
+
+    async def unbind(self, claim: Claim, team: str, identity: str) -> None:
+        """Free the name."""
+        world = self._checked(claim)
+        if world.names.get((team, identity)) == claim.thread:
+            del world.names[team, identity]
+
+    async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
+        """Remember the request."""
+        world = self._checked(claim)
+        earlier = world.requests.get((principal, request_id))
+        if earlier is not None:
+            return Earlier(earlier)
+        world.requests[principal, request_id] = claim.thread
+        while len(world.requests) > world.bounds.requests_kept:
+            del world.requests[next(iter(world.requests))]
+        return None
+
+    async def get(self, kind: str, key: str) -> bytes | None:
+        """One record."""
+        return self._store.open_world().records.get((kind, key))
+
+    async def find(self, kind: str) -> dict[str, bytes]:
+        """All records of a kind."""
+        records = self._store.open_world().records
+        return {key: records[of, key] for of, key in sorted(records) if of == kind}
+
+    async def bindings(self, team: str) -> list[Binding]:
+        """All names of a team."""
+        world, me = self._store.open_world(), self._store.me
+        names = sorted((identity, thread) for (of, identity), thread in world.names.items() if of == team)
+        return [Binding(team, identity, thread, world.stands(thread, me)) for identity, thread in names]
+
+
+class MemoryJournal:
+    """The journal in memory."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def _stream(self, thread: str, name: str) -> Stream:
+        return self._store.open_world().streams.get((thread, name), Stream())
+
+    async def append(self, claim: Claim, stream: str, at: int, chunks: Sequence[bytes]) -> int:
+        """Add entries at the end."""
+        world = self._store.open_world()
+        world.check(claim)
+        kept = self._stream(claim.thread, stream)
+        if at != kept.head:
+            raise WrongPosition(claim.thread, stream, at, kept.head)
+        world.streams[claim.thread, stream] = kept
+        kept.entries.extend(chunks)
+        kept.drop_before(kept.head - world.bounds.journal_kept)
+        world.tell_followers()
+        return kept.head
+
+    async def head(self, thread: str, stream: str) -> int:
+        """Where it ends."""
+        return self._stream(thread, stream).head
+
+    async def start(self, thread: str, stream: str) -> int:
+        """Where it begins."""
+        return self._stream(thread, stream).start
+
+    async def read(self, thread: str, stream: str, after: int, limit: int) -> list[bytes]:
+        """Some entries after a position."""
+        kept = self._stream(thread, stream)
+        if after < kept.start:
+            raise Trimmed(thread, stream, after, kept.start)
+        return kept.entries[after - kept.start :][:limit]
+
+    async def follow(self, thread: str, stream: str, after: int) -> AsyncIterator[bytes]:
+        """All entries after a position, those to come included."""
+        while not self._store.is_closed:
+            news = self._store.world.news
+            found = await self.read(thread, stream, after, READ_AT_ONCE)
+            for entry in found:
+                yield entry
+            after += len(found)
+            if not found:
+                await news.wait()
+
+    async def trim(self, claim: Claim, stream: str, before: int) -> None:
+        """Drop the entries before a position."""
+        self._store.open_world().check(claim)
+        self._stream(claim.thread, stream).drop_before(before)
+
+    async def forget(self, claim: Claim) -> None:
+        """Drop all streams of the thread."""
+        world = self._store.open_world()
+        world.check(claim)
+        world.streams = {place: kept for place, kept in world.streams.items() if place[0] != claim.thread}

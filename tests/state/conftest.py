@@ -1,0 +1,15 @@
+"""The worlds that the contract's tests run in."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.state_worlds import InMemory, StateWorld
+
+KINDS: dict[str, Callable[[], StateWorld]] = {"memory": InMemory}
+
+
+@pytest.fixture(params=KINDS)
+def make_world(request: pytest.FixtureRequest) -> Callable[[], StateWorld]:
+    """Makes a world of each kind, inside the test's event loop."""
+    return KINDS[request.param]

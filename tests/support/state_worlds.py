@@ -1,0 +1,91 @@
+"""Worlds of stores for the contract's tests: the same tests run in each kind, with a clock that the test moves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from codex_mcp.state.contract import Bounds, Claim
+from codex_mcp.state.memory import MemoryStore, World
+
+if TYPE_CHECKING:
+    from codex_mcp.state.contract import Store
+
+BOUNDS = Bounds(ttl=10.0, journal_kept=5, requests_kept=3)
+
+
+class StateWorld(Protocol):
+    """Where several nodes share a state."""
+
+    now: float
+
+    async def open(self) -> Store:
+        """A store of its own, for one node."""
+
+    async def kill(self, store: Store) -> None:
+        """Let the store's process be gone, without a word."""
+
+    async def aclose(self) -> None:
+        """Close all stores."""
+
+
+class InMemory:
+    """The model."""
+
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self.now = 1000.0
+        self._world = World(bounds, lambda: self.now)
+        self._stores: list[MemoryStore] = []
+
+    async def open(self) -> MemoryStore:
+        """One more store."""
+        self._stores.append(MemoryStore(self._world))
+        return self._stores[-1]
+
+    async def kill(self, store: Store) -> None:
+        """Nobody closes it any more."""
+        assert isinstance(store, MemoryStore)
+        assert store.me is not None
+        self._world.kill(store.me)
+        self._stores.remove(store)
+
+    async def aclose(self) -> None:
+        """Close all stores."""
+        for store in self._stores:
+            await store.aclose()
+
+
+MakeWorld = Callable[[], StateWorld]
+
+
+@asynccontextmanager
+async def opened(make_world: MakeWorld) -> AsyncIterator[StateWorld]:
+    """A world, while inside."""
+    world = make_world()
+    try:
+        yield world
+    finally:
+        await world.aclose()
+
+
+async def member(world: StateWorld, address: str = "") -> Store:
+    """A store whose node has joined."""
+    store = await world.open()
+    await store.leases.join(address)
+    return store
+
+
+async def claimed(store: Store, thread: str) -> Claim:
+    """The claim of a thread that must be free."""
+    claim = await store.leases.claim(thread)
+    assert isinstance(claim, Claim)
+    return claim
+
+
+async def silence(world: StateWorld, *awake: Store, seconds: float = 2 * BOUNDS.ttl) -> None:
+    """Let time pass in which only these nodes renew."""
+    for _ in range(int(seconds)):
+        world.now += 1.0
+        for store in awake:
+            await store.leases.renew()
