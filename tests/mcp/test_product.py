@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.settings import Protocol, Settings
-from codex_mcp.mcp.product import product_methods
+from codex_mcp.mcp.product import plain_product
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.threads.book import Book
 from tests.support.mcp_session import no_codex, no_hurry
@@ -16,6 +16,6 @@ async def test_tasks_belong_to_it_and_the_newer_era_can_be_turned_off(
     tmp_path: Path, protocol: Protocol, *, stateless: bool
 ) -> None:
     settings = Settings(codex_home=str(tmp_path), protocol=protocol)
-    methods = product_methods(Book(settings, no_codex, no_hurry), settings, bytes(KEY_BYTES))
+    methods = plain_product(Book(settings, no_codex, no_hurry), settings, bytes(KEY_BYTES)).methods
     assert {"tools/call", "server/discover", "tasks/get", "tasks/update", "tasks/cancel"} <= methods.table.keys()
     assert methods.stateless is stateless

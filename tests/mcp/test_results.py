@@ -130,3 +130,12 @@ def test_every_result_of_a_wait_fits_the_output_schema(outcomes: list[Outcome]) 
 
 def test_an_error_in_a_thread_fits_the_output_schema_too() -> None:
     jsonschema.validate(on_the_wire(refused_in_thread("No.", "t-1"))["structuredContent"], TURN_OUTPUT)
+
+
+def test_what_is_known_of_a_thread_besides_its_id_is_said_everywhere() -> None:
+    names = {"codex_id": "codex:1", "identity": "arch"}
+    failed = turn_result(outcome(Status.FAILED), names)
+    assert isinstance(failed["structuredContent"], dict)
+    assert names.items() <= failed["structuredContent"].items()
+    assert "codex_id: codex:1, threadId: " in str(failed["content"])
+    assert "[arch, codex:1] completed" in str(wait_result([outcome(Status.COMPLETED)], lambda _: names))

@@ -13,10 +13,9 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launch
 from codex_mcp.mcp.methods import handle_notification
-from codex_mcp.mcp.product import product_methods
+from codex_mcp.mcp.product import plain_product
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
-from codex_mcp.mcp.tools import Tools
 from codex_mcp.rpc.channel import MemoryChannel, memory_pair
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.book import Book
@@ -86,13 +85,15 @@ async def memory_session(home: Path, **settings: Any) -> AsyncIterator[tuple[Far
     book = Book(chosen, no_codex, no_hurry)
     peer = Peer(
         ours,
-        Handlers(lambda request: methods.handle(session, request), lambda note: handle_notification(session, note)),
+        Handlers(
+            lambda request: product.methods.handle(session, request), lambda note: handle_notification(session, note)
+        ),
         max_requests=8,
         pace=no_hurry,
     )
     key = bytes(KEY_BYTES)
-    methods = product_methods(book, chosen, key)
-    session = Session(peer, Tools(book, chosen, key), chosen)
+    product = plain_product(book, chosen, key)
+    session = Session(peer, product.tools, chosen)
     tasks = TaskSet()
     tasks.spawn(peer.run(), name="session")
     try:

@@ -9,16 +9,18 @@ import importlib
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
 
-from codex_mcp import config
 from codex_mcp.base.logs import logs_written
 from codex_mcp.base.orphans import adopt_orphans
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.launch import launcher
+from codex_mcp.config.load import add_arguments, load
 from codex_mcp.mcp.methods import Around
+from codex_mcp.mcp.product import plain_product
 from codex_mcp.mcp.serve import serve_stdio
 from codex_mcp.mcp.server_key import server_key
 
@@ -29,7 +31,7 @@ DESCRIPTION: Final = "Serve Codex agents to an MCP client over stdin and stdout,
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's flags."""
-    config.add_arguments(parser)
+    add_arguments(parser)
     group = parser.add_argument_group("features", "as `codex mcp-server` had them; the same as -c features.NAME=…")
     group.add_argument("--enable", action="append", default=[], metavar="NAME", help="switch a feature of Codex on")
     group.add_argument("--disable", action="append", default=[], metavar="NAME", help="switch a feature of Codex off")
@@ -38,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     """Serve until stdin ends."""
     arguments.overrides = [*(arguments.overrides or []), *_switched(arguments)] or None
-    loaded = config.load(arguments, environment, cwd)
+    loaded = load(arguments, environment, cwd)
     adopt_orphans()
     with logs_written(loaded.settings):
         for warning in loaded.warnings:
@@ -65,12 +67,13 @@ async def _serve(settings: Settings, environment: Mapping[str, str], around: Aro
     async with _model(settings) as overrides:
         told = msgspec.structs.replace(settings, overrides=(*settings.overrides, *overrides))
         launch = launcher(told, environment)
+        make = partial(plain_product, around=around)
         if settings.port is None:
-            await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, told, launch, around)
+            await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, told, launch, make)
         else:
             # Not imported at the top: a web server takes longer to load than everything that stdio needs.
             serve_http = importlib.import_module("codex_mcp.mcp.serve_http").serve_http
-            await serve_http(told, launch, server_key(settings.codex_home), _announce, around)
+            await serve_http(told, launch, server_key(settings.codex_home), _announce, make)
 
 
 def _announce(url: str) -> None:
@@ -102,6 +105,6 @@ async def _model(settings: Settings) -> AsyncIterator[Sequence[str]]:
         return
     # Not imported at the top: it costs a tenth of the time in which a client expects its first answer.
     server = importlib.import_module("codex_mcp.scripted_model.server")
-    load = importlib.import_module("codex_mcp.scripted_model.load")
-    async with server.ScriptedModel(load.load_script(settings.scripted)) as model:
+    script = importlib.import_module("codex_mcp.scripted_model.load")
+    async with server.ScriptedModel(script.load_script(settings.scripted)) as model:
         yield model.codex_overrides()

@@ -24,6 +24,8 @@ class Exchange(Struct, frozen=True):
     """As it described itself: at the handshake, or in this very request."""
     capabilities: Mapping[str, object]
     """What the server says that it can do."""
+    instructions: str = ""
+    """How it introduces itself to a model."""
 
     def params(self, kind: type[Params]) -> Params:
         """The parameters as a value. Raises MsgspecError, which becomes -32602."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -49,6 +49,14 @@ STATELESS_ONLY: Final = frozenset(
 )
 
 
+INSTRUCTIONS: Final = (
+    "Codex coding agents. `codex` starts an agent on a task in a folder and returns its answer and a threadId; "
+    "`codex-reply` continues that thread. Several agents can work at once: give each call `background: true`, then "
+    "collect the answers with `codex_wait`, which is also what to call when a result says status `running`."
+)
+"""Clients show this to their model at once, and the tools' own descriptions only when it looks for them."""
+
+
 class Methods(Struct, frozen=True):
     """What a server answers to. The product's are made in `mcp/product.py`."""
 
@@ -57,6 +65,7 @@ class Methods(Struct, frozen=True):
     stateless: bool = True
     """Also speak the era without a handshake."""
     around: Around | None = None
+    instructions: str = INSTRUCTIONS
 
     def handle(self, session: Session, request: Request, era: Era | None = None) -> object:
         """Answer a request, or return the coroutine that will. Raises RequestFailed."""
@@ -75,7 +84,7 @@ class Methods(Struct, frozen=True):
         if isinstance(era, Stateless):
             client = client.with_facts(era.client, era.capabilities)
         try:
-            answer = handler(Exchange(request, session, client, self.capabilities))
+            answer = handler(Exchange(request, session, client, self.capabilities, self.instructions))
         except msgspec.MsgspecError as exc:
             raise invalid_params(str(exc)) from exc
         if not isinstance(era, Stateless):
@@ -118,16 +127,9 @@ def _initialize(exchange: Exchange) -> object:
         "protocolVersion": mcp.negotiated(params.protocol_version),
         "capabilities": {name: value for name, value in exchange.capabilities.items() if name != EXTENSIONS},
         "serverInfo": {**SERVER_INFO, "user_agent": _user_agent(params.client_info)},
-        "instructions": INSTRUCTIONS,
+        "instructions": exchange.instructions,
     }
 
-
-INSTRUCTIONS: Final = (
-    "Codex coding agents. `codex` starts an agent on a task in a folder and returns its answer and a threadId; "
-    "`codex-reply` continues that thread. Several agents can work at once: give each call `background: true`, then "
-    "collect the answers with `codex_wait`, which is also what to call when a result says status `running`."
-)
-"""Clients show this to their model at once, and the tools' own descriptions only when it looks for them."""
 
 SERVER_INFO: Final = {"name": SERVER_NAME, "title": "Codex", "version": __version__}
 
@@ -142,7 +144,7 @@ def _discover(exchange: Exchange) -> object:
     return {
         "supportedVersions": [*mcp.STATELESS_REVISIONS, *mcp.REVISIONS],
         "capabilities": exchange.capabilities,
-        "instructions": INSTRUCTIONS,
+        "instructions": exchange.instructions,
         "_meta": {mcp.SERVER_KEY: SERVER_INFO},
     }
 
@@ -157,9 +159,15 @@ def _ping(exchange: Exchange) -> object:
     return {}
 
 
-def _tools_list(exchange: Exchange) -> object:
-    exchange.params(dict[str, object])
-    return TOOLS_LIST
+def listing(tools: Sequence[catalogue.Tool]) -> Handler:
+    """What answers `tools/list` with these."""
+    listed = {"tools": [tool.listed() for tool in tools]}
+
+    def answer(exchange: Exchange) -> object:
+        exchange.params(dict[str, object])
+        return listed
+
+    return answer
 
 
 def _tools_call(exchange: Exchange) -> object:
@@ -181,8 +189,6 @@ def _empty(key: str) -> Handler:
     return answer
 
 
-TOOLS_LIST: Final = {"tools": [tool.listed() for tool in catalogue.TOOLS]}
-
 COMMON: Final[dict[str, Handler]] = {
     "initialize": _initialize,
     "ping": _ping,
@@ -193,7 +199,7 @@ COMMON: Final[dict[str, Handler]] = {
 
 PRODUCT: Final[dict[str, Handler]] = {
     **COMMON,
-    "tools/list": _tools_list,
+    "tools/list": listing(catalogue.TOOLS),
     "tools/call": _tools_call,
     "resources/list": _empty("resources"),
     "resources/templates/list": _empty("resourceTemplates"),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from codex_mcp.base.settings import Protocol, Settings
+from codex_mcp.mcp.codex_tools import CodexTools
 from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Methods
+from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tasks import Tasks
 from codex_mcp.threads.book import Book
 from codex_mcp.wire import mcp
@@ -13,7 +18,25 @@ from codex_mcp.wire import mcp
 CAPABILITIES: Final[dict[str, object]] = {"tools": {}, EXTENSIONS: {mcp.TASKS_EXTENSION: {}}}
 
 
-def product_methods(book: Book, settings: Settings, key: bytes, around: Around | None = None) -> Methods:
-    """The methods, with the threads that they are about. `key` seals what clients carry for us."""
+async def _nothing() -> None:
+    pass
+
+
+class Product(Struct, frozen=True):
+    """What a server serves."""
+
+    methods: Methods
+    tools: ToolBox
+    aclose: Callable[[], Awaitable[None]] = _nothing
+    """What is to be done at the end, while the core still runs. Who is in a hurry cancels it."""
+
+
+MakeProduct: TypeAlias = Callable[[Book, Settings, bytes], Product]
+"""The last one seals what clients carry for us."""
+
+
+def plain_product(book: Book, settings: Settings, key: bytes, around: Around | None = None) -> Product:
+    """Threads without names."""
     table = {**PRODUCT, **Tasks(book, settings, key).table()}
-    return Methods(table, CAPABILITIES, stateless=settings.protocol is not Protocol.LEGACY, around=around)
+    methods = Methods(table, CAPABILITIES, stateless=settings.protocol is not Protocol.LEGACY, around=around)
+    return Product(methods, CodexTools(book, settings, key).tools())

@@ -6,7 +6,7 @@ says everything that is needed to go on: an error text ends with the thread id.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -33,27 +33,41 @@ def refused_in_thread(text: str, thread_id: str) -> Result:
     return {"content": [_text(text)], "structuredContent": structured, "isError": True}
 
 
-def turn_result(outcome: Outcome) -> Result:
-    """The result of `codex` and `codex-reply`."""
-    structured = described(outcome)
+def turn_result(outcome: Outcome, names: Mapping[str, object] | None = None) -> Result:
+    """The result of `codex` and `codex-reply`; `names` is what else is known of the thread."""
+    structured = described(outcome, names)
     if outcome.status in (Status.FAILED, Status.INTERRUPTED):
-        text = f"{structured['content']}\n\nthreadId: {outcome.thread_id} (codex-reply continues the thread)"
+        name = f"codex_id: {structured['codex_id']}, " if "codex_id" in structured else ""
+        text = f"{structured['content']}\n\n{name}threadId: {outcome.thread_id} (codex-reply continues the thread)"
         return {"content": [_text(text)], "structuredContent": structured, "isError": True}
     return {"content": [_text(str(structured["content"]))], "structuredContent": structured}
 
 
-def wait_result(outcomes: Sequence[Outcome]) -> Result:
+def no_names(_: str) -> Mapping[str, object]:
+    """What is known of a thread besides its id, where nothing is."""
+    return {}
+
+
+def wait_result(outcomes: Sequence[Outcome], names: Callable[[str], Mapping[str, object]] = no_names) -> Result:
     """The result of `codex_wait`."""
-    running = [described(outcome) for outcome in outcomes if outcome.status is Status.RUNNING]
-    finished = [described(outcome) for outcome in outcomes if outcome.status is not Status.RUNNING]
-    paragraphs = [f"[{turn['threadId']}] {turn['status']}\n{turn['content']}" for turn in (*finished, *running)]
+    turns = [described(outcome, names(outcome.thread_id)) for outcome in outcomes]
+    running = [turn for turn in turns if turn["status"] is Status.RUNNING]
+    finished = [turn for turn in turns if turn["status"] is not Status.RUNNING]
+    paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{turn['content']}" for turn in (*finished, *running)]
     text = "\n\n".join(paragraphs) or "Nothing is running, and nothing is left to collect."
     return {"content": [_text(text)], "structuredContent": {"finished": finished, "running": running}}
 
 
-def described(outcome: Outcome) -> dict[str, object]:
+def _shown_name(turn: Mapping[str, object]) -> object:
+    if "identity" not in turn:
+        return turn["threadId"]
+    return f"{turn['identity']}, {turn['codex_id']}"
+
+
+def described(outcome: Outcome, names: Mapping[str, object] | None = None) -> dict[str, object]:
     """An outcome as structured content: what may be long comes last, since of much text a model sees the beginning."""
     described: dict[str, object] = {
+        **(names or {}),
         "threadId": outcome.thread_id,
         "status": outcome.status,
         "durationSeconds": round(outcome.seconds, 3),

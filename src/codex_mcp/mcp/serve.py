@@ -1,9 +1,5 @@
-"""MCP over stdio, from the first byte to an orderly end.
-
-serving    stdin ends, or a stop signal comes   -> finishing
-finishing  no call runs any longer              -> stopped
-finishing  the grace is over, or another signal -> stopping: everything is interrupted
-stopping   no call runs, or the grace is over   -> stopped: the core ends, what is queued is written
+"""MCP over stdio, from the first byte to an orderly end: stdin ends or a signal comes, what runs gets its grace
+(`ending`), the core ends, what is queued is written.
 """
 
 from __future__ import annotations
@@ -18,15 +14,14 @@ from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
-from codex_mcp.mcp.methods import Around, handle_notification
-from codex_mcp.mcp.product import product_methods
+from codex_mcp.mcp.ending import Ending
+from codex_mcp.mcp.methods import handle_notification
+from codex_mcp.mcp.product import MakeProduct, plain_product
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.signals import first, signals_received
-from codex_mcp.mcp.tools import Tools
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.book import Book
-from codex_mcp.threads.decisions import SERVER_STOPPING
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
 from codex_mcp.wire.jsonrpc import Notification, Request
 
@@ -46,7 +41,11 @@ class StdioServer:
     """One client on stdin and stdout, and the threads that it works with."""
 
     def __init__(
-        self, channel: StdioChannel, settings: Settings, launch: Launcher, around: Around | None = None
+        self,
+        channel: StdioChannel,
+        settings: Settings,
+        launch: Launcher,
+        make: MakeProduct = plain_product,
     ) -> None:
         self._settings = settings
         self._channel = channel
@@ -58,8 +57,8 @@ class StdioServer:
             pace=self._client_reads_at_all,
         )
         key = secrets.token_bytes(KEY_BYTES)
-        self._methods = product_methods(self._book, settings, key, around)
-        self._session = Session(self._peer, Tools(self._book, settings, key), settings)
+        self._product = make(self._book, settings, key)
+        self._session = Session(self._peer, self._product.tools, settings)
         self._tasks = TaskSet()
 
     async def run(self) -> None:
@@ -71,39 +70,14 @@ class StdioServer:
                 await first(reading, signals)
                 self._peer.stop_accepting()
                 logger.info("stopping: %s", "stdin has ended" if reading.done() else "a signal came")
-                await self._finish(signals)
+                ending = Ending(lambda: [self._session], self._book, self._settings)
+                await ending.finish(signals)
                 # Still inside: a further signal must not end us before what we leave behind is ended.
+                await ending.close(self._product, signals)
                 await self._close()
             logger.info("stopped")
 
-    async def _finish(self, signals: asyncio.Queue[int]) -> None:
-        """Let what runs come to its end, for a while; then interrupt it."""
-        for thread in self._book:
-            thread.deny_parked(SERVER_STOPPING)
-        finishing = self._tasks.spawn(self._wait_idle(self._settings.shutdown_grace), name="grace")
-        await first(finishing, signals)
-        self._session.stop_listening()
-        if not finishing.done() or not finishing.result():
-            self._session.cancel_all()
-            for thread in self._book:
-                thread.cancel_all()
-            stopping = self._tasks.spawn(self._wait_idle(self._settings.interrupt_grace), name="interrupts")
-            await first(stopping, signals)
-
-    async def _wait_idle(self, timeout: float) -> bool:
-        """Wait until no call and no turn runs."""
-        try:
-            async with asyncio.timeout(timeout):
-                await self._session.wait_idle(timeout)
-                for thread in self._book:
-                    for turn in thread.unfinished():
-                        await turn.wait()
-        except TimeoutError:
-            return False
-        return True
-
     async def _close(self) -> None:
-        await self._book.aclose()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FLUSH_GRACE):
                 # The calls have their answers now; this only waits until they are written.
@@ -112,7 +86,7 @@ class StdioServer:
         await self._tasks.aclose()
 
     def _request_received(self, request: Request) -> object:
-        return self._methods.handle(self._session, request)
+        return self._product.methods.handle(self._session, request)
 
     def _notification_received(self, message: Notification) -> None:
         handle_notification(self._session, message)
@@ -126,8 +100,12 @@ class StdioServer:
 
 
 async def serve_stdio(
-    stdin: IO[bytes], stdout: IO[bytes], settings: Settings, launch: Launcher, around: Around | None = None
+    stdin: IO[bytes],
+    stdout: IO[bytes],
+    settings: Settings,
+    launch: Launcher,
+    make: MakeProduct = plain_product,
 ) -> None:
     """Serve one client on these two streams."""
     channel = await open_stdio(stdin, stdout, settings.max_message_bytes)
-    await StdioServer(channel, settings, launch, around).run()
+    await StdioServer(channel, settings, launch, make).run()

@@ -19,16 +19,14 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
 from codex_mcp.mcp.doorkeeper import Doorkeeper
+from codex_mcp.mcp.ending import Ending
 from codex_mcp.mcp.gate import LOOPBACK
 from codex_mcp.mcp.http import HttpApp
 from codex_mcp.mcp.hub import Hub
-from codex_mcp.mcp.methods import Around
 from codex_mcp.mcp.metrics import Metrics
-from codex_mcp.mcp.product import product_methods
+from codex_mcp.mcp.product import MakeProduct, plain_product
 from codex_mcp.mcp.signals import first, signals_received
-from codex_mcp.mcp.tools import Tools
 from codex_mcp.threads.book import Book
-from codex_mcp.threads.decisions import SERVER_STOPPING
 from codex_mcp.threads.owners import RecordedOwners
 from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, WebLimits
 
@@ -81,13 +79,13 @@ class HttpServer:
         launch: Launcher,
         doorkeeper: Doorkeeper,
         key: bytes,
-        around: Around | None = None,
+        make: MakeProduct = plain_product,
     ) -> None:
         self._settings = settings
         self._owners = None if doorkeeper.open_to_all else RecordedOwners(settings.codex_home)
         self._book = Book(settings, launch, _no_pace, self._owners)
-        methods = product_methods(self._book, settings, key, around)
-        self._hub = Hub(methods, Tools(self._book, settings, key), settings, key)
+        self._product = make(self._book, settings, key)
+        self._hub = Hub(self._product.methods, self._product.tools, settings, key)
         self._app = HttpApp(self._hub, doorkeeper, Metrics(self._hub, self._book), settings)
         self._tasks = TaskSet()
 
@@ -101,47 +99,23 @@ class HttpServer:
             await first(serving, signals)
             logger.info("stopping")
             self._hub.stop_accepting()
-            await self._finish(signals)
+            ending = Ending(self._hub.running, self._book, self._settings)
+            await ending.finish(signals)
             await self._hub.aclose()
-            await self._book.aclose()
+            await ending.close(self._product, signals)
             server.should_exit = True
             await asyncio.wait([serving], timeout=2 * END_GRACE)
             await self._tasks.aclose()
             if self._owners is not None:
                 self._owners.close()
 
-    async def _finish(self, signals: asyncio.Queue[int]) -> None:
-        """Let what runs come to its end, for a while; then interrupt it."""
-        for session in self._hub.running():
-            session.stop_listening()
-        for thread in self._book:
-            thread.deny_parked(SERVER_STOPPING)
-        finishing = self._tasks.spawn(self._wait_idle(self._settings.shutdown_grace), name="grace")
-        await first(finishing, signals)
-        if not finishing.done() or not finishing.result():
-            for session in self._hub.running():
-                session.cancel_all()
-            for thread in self._book:
-                thread.cancel_all()
-            stopping = self._tasks.spawn(self._wait_idle(self._settings.interrupt_grace), name="interrupts")
-            await first(stopping, signals)
-
-    async def _wait_idle(self, timeout: float) -> bool:
-        """Wait until no call and no turn runs."""
-        try:
-            async with asyncio.timeout(timeout):
-                for session in self._hub.running():
-                    await session.wait_idle(timeout)
-                for thread in self._book:
-                    for turn in thread.unfinished():
-                        await turn.wait()
-        except TimeoutError:
-            return False
-        return True
-
 
 async def serve_http(
-    settings: Settings, launch: Launcher, key: bytes, announce: Callable[[str], None], around: Around | None = None
+    settings: Settings,
+    launch: Launcher,
+    key: bytes,
+    announce: Callable[[str], None],
+    make: MakeProduct = plain_product,
 ) -> None:
     """Serve HTTP where the settings say. Raises Refused if that would not be safe, or is not possible."""
     doorkeeper = Doorkeeper(settings)
@@ -151,7 +125,7 @@ async def serve_http(
             "Give --tokens FILE, or listen on 127.0.0.1."
         )
     with contextlib.closing(_listener(settings.host, settings.port or 0)) as listener:
-        await HttpServer(settings, launch, doorkeeper, key, around).run(listener, announce)
+        await HttpServer(settings, launch, doorkeeper, key, make).run(listener, announce)
 
 
 def _listener(host: str, port: int) -> socket.socket:

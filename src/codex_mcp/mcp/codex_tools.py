@@ -1,0 +1,102 @@
+"""`codex`, `codex-reply` and `codex_wait`, as whoever knows no team has them."""
+
+from __future__ import annotations
+
+import logging
+
+from codex_mcp.base.logs import about
+from codex_mcp.base.settings import Events, Settings
+from codex_mcp.codex.core import BadThreadId, CoreError, ThreadNotFound
+from codex_mcp.codex.events import Event
+from codex_mcp.mcp import catalogue, results
+from codex_mcp.mcp.arguments import codex_arguments, reply_arguments, wait_arguments
+from codex_mcp.mcp.call import Call
+from codex_mcp.mcp.fields import BadArguments
+from codex_mcp.mcp.follower import Follower
+from codex_mcp.mcp.results import Result
+from codex_mcp.mcp.specs import events_of, new_thread, new_turn
+from codex_mcp.mcp.tools import Json, Tools
+from codex_mcp.threads.book import Book
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turns import QueueFull
+
+logger = logging.getLogger(__name__)
+
+
+class CodexTools:
+    """The three tools, with what they work on."""
+
+    def __init__(self, book: Book, settings: Settings, key: bytes) -> None:
+        self._book = book
+        self._settings = settings
+        self._follower = Follower(book, settings, key, results.no_names)
+
+    def tools(self) -> Tools:
+        """By name."""
+        bodies = {
+            catalogue.CODEX.name: self._codex,
+            catalogue.CODEX_REPLY.name: self._codex_reply,
+            catalogue.CODEX_WAIT.name: self._codex_wait,
+        }
+        return Tools(bodies, self._follower, self._book.warm_up)
+
+    async def _codex(self, call: Call, given: Json) -> Result:
+        arguments = codex_arguments(given)
+        new = new_thread(arguments, self._settings)
+        spec = new_turn(arguments, new.spec.cwd or ".")
+        thread = await self._book.start(new.spec, call.principal)
+        with about(thread=thread.id):
+            logger.info("thread started in %s", thread.cwd)
+            call.events = events_of(arguments, self._settings)
+            turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
+            for warning in new.warnings:
+                call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
+            return await self._follower.followed(call, thread, turn, arguments)
+
+    async def _codex_reply(self, call: Call, given: Json) -> Result:
+        arguments = reply_arguments(given)
+        thread_id = arguments.thread_id
+        if thread_id is None:
+            return results.refused("Failed to parse thread_id: either threadId or conversationId must be provided")
+        try:
+            thread = await self._book.find(thread_id, call.principal)
+        except BadThreadId as exc:
+            return results.refused(f"Failed to parse thread_id: {exc}")
+        except ThreadNotFound:
+            return results.refused_in_thread(f"Session not found for thread_id: {thread_id}", thread_id)
+        except CoreError as exc:
+            return results.refused_in_thread(f"Failed to resume thread {thread_id}: {exc}", thread_id)
+        with about(thread=thread.id):
+            call.events = events_of(arguments, self._settings)
+            spec = new_turn(arguments, thread.cwd)
+            try:
+                turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
+            except QueueFull:
+                limit = self._settings.max_turns_waiting
+                text = f"Thread {thread.id} is busy and {limit} more prompts are waiting already; wait for one to end."
+                return results.refused_in_thread(text, thread.id)
+            return await self._follower.followed(call, thread, turn, arguments)
+
+    async def _codex_wait(self, call: Call, given: Json) -> Result:
+        arguments = wait_arguments(given)
+        asked = arguments.thread_ids
+        threads = self._book.of(call.principal) if asked is None else [self._known(call, each) for each in asked]
+        turns = [turn for thread in threads for turn in turns_to_collect(thread, named=asked is not None)]
+        return await self._follower.waited(call, turns, arguments.timeout_seconds)
+
+    def _known(self, call: Call, thread_id: str) -> Thread:
+        thread = self._book.known(thread_id, call.principal)
+        if thread is None:
+            raise BadArguments(
+                f"No turn of thread {thread_id} is known here; codex-reply continues a thread of an earlier server."
+            )
+        return thread
+
+
+def turns_to_collect(thread: Thread, *, named: bool) -> list[Turn]:
+    """What there is to wait for or to collect. Of a thread that was named, its newest turn in any case."""
+    turns = [*thread.uncollected(), *thread.unfinished()]
+    if not turns and named and thread.newest is not None:
+        return [thread.newest]
+    return turns

@@ -1,0 +1,122 @@
+"""A call follows its turn: to its end, to the client's own limit, or to what the client has to answer first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from codex_mcp.base.settings import Settings
+from codex_mcp.mcp import results
+from codex_mcp.mcp.arguments import TurnArguments
+from codex_mcp.mcp.call import Call
+from codex_mcp.mcp.inputs import (
+    Asked,
+    OpenQuestion,
+    State,
+    answers_by_place,
+    input_required,
+    numbered,
+    sealed,
+    unsealed,
+)
+from codex_mcp.mcp.results import Result
+from codex_mcp.mcp.seal import digest
+from codex_mcp.mcp.task_shapes import TaskName, created_task
+from codex_mcp.rpc.errors import invalid_params
+from codex_mcp.threads.approvals import decide
+from codex_mcp.threads.book import Book
+from codex_mcp.threads.record import Outcome, Status
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn import Turn
+
+Names: TypeAlias = Callable[[str], Mapping[str, object]]
+"""What else a result says of a thread, by its id."""
+
+
+class Follower:
+    """What calls and turns have to do with each other. `key` seals what clients carry for us."""
+
+    def __init__(self, book: Book, settings: Settings, key: bytes, names: Names) -> None:
+        self._book = book
+        self._settings = settings
+        self._key = key
+        self._names = names
+
+    async def followed(self, call: Call, thread: Thread, turn: Turn, arguments: TurnArguments) -> Result:
+        """Wait for a turn as long as its caller wants; return what the caller is told."""
+        patience = 0.0 if arguments.background else call.patience(arguments.wait_seconds)
+        outcome = await call.follow(thread, turn, patience)
+        return self._told(call, turn, outcome)
+
+    async def waited(self, call: Call, turns: Sequence[Turn], timeout: float | None) -> Result:
+        """Wait until one of these has ended, unless one has already."""
+        running = [turn for turn in turns if not turn.ended]
+        if running and len(running) == len(turns) and timeout != 0:
+            await call.wait_for_one(running, call.patience(timeout))
+        for turn in turns:
+            turn.delivered = turn.delivered or turn.ended
+        return self._input_required(call, turns) or results.wait_result([turn.outcome for turn in turns], self._names)
+
+    def _told(self, call: Call, turn: Turn, outcome: Outcome) -> Result:
+        """What the client hears of its turn: what it asks, or that it goes on as a task, or how it stands."""
+        asked = self._input_required(call, [turn])
+        if asked is not None:
+            return asked
+        if outcome.status is Status.RUNNING and call.takes_task:
+            created = time.time() - outcome.seconds
+            name = TaskName(turn.thread_id, turn.name, call.principal, created)
+            return created_task(self._key, name, outcome, self._settings.thread_idle)
+        return results.turn_result(outcome, self._names(outcome.thread_id))
+
+    def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
+        """What these turns ask, if the client has to come again for it."""
+        if not call.is_stateless:
+            return None
+        questions = [
+            OpenQuestion(Asked(turn.thread_id, turn.place.turn_id, key), question)
+            for turn in turns
+            for key, question in turn.parked.open.items()
+        ]
+        if not questions:
+            return None
+        state = State(
+            asked={key: question.at for key, question in numbered(questions).items()},
+            principal=call.principal,
+            call=_digest(call),
+            expires=time.time() + self._settings.approval_timeout,
+        )
+        return input_required(questions, call.request_id, sealed(self._key, state))
+
+    def answered(self, call: Call) -> list[tuple[Thread, Turn]]:
+        """The client comes with answers: give them to the turns that asked, and return those."""
+        state = unsealed(
+            self._key,
+            call.params.request_state or "",
+            principal=call.principal,
+            call=_digest(call),
+            now=time.time(),
+        )
+        if state is None:
+            raise invalid_params("requestState is not one that this server gave for this call, or it has expired")
+        turns: dict[str, tuple[Thread, Turn]] = {}
+        answers = answers_by_place(state, call.params.input_responses or {})
+        for place in state.asked.values():
+            thread = self._book.known(place.thread_id, call.principal)
+            turn = thread.turn(place.turn_id) if thread is not None else None
+            if thread is None or turn is None:
+                continue
+            turns[place.turn_id] = (thread, turn)
+            question = turn.parked.open.get(place.key)
+            if question is not None and place in answers:
+                turn.parked.answer(place.key, decide(question, answers[place]))
+        return list(turns.values())
+
+    async def followed_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
+        """Go on waiting for a turn whose question was answered."""
+        outcome = await call.follow(thread, turn, call.patience(None))
+        return self._told(call, turn, outcome)
+
+
+def _digest(call: Call) -> str:
+    return digest([call.params.name, call.params.arguments])
