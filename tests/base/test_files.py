@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.files import read_if_there, write_whole
+from codex_mcp.base.files import read_if_there, remove_drafts, write_whole
 
 
 def test_a_missing_file_reads_as_none(tmp_path: Path) -> None:
@@ -62,3 +62,12 @@ def test_a_write_that_fails_anywhere_leaves_the_old_file_and_nothing_else(
             write_whole(str(path), b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["state.json"]
+
+
+def test_the_drafts_of_killed_writers_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    kept = ["state.json", ".state.json", ".other.json.0123.draft", "state.json.0123.draft"]
+    for name in [*kept, ".state.json.0123.draft", ".state.json.4567.draft"]:
+        (tmp_path / name).write_bytes(b"half")
+    remove_drafts(str(tmp_path / "state.json"))
+    remove_drafts(str(tmp_path / "no folder" / "state.json"))
+    assert sorted(os.listdir(tmp_path)) == sorted(kept)

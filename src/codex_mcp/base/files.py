@@ -9,6 +9,9 @@ import os
 PRIVATE = 0o600
 """What we write may name projects, prompts and threads: nobody else on the machine needs to read it."""
 
+DRAFT = ".draft"
+"""How the name of a file ends that is not whole yet."""
+
 
 def read_if_there(path: str) -> bytes | None:
     """The file's bytes, or None if there is no such file. Other troubles (rights, a folder) are OSErrors."""
@@ -29,7 +32,7 @@ def write_whole(path: str, data: bytes, *, mode: int = PRIVATE) -> None:
     folder, name = os.path.split(target)
     with contextlib.suppress(FileNotFoundError):
         mode = os.stat(target).st_mode & 0o777
-    draft = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.draft")
+    draft = os.path.join(folder, f".{name}.{os.urandom(6).hex()}{DRAFT}")
     try:
         _write_and_sync(draft, data, mode)
         os.replace(draft, target)
@@ -38,6 +41,17 @@ def write_whole(path: str, data: bytes, *, mode: int = PRIVATE) -> None:
             os.unlink(draft)
         raise
     _sync_folder(folder)
+
+
+def remove_drafts(path: str) -> None:
+    """Remove what writers of this file left when they were killed in the middle. To be called by whoever holds the
+    right to write it: the draft of one that still writes looks the same."""
+    folder, name = os.path.split(os.path.realpath(path))
+    with contextlib.suppress(FileNotFoundError):
+        for entry in os.listdir(folder):
+            if entry.startswith(f".{name}.") and entry.endswith(DRAFT):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, entry))
 
 
 def _write_and_sync(path: str, data: bytes, mode: int) -> None:

@@ -1,0 +1,30 @@
+"""Locks between the servers of one machine: `flock`, which the kernel gives back when its holder dies, however it dies.
+
+The wait has an end: a holder that was stopped (SIGSTOP, a debugger) must not stop everybody else.
+"""
+
+import contextlib
+import fcntl
+import time
+from collections.abc import Iterator
+
+PAUSE = 0.005
+"""Seconds between two attempts. The kernel's own wait has no time limit, and holders need a few milliseconds."""
+
+
+@contextlib.contextmanager
+def flocked(descriptor: int, patience: float) -> Iterator[None]:
+    """Hold the lock of an open file while inside. Blocks, so that it belongs on a thread. Raises TimeoutError."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"another process held the lock for {patience:g} s") from None
+            time.sleep(PAUSE)
+    try:
+        yield
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

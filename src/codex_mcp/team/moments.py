@@ -1,0 +1,24 @@
+"""Pure. Moments as the team's files write them: `2026-11-15T10:00:00.000Z`, to the millisecond, in UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+LATEST: Final = 253_402_300_799.0
+"""The last second of the year 9999, the last one that can be written with four digits."""
+
+
+def written_moment(seconds: float) -> str:
+    """Seconds since the epoch as text. What lies before 1970 or after 9999 is written as the nearest moment in it."""
+    milliseconds = round(min(max(seconds, 0.0), LATEST) * 1000)
+    moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+
+
+def read_moment(text: str) -> float:
+    """The seconds since the epoch of a moment in ISO 8601; without a zone it is UTC. Raises ValueError."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.timestamp()
