@@ -6,8 +6,9 @@ import socket
 import threading
 from pathlib import Path
 
+from tests.support.exec_parts import eventually
 from tests.support.exec_recordings.files import READ_ONLY, around, at, sandbox, special
-from tests.support.exec_wire import Json, Target, session, target
+from tests.support.exec_wire import OURS, Json, Target, serving, session, target
 
 
 def project(here: Target, **more: str) -> Json:
@@ -196,7 +197,45 @@ async def test_file_requests_respect_protected_names(tmp_path: Path) -> None:
             config = {"path": here.uri("w/.codex/config.toml"), "dataBase64": "", "sandbox": project(here)}
             assert (await wire.error("fs/writeFile", config))[0] == -32603
             assert (await wire.error("fs/remove", {"path": here.uri("w/.git"), "sandbox": project(here)}))[0] == -32603
-        assert sorted(os.listdir(work)) == [".git"]
+            await eventually(lambda: sorted(os.listdir(work)) == [".git"])
+
+
+async def test_what_is_free_is_not_hindered_by_what_was_confined(tmp_path: Path) -> None:
+    async with target(tmp_path) as here:
+        work = furnished(here)
+        limited: Json = {"path": here.uri("w/x"), "dataBase64": "", "sandbox": project(here)}
+        async with session(here.url) as wire:
+            for method, free in [
+                ("fs/createDirectory", {"path": here.uri("w/.codex"), "recursive": False}),
+                ("fs/writeFile", {"path": here.uri("w/.aws"), "dataBase64": ""}),
+                ("fs/open", {"path": here.uri("w/.agents"), "handleId": "h", "mode": "replace"}),
+            ]:
+                await wire.call("fs/writeFile", limited)
+                await wire.call(method, free)
+            await wire.call("fs/remove", {"path": here.uri("w/.agents")})
+            await wire.call("fs/writeFile", limited)
+            assert await wire.run(here.shell("p", "mkdir .agents", cwd=here.uri("w"))) == ("", 0)
+        assert sorted(os.listdir(work)) == [".agents", ".aws", ".codex", ".git", "x"]
+
+
+async def test_many_confined_starts_of_two_servers_in_one_folder_do_not_disturb_each_other(tmp_path: Path) -> None:
+    async def start_many(url: str, here: Target) -> list[tuple[str, object]]:
+        async with session(url) as wire:
+            ended = []
+            for round_ in range(6):
+                ids = [f"{round_}-{number}" for number in range(8)]
+                for process_id in ids:
+                    script = "mkdir .codex 2>/dev/null && echo ESCAPED; mkdir .git/x 2>/dev/null && echo ESCAPED; :"
+                    params = here.shell(process_id, script, sandbox=project(here), cwd=here.uri("w"))
+                    wire.ask("process/start", params)
+                ended += [await wire.output(process_id) for process_id in ids]
+            return ended
+
+    async with target(tmp_path) as here, serving(tmp_path / "second", OURS) as (url, _):
+        (here.folder / "w").mkdir()
+        everyone = await asyncio.gather(*(start_many(one, here) for one in [here.url, url, url, here.url]))
+        assert {outcome for ended in everyone for outcome in ended} == {("", 0)}
+        await eventually(lambda: os.listdir(here.folder / "w") == [])
 
 
 async def test_an_interrupted_confined_process_ends_its_own_way(tmp_path: Path) -> None:

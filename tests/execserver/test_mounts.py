@@ -1,3 +1,5 @@
+import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -83,3 +85,82 @@ def test_what_is_not_there_is_kept_from_being_made_where_that_is_possible(tmp_pa
     with pytest.raises(CannotEnforce, match="missing"):
         mounted(READ_ALL, project, Grant(str(missing / "deeper"), Access.DENY))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder_in_a_temporary_one_is_as_good_as_missing(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex/config.toml").touch()
+    _, layers = mounted(READ_ALL, Grant(str(tmp_path), Access.WRITE, is_temporary=True))
+    assert layers == {str(tmp_path): Kind.WRITE, str(tmp_path / ".codex"): Kind.READ}
+
+
+def test_the_placeholder_of_another_server_is_shared(tmp_path: Path) -> None:
+    with ExitStack() as first:
+        Mounts(Policy(has_network=False, grants=(Grant(str(tmp_path), Access.WRITE),)), Placeholders(), first, first)
+        _, layers = mounted(READ_ALL, Grant(str(tmp_path), Access.WRITE))
+        assert {layers[str(tmp_path / name)] for name in PROTECTED} == {Kind.EMPTY}
+        assert sorted(os.listdir(tmp_path)) == sorted(PROTECTED), "the first one still needs them"
+    assert os.listdir(tmp_path) == []
+
+
+def relinked(path: Path) -> None:
+    """The same file under the same name, but what was mounted on the name is gone."""
+    path.with_name("other").hardlink_to(path)
+    path.unlink()
+    path.with_name("other").rename(path)
+
+
+def exchanged(path: Path) -> None:
+    path.rename(path.with_name("old"))
+    path.mkdir()
+
+
+def removed_and_made(path: Path) -> None:
+    path.rmdir()
+    path.mkdir()
+
+
+def led_elsewhere(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("hidden")
+
+
+CHANGES: list[tuple[str, Callable[[Path], object]]] = [
+    ("secret", lambda path: path.mkdir()),
+    ("hidden", exchanged),
+    ("hidden-file", relinked),
+    ("work/.git", exchanged),
+    ("work/.codex", relinked),
+    ("work/.aws", removed_and_made),
+    ("work", exchanged),
+    ("later", lambda path: path.mkdir()),
+    ("link", led_elsewhere),
+    ("temporary/.git", lambda path: path.touch()),
+]
+
+
+def furnished(folder: Path) -> Policy:
+    for name in ("hidden", "work/.git", "real", "temporary"):
+        (folder / name).mkdir(parents=True)
+    for name in ("hidden-file", "work/.codex"):
+        (folder / name).touch()
+    (folder / "link").symlink_to("real")
+    grants = {
+        **dict.fromkeys(("secret", "hidden", "hidden-file"), Access.DENY),
+        **dict.fromkeys(("later", "link", "work"), Access.WRITE),
+    }
+    temporary = Grant(str(folder / "temporary"), Access.WRITE, is_temporary=True)
+    rules = [Grant(str(folder / name), access) for name, access in grants.items()]
+    return Policy(has_network=False, grants=(READ_ALL, temporary, *rules))
+
+
+@pytest.mark.parametrize(("name", "change"), CHANGES, ids=[name for name, _ in CHANGES])
+def test_a_change_of_what_a_view_lies_on_is_seen(name: str, change: Callable[[Path], object], tmp_path: Path) -> None:
+    policy, places = furnished(tmp_path), Placeholders()
+    with ExitStack() as held, ExitStack() as again:
+        sight = Mounts(policy, places, held, held).sight
+        assert Mounts(policy, places, again, again).sight == sight
+        change(tmp_path / name)
+        with ExitStack() as later:
+            assert Mounts(policy, places, later, later).sight != sight

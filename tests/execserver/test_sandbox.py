@@ -1,4 +1,6 @@
 import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,21 @@ from codex_cli_bin import bundled_codex_path
 from codex_mcp.execserver.launch import Launch
 from codex_mcp.execserver.sandbox import Confinement, bubblewraps
 from codex_mcp.rpc.errors import RequestFailed
-from codex_mcp.wire.exec_sandbox import Disabled, Permissions, ReadOnly, Sandbox, WorkspaceWrite
+from codex_mcp.wire.exec_files import GetMetadata, OpenFile, OpenMode, WriteFile
+from codex_mcp.wire.exec_sandbox import (
+    Access,
+    Disabled,
+    Entry,
+    Managed,
+    Network,
+    PathEntry,
+    Permissions,
+    ReadOnly,
+    RestrictedFiles,
+    Sandbox,
+    WorkspaceWrite,
+)
+from tests.support.leaks import take_snapshot
 
 TRUE = Launch(["/bin/true"], "/", {"LD_PRELOAD": "/evil.so", "SECRET": "x"})
 
@@ -61,3 +77,90 @@ def test_only_what_may_be_limited_goes_to_the_helper() -> None:
 def test_bubblewrap_is_looked_for_where_programs_are() -> None:
     assert bundled() in bubblewraps(bundled())
     assert "/nonexistent" not in bubblewraps("/nonexistent")
+
+
+@asynccontextmanager
+async def confining() -> AsyncIterator[Confinement]:
+    found = Confinement([bundled()])
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def children() -> frozenset[int]:
+    return take_snapshot().children
+
+
+def to_write(work: Path, name: str) -> WriteFile:
+    sandbox = Sandbox(WorkspaceWrite(), "disabled", cwd=work.as_uri(), temporary_directories=[])
+    return WriteFile(str(work / name), "eA==", sandbox=sandbox)
+
+
+async def test_file_requests_of_one_policy_share_a_helper(tmp_path: Path) -> None:
+    async with confining() as confinement:
+        before = children()
+        await confinement.file_request(to_write(tmp_path, "a"))
+        (helper,) = children() - before
+        await confinement.file_request(to_write(tmp_path, "b"))
+        opened = OpenFile("h", str(tmp_path / "c"), OpenMode.REPLACE, to_write(tmp_path, "c").sandbox)
+        os.close(await confinement.open_file(opened))
+        assert children() - before == {helper}
+        with pytest.raises(RequestFailed, match="Read-only file system"):
+            await confinement.file_request(to_write(tmp_path, ".codex/x"))
+        assert sorted(os.listdir(tmp_path)) == [".agents", ".aws", ".codex", ".git", "a", "b", "c"]
+        confinement.close()
+        assert children() == before
+        assert sorted(os.listdir(tmp_path)) == ["a", "b", "c"]
+
+
+async def test_what_is_free_finds_no_folders_of_a_helper_that_waits(tmp_path: Path) -> None:
+    async with confining() as confinement:
+        await confinement.file_request(to_write(tmp_path, "a"))
+        confinement.of_process(TRUE, None).release()
+        assert os.listdir(tmp_path) == ["a"]
+
+
+def removed_and_made(path: Path) -> None:
+    path.rmdir()
+    path.mkdir()
+
+
+def moved_and_made(path: Path) -> None:
+    path.rename(path.with_name("old"))
+    path.mkdir()
+
+
+@pytest.mark.parametrize("change", [removed_and_made, moved_and_made])
+@pytest.mark.parametrize("name", [".git", ".codex"])
+async def test_a_kept_helper_has_no_more_rights_than_a_new_one(
+    name: str, change: Callable[[Path], None], tmp_path: Path
+) -> None:
+    async with confining() as confinement:
+        (tmp_path / ".git").mkdir()
+        await confinement.file_request(to_write(tmp_path, "a"))
+        for _ in range(3):
+            change(tmp_path / name)
+            with pytest.raises(RequestFailed, match="Read-only file system"):
+                await confinement.file_request(to_write(tmp_path, f"{name}/x"))
+            if (tmp_path / "old").exists():
+                (tmp_path / "old").rmdir()
+
+
+async def test_what_is_hidden_stays_hidden_from_a_kept_helper(tmp_path: Path) -> None:
+    async with confining() as confinement:
+        rules = [
+            Entry(PathEntry(tmp_path.as_uri()), Access.READ),
+            Entry(PathEntry((tmp_path / "s").as_uri()), Access.DENY),
+        ]
+        limits = Sandbox(Managed(RestrictedFiles(rules), Network.RESTRICTED), "disabled", cwd=tmp_path.as_uri())
+        asked = GetMetadata(str(tmp_path / "s/key"), sandbox=limits)
+        for _ in range(3):
+            with pytest.raises(RequestFailed):
+                await confinement.file_request(asked)
+            (tmp_path / "s").mkdir()
+            (tmp_path / "s/key").touch()
+            with pytest.raises(RequestFailed):
+                await confinement.file_request(asked)
+            (tmp_path / "s/key").unlink()
+            (tmp_path / "s").rmdir()

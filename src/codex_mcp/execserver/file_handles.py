@@ -43,6 +43,8 @@ class FileHandles:
         if asked.sandbox is not None and self._confinement.needs_helper(asked.sandbox, writes=writes):
             self._open[asked.handle_id] = None
             return self._open_confined(asked)
+        if writes:
+            self._confinement.make_way()
         try:
             path = native(asked.path)
             fd = open_to_write(path) if writes else open_to_read(path)

@@ -68,7 +68,10 @@ class Files:
         return self._confined(asked) if self._is_confined(asked, writes=True) else self._aside(asked)
 
     def _is_confined(self, asked: Any, *, writes: bool) -> bool:
-        return asked.sandbox is not None and self._confinement.needs_helper(asked.sandbox, writes=writes)
+        is_confined = asked.sandbox is not None and self._confinement.needs_helper(asked.sandbox, writes=writes)
+        if writes and not is_confined:
+            self._confinement.make_way()
+        return is_confined
 
     def _here(self, asked: Struct) -> object:
         try:

@@ -1,6 +1,8 @@
-"""The hidden helper for confined file requests: one request on its input, a socket, and one answer back on it.
+"""The hidden helper for confined file requests: requests on its input, a socket, and their answers back on it.
 
-It knows nothing of limits. It runs inside a view of the file system in which nothing else exists.
+It knows nothing of limits. It runs inside a view of the file system in which nothing else exists, and does one request
+after the other until the socket ends. Each is preceded by its size; the answer by a byte which says that the request
+has been taken up, and by its own size.
 """
 
 from __future__ import annotations
@@ -20,6 +22,11 @@ from codex_mcp.wire.jsonrpc import ErrorObject
 
 KINDS: Final[dict[str, Any]] = {kind.__name__: kind for kind in (*WORK, OpenFile)}
 
+LINE: Final = 0
+"""The socket."""
+
+BEGUN: Final = b"!"
+SIZE_BYTES: Final = 8
 READ_BYTES: Final = 1 << 20
 
 
@@ -35,6 +42,11 @@ class Reply(Struct, frozen=True):
 
     result: Raw = Raw(b"null")
     error: ErrorObject | None = None
+
+
+def framed(content: bytes) -> bytes:
+    """With its size before it."""
+    return len(content).to_bytes(SIZE_BYTES, "big") + content
 
 
 def answer(question: bytes) -> tuple[Reply, int | None]:
@@ -53,24 +65,36 @@ def answer(question: bytes) -> tuple[Reply, int | None]:
         return Reply(error=file_error(exc).error), None
 
 
-def main() -> None:
-    """Answer the one question on descriptor 0."""
-    # All said beforehand: the filter that we run under forbids to ask a socket what it is.
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=0) as line:
-        parts = []
-        while part := line.recv(READ_BYTES):
-            parts.append(part)
-        reply, descriptor = answer(b"".join(parts))
-        encoded = msgspec.json.encode(reply)
-        if descriptor is not None:
-            socket.send_fds(line, [encoded], [descriptor])
-            os.close(descriptor)
+def main(line: int = LINE) -> None:
+    """Answer questions until there are no more."""
+    while head := _read(line, SIZE_BYTES):
+        question = _read(line, int.from_bytes(head, "big"))
+        _write(line, BEGUN)
+        reply, descriptor = answer(question)
+        encoded = framed(msgspec.json.encode(reply))
+        if descriptor is None:
+            _write(line, encoded)
         else:
-            _write(line.fileno(), encoded)
+            _hand_over(line, encoded, descriptor)
+
+
+def _read(line: int, size: int) -> bytes:
+    parts, left = [], size
+    while left and (part := os.read(line, min(left, READ_BYTES))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
 
 
 def _write(line: int, data: bytes) -> None:
-    """Write, and not send, which the filter forbids as well."""
+    """Write, and not send, which the filter forbids."""
     left = memoryview(data)
     while left:
         left = left[os.write(line, left) :]
+
+
+def _hand_over(line: int, data: bytes, descriptor: int) -> None:
+    # All said beforehand: the filter that we run under forbids to ask a socket what it is.
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=os.dup(line)) as sender:
+        socket.send_fds(sender, [data], [descriptor])
+    os.close(descriptor)

@@ -3,14 +3,19 @@
 Names with power over later commands (`.git`, `.codex`, …) are protected in every writable folder, as Codex does it:
 kept read-only where they exist, and kept from being made where they do not. One that is a symbolic link could be
 exchanged, so a sandbox there is refused.
+
+A mount lies on one file or folder; if somebody outside exchanges that for another, the other is not covered. So a view
+that is used again is compared first: `sight` says what was found, and is the same only if nothing was exchanged.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import ExitStack
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeAlias
 
 from codex_mcp.execserver.bubblewrap import Kind, Layer
 from codex_mcp.execserver.placeholders import Placeholders
@@ -24,6 +29,17 @@ FOLDER: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 RANK: Final = {Access.READ: 0, Access.WRITE: 1, Access.DENY: 2}
 """Of two rules for the same path the later of these holds."""
 
+CANNOT_BE_MADE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR})
+"""If we may not make something, the confined process, which is us with fewer rights, may not either."""
+
+NOTHING: Final = -1
+"""No descriptor."""
+
+MOUNT_TABLE: Final = Path("/proc/self/mountinfo")
+
+Identity: TypeAlias = tuple[int, int, int]
+Sight: TypeAlias = tuple[Kind | None, tuple[tuple[str, Kind, Identity], ...], bytes]
+
 
 class Mounts:
     """The layers of one view. What is only needed to start is released by `started`, the rest by `ended`."""
@@ -36,6 +52,9 @@ class Mounts:
         for grant in policy.grants or ():
             self._add(grant)
         self.layers: list[Layer] = []
+        self._found: list[tuple[str, Kind, Identity]] = []
+        self.holds_places = False
+        """There are folders that would not be there without this view."""
         for grant in sorted(self._rules.values(), key=lambda grant: grant.path.count("/")):
             if grant.path != "/":
                 self._mount(grant)
@@ -47,6 +66,12 @@ class Mounts:
         if root is None or root.access is Access.DENY:
             return None
         return Kind.WRITE if root.access is Access.WRITE else Kind.READ
+
+    @property
+    def sight(self) -> Sight:
+        """All that the view depends on. What was found is held open, so nothing else can have its number. And what is
+        mounted later would be seen inside as it is outside, so that counts as well."""
+        return self.base, tuple(self._found), MOUNT_TABLE.read_bytes()
 
     def _add(self, grant: Grant) -> None:
         # With everything readable, links lead where they lead outside; a rule is for what is there, not for the link.
@@ -76,7 +101,12 @@ class Mounts:
             self._show(path)
 
     def _show(self, path: str) -> None:
-        self.layers.append(Layer(path, Kind.READ, self._opened(path)))
+        self._lay(path, Kind.READ, self._opened(path))
+
+    def _lay(self, path: str, kind: Kind, found: int, shown: int | None = None) -> None:
+        """Cover what was found with itself, or with what shall be shown in its place."""
+        self.layers.append(Layer(path, kind, found if shown is None else shown))
+        self._found.append((path, kind, _identity(found)))
 
     def _opened(self, path: str) -> int:
         """What is there now, by way of folders only: a link that somebody puts there meanwhile leads nowhere."""
@@ -94,7 +124,7 @@ class Mounts:
         return found
 
     def _write(self, grant: Grant, *, is_folder: bool) -> None:
-        self.layers.append(Layer(grant.path, Kind.WRITE, self._opened(grant.path)))
+        self._lay(grant.path, Kind.WRITE, self._opened(grant.path))
         if is_folder:
             for name in PROTECTED:
                 self._protect(os.path.join(grant.path, name), may_hold=not grant.is_temporary)
@@ -110,36 +140,34 @@ class Mounts:
             return
         if stat.S_ISLNK(mode):
             raise CannotEnforce(f"sandbox intent cannot be enforced on this executor: {path} is a symbolic link")
-        if not self._hold_again(path):
+        if stat.S_ISDIR(mode):
+            if not may_hold and not os.listdir(path):
+                return  # as good as missing; Codex leaves such folders there, and removes them at any time
+            self._hold(path)  # if it is a placeholder, of ours or of another server; else it is shown
+        else:
             self._show(path)
 
     def _hold(self, path: str) -> None:
         try:
-            is_ours = self._placeholders.hold(path)
+            place = self._placeholders.hold(path)
         except OSError as exc:
-            # We may not make it here, so the confined process, which is us, may not either.
-            if exc.errno is None:
-                raise
-            return
-        if not is_ours:
+            if exc.errno in CANNOT_BE_MADE and not os.path.lexists(path):
+                return
+            raise
+        if place is None:
             self._show(path)
             return
-        self._ended.callback(self._placeholders.release, path)
-        self.layers.append(Layer(path, Kind.EMPTY))
-
-    def _hold_again(self, path: str) -> bool:
-        if path not in self._placeholders:
-            return False
-        self._hold(path)
-        return True
+        self._ended.callback(self._placeholders.release, place)
+        self.holds_places = True
+        self._lay(path, Kind.EMPTY, place.descriptor, shown=NOTHING)
 
     def _hide(self, path: str, *, is_folder: bool) -> None:
         if is_folder:
-            self.layers.append(Layer(path, Kind.HIDDEN_FOLDER))
+            self._lay(path, Kind.HIDDEN_FOLDER, self._opened(path), shown=NOTHING)
             return
         nothing = os.memfd_create("hidden", os.MFD_CLOEXEC)
         self._started.callback(os.close, nothing)
-        self.layers.append(Layer(path, Kind.HIDDEN_FILE, nothing))
+        self._lay(path, Kind.HIDDEN_FILE, self._opened(path), shown=nothing)
 
     def _keep_missing(self, grant: Grant) -> None:
         """What is not there can be neither read nor written; what must not be seen must not come into being either."""
@@ -155,3 +183,10 @@ class Mounts:
             rule.access is Access.WRITE and path != rule.path and path.startswith(rule.path.rstrip("/") + "/")
             for rule in self._rules.values()
         )
+
+
+def _identity(descriptor: int) -> Identity:
+    """Which file or folder it is. A file can be given back its name without being another file, but not without a trace
+    in the time of its last change."""
+    found = os.fstat(descriptor)
+    return found.st_dev, found.st_ino, 0 if stat.S_ISDIR(found.st_mode) else found.st_ctime_ns

@@ -2,7 +2,9 @@
 
 A process runs inside bubblewrap: its own view of the file system, processes and network, no privileges, a system call
 filter. File requests that a policy limits run in a helper process inside the same kind of view, so that the kernel
-decides about every path, links and races included. Nothing is ever run without the limits that were asked for.
+decides about every path, links and races included. Helpers are kept for a while; one is asked again only if a new view
+would be the same, down to the very files and folders that lie under its mounts. Nothing is ever run without the limits
+that were asked for.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,7 +21,9 @@ from msgspec import Struct
 
 from codex_mcp.execserver.bubblewrap import Command, Kind, Layer, View, arguments
 from codex_mcp.execserver.errors import invalid_params, os_error_text
-from codex_mcp.execserver.helper_call import call_helper, helper_launch, runtime_paths
+from codex_mcp.execserver.helper_program import helper_launch, runtime_paths
+from codex_mcp.execserver.helper_shelf import ViewKey
+from codex_mcp.execserver.helpers import Helpers, Prepared
 from codex_mcp.execserver.launch import Launch
 from codex_mcp.execserver.mounts import Mounts
 from codex_mcp.execserver.placeholders import Placeholders
@@ -62,6 +66,7 @@ class Confinement:
         self._candidates = candidates
         self._temporary = tuple(temporary)
         self._placeholders = Placeholders()
+        self._helpers = Helpers()
         self._found: str | None = None
         self._has_looked = False
 
@@ -69,39 +74,54 @@ class Confinement:
         """The launch of a process under this sandbox. Raises RequestFailed if it cannot be enforced."""
         policy = self._policy(sandbox) if sandbox is not None else Policy(has_network=True)
         if policy.is_free:
+            self.make_way()
             return Confined(what, ExitStack(), ExitStack())
         with ExitStack() as started, ExitStack() as ended:
-            wrapped = replace(
-                self._wrapped(policy, what, (), (started, ended)),
-                cwd=what.cwd,
-                tty=what.tty,
-                pipe_stdin=what.pipe_stdin,
-            )
-            return Confined(wrapped, started.pop_all(), ended.pop_all(), is_wrapped=True)
+            view = View(policy.has_network, Kind.WRITE)
+            if policy.grants is not None:
+                mounts = self._mounts(policy, started, ended)
+                view = View(policy.has_network, mounts.base, mounts.layers)
+            wrapped = self._wrapped(what, view, started)
+            limited = replace(wrapped, cwd=what.cwd, tty=what.tty, pipe_stdin=what.pipe_stdin)
+            return Confined(limited, started.pop_all(), ended.pop_all(), is_wrapped=True)
 
     def needs_helper(self, sandbox: Sandbox, *, writes: bool) -> bool:
         """Must a file request be done by the helper? Not if its kind is free anyway."""
         policy = self._policy(sandbox)
         return policy.grants is not None and (writes or not policy.reads_all)
 
+    def make_way(self) -> None:
+        """Something without limits is about to be done: no helper that only waits shall be in its way."""
+        self._helpers.make_way()
+
+    def close(self) -> None:
+        """End the helpers. Twice is fine."""
+        self._helpers.close()
+
     async def file_request(self, asked: Struct) -> object:
         """Do a file request within its limits. Raises RequestFailed."""
-        with self._helper(asked) as (launch, started):
-            answer, _ = await call_helper(launch, started, asked)
+        answer, _ = await self._helpers.ask(lambda: self._helper(asked), asked)
         return answer
 
     async def open_file(self, asked: OpenFile) -> int:
         """Open a file within its limits, and return the descriptor. Raises RequestFailed."""
-        with self._helper(asked) as (launch, started):
-            _, descriptor = await call_helper(launch, started, asked)
+        _, descriptor = await self._helpers.ask(lambda: self._helper(asked), asked)
         assert descriptor is not None, "the helper answers with a descriptor or with an error"
         return descriptor
 
-    @contextmanager
-    def _helper(self, asked: Any) -> Iterator[tuple[Launch, ExitStack]]:
+    def _helper(self, asked: Any) -> Prepared:
         policy = replace(self._policy(asked.sandbox), has_network=False)
-        with ExitStack() as started, ExitStack() as ended:
-            yield self._wrapped(policy, helper_launch(), runtime_paths(), (started, ended)), started
+        with ExitStack() as undo:
+            mounts = self._mounts(policy, undo, undo)
+            key, held = ViewKey(policy, mounts.sight), undo.pop_all()
+
+        def launch() -> Launch:
+            layers = list(mounts.layers)
+            if mounts.base is None:
+                layers += [Layer(path, Kind.READ, _folder(path, held)) for path in runtime_paths()]
+            return self._wrapped(helper_launch(), View(has_network=False, base=mounts.base, layers=layers), held)
+
+        return Prepared(key, launch, held, mounts.holds_places)
 
     def _policy(self, sandbox: Sandbox) -> Policy:
         try:
@@ -109,32 +129,22 @@ class Confinement:
         except CannotEnforce as exc:
             raise invalid_params(str(exc)) from None
 
-    def _wrapped(
-        self, policy: Policy, what: Launch, extra: Sequence[str], release: tuple[ExitStack, ExitStack]
-    ) -> Launch:
-        bubblewrap = self._bubblewrap()
-        started, _ = release
-        base, layers = self._layers(policy, release)
-        if base is None:
-            layers += [Layer(path, Kind.READ, _folder(path, started)) for path in extra]
-        seccomp = _in_memory(seccomp_program(os.uname().machine, has_network=policy.has_network), started)
-        view = View(policy.has_network, base, layers, seccomp)
-        words = arguments(view, Command(what.cwd, what.env, what.arg0))
+    def _wrapped(self, what: Launch, view: View, started: ExitStack) -> Launch:
+        seccomp = _in_memory(seccomp_program(os.uname().machine, has_network=view.has_network), started)
+        words = arguments(replace(view, seccomp=seccomp), Command(what.cwd, what.env, what.arg0))
         # By way of a descriptor: no other process shall read our environment in the list of processes.
         listed = _in_memory(b"".join(os.fsencode(word) + b"\0" for word in words), started)
-        passed = [seccomp, listed, *(layer.descriptor for layer in layers if layer.descriptor >= 0)]
-        return Launch([bubblewrap, "--args", str(listed), "--", *what.argv], "/", {}, pass_fds=passed)
+        passed = [seccomp, listed, *(layer.descriptor for layer in view.layers if layer.descriptor >= 0)]
+        return Launch([self._bubblewrap(), "--args", str(listed), "--", *what.argv], "/", {}, pass_fds=passed)
 
-    def _layers(self, policy: Policy, release: tuple[ExitStack, ExitStack]) -> tuple[Kind | None, list[Layer]]:
-        if policy.grants is None:
-            return Kind.WRITE, []
+    def _mounts(self, policy: Policy, started: ExitStack, ended: ExitStack) -> Mounts:
+        self._bubblewrap()  # without one there is no need to touch anything
         try:
-            mounts = Mounts(policy, self._placeholders, *release)
+            return Mounts(policy, self._placeholders, started, ended)
         except CannotEnforce as exc:
             raise invalid_params(str(exc)) from None
         except OSError as exc:
             raise invalid_params(f"{REFUSAL}: {os_error_text(exc)}") from None
-        return mounts.base, mounts.layers
 
     def _bubblewrap(self) -> str:
         if not self._has_looked:

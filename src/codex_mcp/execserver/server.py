@@ -123,5 +123,6 @@ class Server:
         for connection in connections:
             await connection.aclose()
         await asyncio.gather(*(self._end(processes) for processes in {*self.sessions.all(), *self._ending}))
+        self._confinement.close()
         for connection in connections:
             connection.outlet.drop()

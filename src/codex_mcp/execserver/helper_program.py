@@ -1,0 +1,51 @@
+"""What the confined helper is started with: this Python, the modules that it needs, and where they are."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import sysconfig
+from typing import Final
+
+import msgspec
+
+import codex_mcp
+from codex_mcp.execserver.launch import Launch
+
+LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
+"""What Python needs to start, besides itself."""
+
+START: Final = (
+    "import sys; sys.path[:] = sys.argv[1:]; "
+    # msgspec asks for it and does without; it takes longer to load than all the rest.
+    "sys.modules['typing_extensions'] = None; "
+    "from codex_mcp.execserver.fs_helper import main; main()"
+)
+
+
+def helper_launch() -> Launch:
+    """The helper's command: this Python, isolated, with the modules that we have ourselves."""
+    argv = [sys.executable, "-I", "-S", "-c", START, *_module_folders()]
+    return Launch(argv, "/", {"LC_ALL": "C.UTF-8"})
+
+
+def runtime_paths() -> list[str]:
+    """What the helper must be able to read in order to start, in a view that shows little."""
+    own = [sys.base_prefix, sys.prefix, os.path.dirname(os.path.realpath(sys.executable)), *_module_folders()]
+    found = {path for path in (*LIBRARIES, *own) if os.path.isdir(path)}
+    return sorted(path for path in found if not any(path.startswith(other + "/") for other in found))
+
+
+def _module_folders() -> list[str]:
+    """Where the helper's modules are. Not all of sys.path: `python -m` puts the current folder there."""
+    ours = os.path.dirname(os.path.dirname(codex_mcp.__file__ or ""))
+    theirs = os.path.dirname(os.path.dirname(msgspec.__file__))
+    standard = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(_compiled_module())]
+    return list(dict.fromkeys([ours, *standard, theirs]))
+
+
+def _compiled_module() -> str:
+    """A module of the standard library that is compiled; those have a folder of their own."""
+    found = importlib.util.find_spec("_socket")
+    return found.origin if found is not None and found.origin is not None else os.__file__
