@@ -44,3 +44,18 @@ def test_over_stdio_it_answers_line_by_line_and_ends_with_its_input() -> None:
     assert "failed to parse JSON-RPC message from exec-server stdio" in answers[1]
     assert answers[2] == '{"id":2,"result":{"status":"ready"}}'
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_what_is_of_no_use_here_is_not_loaded() -> None:
+    program = (
+        "import sys, os; from codex_mcp.cli import cmd_exec_server; "
+        "cmd_exec_server.run_guarded = lambda serve: sys.exit(serve(os.open('/dev/null', os.O_RDONLY))); "
+        "sys.argv[1:] = ['exec-server', '--listen', 'stdio']; "
+        "from codex_mcp.cli.main import main; "
+        "import atexit; atexit.register(lambda: print(*[name for name, module in sys.modules.items() if module])); "
+        "main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, timeout=30)
+    loaded = ended.stdout.split()
+    assert "codex_mcp.execserver.starting" in loaded, ended.stderr
+    assert {"aiofastnet", "typing_extensions", "uvicorn", "rich", "prometheus_client", "jwt"}.isdisjoint(loaded)

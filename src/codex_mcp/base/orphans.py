@@ -11,19 +11,15 @@ import contextlib
 import ctypes
 import logging
 import os
-import signal
 from collections.abc import Collection
 from typing import Final
+
+from codex_mcp.base.offspring import children, kill_children
 
 logger = logging.getLogger(__name__)
 
 PR_SET_CHILD_SUBREAPER: Final = 36
 """From linux/prctl.h."""
-
-PROC: Final = "/proc"
-
-ROUNDS: Final = 50
-"""Each killed process may hand us its own children; a tree deeper than this is somebody's fork bomb."""
 
 
 def adopt_orphans() -> bool:
@@ -33,51 +29,12 @@ def adopt_orphans() -> bool:
     return False
 
 
-def children() -> set[int]:
-    """Return the processes whose parent we are now (Linux)."""
-    ours = str(os.getpid()).encode()
-    found: set[int] = set()
-    with contextlib.suppress(OSError):
-        for pid in filter(str.isdecimal, os.listdir(PROC)):
-            if _parent(pid) == ours:
-                found.add(int(pid))
-    return found
-
-
-def _parent(pid: str) -> bytes:
-    try:
-        with open(f"{PROC}/{pid}/stat", "rb") as stat:
-            # "pid (name) state ppid …", where the name may hold anything, brackets too.
-            return stat.read().rpartition(b")")[2].split()[1]
-    except OSError:
-        return b""  # it has ended since
-
-
 def kill_orphans(ours: Collection[int]) -> int:
     """End every child that is none of `ours`, with all below it. Return how many there were."""
-    killed: set[int] = set()
-    spared: set[int] = set()
-    for _ in range(ROUNDS):
-        orphans = children().difference(ours, spared)
-        if not orphans:
-            break
-        for pid in orphans:
-            (killed if _killed(pid) else spared).add(pid)
+    killed = kill_children(but=frozenset(ours))
     if killed:
-        logger.info("ended %d processes that commands had left behind", len(killed))
-    return len(killed)
-
-
-def _killed(pid: int) -> bool:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except PermissionError:
-        return False  # another user's, such as sudo: to wait for its end might be to wait for ever
-    except ProcessLookupError:
-        return True
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
-    return True
+        logger.info("ended %d processes that commands had left behind", killed)
+    return killed
 
 
 def reap_orphans(ours: Collection[int]) -> None:

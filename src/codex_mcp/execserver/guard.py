@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
-from types import FrameType
-from typing import Final
+from typing import NoReturn
 
-from codex_mcp.base.orphans import adopt_orphans, kill_orphans
+import codex_mcp
+from codex_mcp.base.orphans import adopt_orphans
+from codex_mcp.execserver.guard_program import PASSED_ON, START
 
-PASSED_ON: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
-
-def run_guarded(serve: Callable[[int], int]) -> int:
-    """Run `serve(lifeline)` in a child, and clean up after it; return its exit code. Before any thread is started."""
-    adopt_orphans()
+def run_guarded(serve: Callable[[int], int]) -> NoReturn:
+    """Run `serve(lifeline)` in a child, clean up after it, and end with its exit code. Before any thread is started."""
+    adopt_orphans()  # which we stay when we become another program
     lifeline, held = os.pipe()
     # A signal that comes before there is somebody to pass it on to waits until there is.
     signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
@@ -31,17 +31,9 @@ def run_guarded(serve: Callable[[int], int]) -> int:
         os.close(held)
         _become(serve, lifeline)
     os.close(lifeline)
-
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        os.kill(server, number)
-
-    for number in PASSED_ON:
-        signal.signal(number, pass_on)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
-    try:
-        return _wait_for(server)
-    finally:
-        kill_orphans(())
+    os.set_inheritable(held, True)  # noqa: FBT003  the name of the function says it
+    modules = os.path.dirname(os.path.dirname(codex_mcp.__file__ or ""))
+    os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", START, modules, str(server)])
 
 
 def _become(serve: Callable[[int], int], lifeline: int) -> None:
@@ -52,12 +44,3 @@ def _become(serve: Callable[[int], int], lifeline: int) -> None:
         code = exc.code if isinstance(exc.code, int) else 1
     finally:
         os._exit(code)  # the rest of the program belongs to the parent
-
-
-def _wait_for(server: int) -> int:
-    """Bury everyone, until it is the server."""
-    while True:
-        pid, status = os.wait()
-        if pid == server:
-            code = os.waitstatus_to_exitcode(status)
-            return code if code >= 0 else 128 - code
