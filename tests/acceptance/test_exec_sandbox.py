@@ -32,6 +32,7 @@ async def attempt(here: Target, script: str, limits: Json | None = None, **more:
 async def test_nothing_outside_is_written_by_any_way(tmp_path: Path) -> None:
     async with target(tmp_path) as here:
         work = furnished(here)
+        (work / ".git/config").write_text("untouched")
         (work / "link").symlink_to("../outside")
         os.link(here.folder / "outside", here.folder / "hard")
         tries = "; ".join(
@@ -59,9 +60,18 @@ async def test_nothing_outside_is_written_by_any_way(tmp_path: Path) -> None:
                     ": >> /sys/kernel/uevent_helper",
                     ": >> /sys/power/state",
                     f"echo x > /proc/1/root{here.folder}/outside",
+                    f"echo x > /proc/self/root{here.folder}/outside",
+                    "echo x > /proc/self/cwd/../outside",
+                    "exec 3< ../outside; echo x > /proc/self/fd/3",
+                    "exec 3< ..; echo x > /proc/self/fd/3/outside",
+                    "ln .git/config mine && echo x > mine",
+                    "exec 3< .git/config; echo x > /proc/self/fd/3",
                     "mount -o remount,rw /",
                     "mount --bind . ..",
                     "mknod disk b 8 0",
+                    "mknod memory c 1 1",
+                    ": < /dev/mem",
+                    ": < /dev/sda",
                     "unshare -rm mount -o remount,rw,bind /",
                     "unshare -rm sh -c 'mount --bind / . && echo x > ../outside'",
                     "chmod u+s /bin/true",
@@ -72,6 +82,7 @@ async def test_nothing_outside_is_written_by_any_way(tmp_path: Path) -> None:
         said, _ = await attempt(here, f"{tries}; echo done; echo fine > allowed")
         assert said == "done\n"
         assert (here.folder / "outside").read_text() == "untouched"
+        assert (work / ".git/config").read_text() == "untouched"
         assert (work / "allowed").read_text() == "fine\n"
         assert sorted(os.listdir(work)) == [".git", "allowed", "link"]
 
@@ -86,6 +97,31 @@ async def test_no_privilege_is_left_or_gained(tmp_path: Path) -> None:
             "CapEff": "0" * 16,
             "CapBnd": "0" * 16,
         }
+
+
+async def test_no_mount_gives_devices_or_setuid_programs_their_power(tmp_path: Path) -> None:
+    async with target(tmp_path) as here:
+        furnished(here)
+        little = sandbox(here, special("minimal", "read"), special("project_roots", "write"))
+        for limits in (project(here), little):
+            said, _ = await attempt(here, "cat /proc/self/mountinfo", limits)
+            mounts = {line.split()[4]: set(line.split()[5].split(",")) for line in said.splitlines()}
+            assert {"/", "/proc", str(here.folder / "w")} <= set(mounts)
+            assert [path for path, flags in mounts.items() if "nosuid" not in flags] == []
+            without_devices = [path for path in mounts if path != "/dev" and not path.startswith("/dev/")]
+            assert [path for path in without_devices if "nodev" not in mounts[path]] == []
+            nodes, _ = await attempt(here, "find /dev -type b; find /dev -type c", limits)
+            harmless = {"null", "zero", "full", "random", "urandom", "tty", "ptmx"}
+            assert {path.rpartition("/")[2] for path in nodes.split()} <= harmless
+
+
+async def test_a_confined_process_inherits_no_file_but_its_own_three(tmp_path: Path) -> None:
+    async with target(tmp_path) as here:
+        furnished(here)
+        script = "import os; print(sorted(map(int, os.listdir('/proc/self/fd'))))"
+        for tty in (False, True):
+            said, _ = await attempt(here, f'exec python3 -I -c "{script}"', tty=tty)
+            assert said.strip() == "[0, 1, 2, 3]", "the fourth is the listing's own"
 
 
 async def test_other_processes_are_neither_seen_nor_touched(tmp_path: Path) -> None:
@@ -114,6 +150,27 @@ async def test_there_is_no_network_unless_it_is_allowed(tmp_path: Path) -> None:
             free = around(here, {"type": "external", "network": "restricted"})
             said, code = await attempt(here, f"{connect} {port} 2>&1", free)
             assert "CONNECTED" not in said
+
+
+async def test_no_socket_of_the_machine_is_reached_without_network(tmp_path: Path) -> None:
+    connect = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(2); "
+        "s.connect(sys.argv[1].replace('@', chr(0))); print('CONNECTED')"
+    )
+    async with target(tmp_path) as here:
+        work = furnished(here)
+        abstract = f"@codex-mcp-test-{os.getpid()}"
+        with socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX) as unnamed:
+            named.bind(str(work / "socket"))
+            unnamed.bind(abstract.replace("@", "\0"))
+            for listener, address in [(named, "socket"), (unnamed, abstract)]:
+                listener.listen()
+                said, code = await attempt(here, f'python3 -c "{connect}" {address} 2>&1')
+                assert "CONNECTED" not in said
+                assert "PermissionError" in said
+                assert code != 0
+            said, code = await attempt(here, "python3 -c 'import socket; socket.socket(socket.AF_PACKET, 3)' 2>&1")
+            assert "PermissionError" in said
 
 
 async def test_a_preloaded_library_finds_no_unconfined_program(tmp_path: Path) -> None:

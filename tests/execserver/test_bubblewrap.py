@@ -42,3 +42,10 @@ def test_the_commands_environment_and_name_are_passed_inside() -> None:
     assert words[words.index("--setenv") :][:3] == ["--setenv", "LD_PRELOAD", "--"]
     assert words[words.index("--argv0") + 1] == "name"
     assert words[words.index("--chdir") + 1] == "/w"
+
+
+def test_a_view_without_scratch_has_no_place_to_leave_something() -> None:
+    for base in (None, Kind.READ):
+        text = " ".join(arguments(View(has_network=False, base=base, has_scratch=False), Command("/")))
+        assert "--dev /dev --remount-ro /dev" in text
+        assert "--remount-ro /dev" not in " ".join(arguments(View(has_network=False, base=base), Command("/")))

@@ -48,6 +48,8 @@ class View:
     layers: Sequence[Layer] = ()
     seccomp: int = -1
     """A descriptor with the filter."""
+    has_scratch: bool = True
+    """Files may be made in /dev, which is its own: shared memory needs that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def _root(view: View) -> list[str]:
     if view.base is Kind.WRITE:
         return ["--dev-bind", "/", "/", "--proc", "/proc"]
     words = ["--tmpfs", "/"] if view.base is None else ["--ro-bind", "/", "/"]
-    words += ["--dev", "/dev", "--proc", "/proc"]
+    words += ["--dev", "/dev", *([] if view.has_scratch else ["--remount-ro", "/dev"]), "--proc", "/proc"]
     for path in KERNEL_SETTINGS:
         words += ["--ro-bind-try", path, path]
     return words

@@ -119,7 +119,8 @@ class Confinement:
             layers = list(mounts.layers)
             if mounts.base is None:
                 layers += [Layer(path, Kind.READ, _folder(path, held)) for path in runtime_paths()]
-            return self._wrapped(helper_launch(), View(has_network=False, base=mounts.base, layers=layers), held)
+            view = View(has_network=False, base=mounts.base, layers=layers, has_scratch=False)
+            return self._wrapped(helper_launch(), view, held)
 
         return Prepared(key, launch, held, mounts.holds_places)
 
