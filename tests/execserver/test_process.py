@@ -2,9 +2,12 @@ import asyncio
 import os
 import time
 
-from codex_mcp.execserver.process import CHUNK_BYTES, RETAINED_BYTES, Audience, Process
+import pytest
+
+from codex_mcp.execserver import process as module
+from codex_mcp.execserver.process import CHUNK_BYTES, RETAINED_BYTES, SETTLING_BYTES, Audience, Process
 from codex_mcp.wire.execserver import Chunk
-from tests.support.exec_parts import PATIENCE, Outlet, shell
+from tests.support.exec_parts import PATIENCE, Outlet, eventually, shell
 
 
 async def closed(process: Process) -> None:
@@ -59,6 +62,42 @@ async def test_a_child_waits_while_nobody_is_there_and_nothing_is_lost() -> None
         assert isinstance(params, dict)
         got += len(params.get("chunk", "")) * 3 // 4 - params.get("chunk", "").count("=")
     assert got == size
+
+
+async def test_a_client_that_has_just_read_what_it_missed_is_not_flooded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SETTLING", 3600.0)
+    audience = Audience()
+    process = Process("p", shell("head -c 5000000 /dev/zero; exit 3"), audience, is_sandboxed=False)
+    after, got = 0, 0
+    async with asyncio.timeout(PATIENCE):
+        for _ in range(2):  # it comes back, and is lost again
+            while process.log.has_room(CHUNK_BYTES) and process.log.closed is None:
+                await process.wait_for_news(process.log.next_seq - 1, PATIENCE)
+            audience.outlet = outlet = Outlet()
+            process.audience_changed()
+            missed = process.log.read(after, None)
+            process.was_read(missed.next_seq - 1)
+            await eventually(lambda: not process.is_reading)
+            sent = sizes(outlet)
+            assert SETTLING_BYTES <= sum(sent) < SETTLING_BYTES + CHUNK_BYTES
+            got += sum(len(chunk.chunk) for chunk in missed.chunks) + sum(sent)
+            after = process.log.sent
+            audience.outlet = None
+            process.audience_changed()
+        monkeypatch.setattr(module, "SETTLING", 0.001)
+        audience.outlet = outlet = Outlet()
+        process.audience_changed()
+        missed = process.log.read(after, None)
+        process.was_read(missed.next_seq - 1)
+        await closed(process)
+    got += sum(len(chunk.chunk) for chunk in missed.chunks) + sum(sizes(outlet))
+    assert got == 5_000_000
+
+
+def sizes(outlet: Outlet) -> list[int]:
+    """How many bytes each output event has."""
+    chunks = [str(dict(message["params"]).get("chunk", "")) for message in outlet.messages]  # type: ignore[call-overload]
+    return [len(chunk) * 3 // 4 - chunk.count("=") for chunk in chunks]
 
 
 async def test_what_a_returned_client_does_not_read_is_sent_to_it() -> None:

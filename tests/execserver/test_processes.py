@@ -84,7 +84,10 @@ async def test_a_write_that_finds_no_room_is_answered_when_there_is() -> None:
         await outlet.until("process/closed")
 
 
-async def test_a_session_that_is_resumed_sends_what_is_not_read_after_a_moment() -> None:
+async def test_a_session_that_is_resumed_sends_what_is_not_read_after_a_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "HELD", 0.01)
     async with a_session() as (processes, _):
         processes.audience.outlet = None
         processes.start(shell("p", "echo missed"))
@@ -93,6 +96,23 @@ async def test_a_session_that_is_resumed_sends_what_is_not_read_after_a_moment()
         processes.resumed()
         await again.until("process/closed")
         assert again.methods() == ["process/output", "process/exited", "process/closed"]
+
+
+async def test_the_moment_of_a_client_that_came_and_went_is_not_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HELD", 0.01)
+    async with a_session() as (processes, _):
+        processes.audience.outlet = None
+        processes.start(shell("p", "echo missed"))
+        await asyncio.wait_for(read_to_the_end(processes), PATIENCE)
+        processes.audience.outlet = Outlet()
+        processes.resumed()
+        monkeypatch.setattr(module, "HELD", 3600.0)
+        processes.audience.outlet = again = Outlet()
+        processes.resumed()
+        over = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.02, over.set)
+        await over.wait()
+        assert again.messages == []
 
 
 async def read_to_the_end(processes: Processes) -> None:

@@ -40,6 +40,12 @@ RETAINED_BYTES: Final = 1024 * 1024
 RETAINED_CHUNKS: Final = 50_000
 """What can be read again, per process; the real server's numbers, which clients count on."""
 
+SETTLING: Final = 0.1
+SETTLING_BYTES: Final = 256 * 1024
+SETTLING_COST: Final = 4 * 1024
+"""A client that has just read what it missed may not have put it in its place yet. Codex fails a process of which more
+than 1 MiB or 256 events arrive meanwhile; so for a moment it is sent this much, a small event counting for a larger."""
+
 TERMINAL_READS: Final = 16
 """A terminal hands out 4 KiB at a time; so many of them make one chunk."""
 
@@ -100,6 +106,8 @@ class Process:
         self._last_read = 0.0
         self._rest: asyncio.TimerHandle | None = None
         self._is_live = audience.outlet is not None
+        self._settling: asyncio.TimerHandle | None = None
+        self._credit = 0
         self._waiters: set[asyncio.Future[None]] = set()
         self.was_terminated = False
         self.is_wrapped = False
@@ -118,13 +126,26 @@ class Process:
         """The child itself has not ended."""
         return self.log.exited is None
 
+    @property
+    def is_reading(self) -> bool:
+        """What the child writes is read; else it waits, once its pipe is full."""
+        return bool(self._reading)
+
     # What the client asks for.
 
     def was_read(self, through: int) -> None:
         """A read told the client everything up to this number; if events were held for that, they may leave now."""
         if not self._is_live and self._audience.outlet is not None:
             self.log.mark_sent(through)
+            self._credit = SETTLING_BYTES
+            self._settling = self._loop.call_later(SETTLING, self._settled)
             self.go_live()
+
+    def _settled(self) -> None:
+        if self._settling is not None:
+            self._settling.cancel()
+        self._settling = None
+        self._choose_reading()
 
     async def wait_for_news(self, after: int, timeout: float) -> None:
         """Return when a read after this number would find something, or when the time is over."""
@@ -176,7 +197,9 @@ class Process:
         """The client came, went, became too slow, or can read again."""
         if self._audience.outlet is None:
             self._is_live = False
-        self._choose_reading()
+            self._settled()
+        else:
+            self._choose_reading()
 
     def go_live(self) -> None:
         """Send what nobody was sent, and from now on everything at once."""
@@ -197,7 +220,8 @@ class Process:
 
     def _choose_reading(self) -> None:
         """Read from the child, or let it wait."""
-        self._may_read = not self._audience.is_full and (self._is_live or self.log.has_room(CHUNK_BYTES))
+        has_room = self._has_credit() if self._is_live else self.log.has_room(CHUNK_BYTES)
+        self._may_read = has_room and not self._audience.is_full
         wanted = self._may_read and self._rest is None
         for fd in list(self._streams):
             if wanted and fd not in self._reading:
@@ -206,6 +230,9 @@ class Process:
             elif not wanted and fd in self._reading:
                 self._reading.discard(fd)
                 self._loop.remove_reader(fd)
+
+    def _has_credit(self) -> bool:
+        return self._settling is None or self._credit > 0
 
     def _readable(self, fd: int) -> None:
         for _ in range(READS_AT_ONCE):
@@ -242,7 +269,8 @@ class Process:
         event = self.log.append(self._streams[fd], data)
         if self._is_live:
             self._send(event)
-        else:
+            self._credit -= max(len(data), SETTLING_COST)
+        if not self._is_live or self._settling is not None:
             self._choose_reading()
         self._wake()
         return len(data)
@@ -291,8 +319,9 @@ class Process:
     def _close_if_done(self) -> None:
         if self._streams or self.log.exited is None or self.log.closed is not None:
             return
-        if self._rest is not None:
-            self._rest.cancel()
+        for timer in (self._rest, self._settling):
+            if timer is not None:
+                timer.cancel()
         if self.stdin is not None:
             self.stdin.close()
         with suppress(ChildProcessError):

@@ -48,8 +48,9 @@ CLOSED_COUNT: Final = 16_384
 WRITE_IDS: Final = 4096
 """Writes of one process that are known again when they are repeated."""
 
-HELD: Final = 0.25
-"""Seconds that events wait for a returned client to read what it missed; it does so at once, or not at all."""
+HELD: Final = 2.0
+"""Seconds that events wait for a returned client to read what it missed. Codex takes 50 milliseconds, on a busy machine
+some times as many; without this read it would take what is sent for a gap."""
 
 MAX_WAIT: Final = 3600.0
 """Seconds a read may wait at most; whoever wants longer asks again."""
@@ -202,6 +203,8 @@ class Processes:
     def resumed(self) -> None:
         """A client came back: give it a moment to read what it missed, then send what it did not read."""
         self.audience_changed()
+        if self._resuming is not None:
+            self._resuming.cancel()  # else its time would be over too soon for this client
         self._resuming = self._loop.call_later(HELD, self._all_live)
 
     def _all_live(self) -> None:
