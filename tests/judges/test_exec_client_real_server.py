@@ -6,17 +6,11 @@ import pytest
 
 from tests.support.exec_scenes import Scene, Size, scenes, storm
 from tests.support.exec_server import codex_exec_server, connected, running_exec_server, served_by
-from tests.support.judges import package
+from tests.support.judges import newest_codex
 
 FULL = Size(processes=50, lines=400, cut=0.003)
 EVENTS = 10_000
 """Half of the processes echo, one event a line; the lines of the others may come together."""
-
-
-def newest_codex() -> Path:
-    """The native program inside Codex' package."""
-    (program,) = package("@openai/codex-linux-x64").glob("vendor/*/bin/codex")
-    return program
 
 
 @pytest.mark.parametrize("scene", scenes().values(), ids=scenes())

@@ -7,13 +7,12 @@ import pytest
 
 from tests.support.exec_recordings import connections, files, processes
 from tests.support.exec_wire import Target, target
-from tests.support.judges import package
+from tests.support.judges import newest_codex
 
 Scene = Callable[[Target], Awaitable[None]]
 
 
 @pytest.mark.parametrize("scene", [*connections.SCENES, *processes.SCENES, *files.SCENES])
 async def test_codex_own_server_plays_the_scene(scene: Scene, tmp_path: Path) -> None:
-    (native,) = (package("@openai/codex-linux-x64") / "vendor").glob("*/bin/codex")
-    async with target(tmp_path, [str(native), "exec-server"]) as real:
+    async with target(tmp_path, [str(newest_codex()), "exec-server"]) as real:
         await scene(real)

@@ -60,8 +60,16 @@ class Turn:
 class AppServer:
     """`async with AppServer(home, overrides) as server:`; below `home` are its HOME and CODEX_HOME."""
 
-    def __init__(self, home: Path, overrides: Sequence[str] = (), env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        overrides: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        codex: Path | None = None,
+    ) -> None:
+        """`codex` is the program, if not the wheel's."""
         self.messages: list[Json] = []
+        self._codex = codex or bundled_codex_path()
         self._home = home
         self._overrides = overrides
         self._env = dict(env or {})
@@ -79,7 +87,7 @@ class AppServer:
         private = {"HOME": str(self._home), "CODEX_HOME": str(codex_home), "TMPDIR": str(temporary)}
         inherited = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
         self._process = await asyncio.create_subprocess_exec(
-            str(bundled_codex_path()),
+            str(self._codex),
             "app-server",
             *(word for override in self._overrides for word in ("-c", override)),
             stdin=asyncio.subprocess.PIPE,
@@ -196,8 +204,9 @@ class AppServer:
 
     async def _read(self) -> None:
         assert self._process is not None
-        assert self._process.stdout is not None
-        while line := await self._process.stdout.readline():
+        stdout = self._process.stdout
+        assert stdout is not None
+        while line := await stdout.readline():
             message = msgspec.json.decode(line)
             if "method" not in message:
                 self._answers[message["id"]].set_result(message)

@@ -47,6 +47,12 @@ def package(name: str) -> Path:
     return _there(NODE_MODULES / name, "make judges")
 
 
+def newest_codex() -> Path:
+    """The native program inside the package of the newest Codex."""
+    (program,) = package("@openai/codex-linux-x64").glob("vendor/*/bin/codex")
+    return program
+
+
 def _there(path: Path, how: str) -> Path:
     assert path.exists(), f"cannot run this test: {path} is not installed; say `{how}`"
     return path
