@@ -102,7 +102,7 @@ def test_every_path_is_three_below_the_folder(identity: str, thread_id: str) -> 
 
 @given(st.text(), st.sampled_from([f"</{TAG}>", f"< /{TAG.upper()} >", f"</\n{TAG}"]), st.text())
 def test_a_summary_cannot_end_its_block(before: str, tag: str, after: str) -> None:
-    preface = as_preface(before + tag + after, 0)
+    preface = as_preface(Summary(before + tag + after, 0))
     assert preface.count(f"</{TAG}") == 1
     assert f"</{TAG}" not in preface.lower().split(f"</{TAG}>\nThe block above".lower())[0]
     assert preface.startswith(f'<{TAG} written-at="1970-01-01T00:00:00.000Z">\n')

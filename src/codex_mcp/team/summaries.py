@@ -39,8 +39,8 @@ Answer with the summary alone."""
 
 TAG: Final = "earlier-summary"
 
-_THREAD_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
-"""Codex's are UUIDs. Others are welcome if they are plain."""
+_THREAD_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_-]{0,127}")
+"""Codex's are UUIDs; an agent that has no thread yet is known by its codex_id."""
 
 _END_TAG: Final = re.compile(rf"<(?=\s*/\s*{TAG})", re.IGNORECASE)
 
@@ -92,11 +92,11 @@ def read_summary(state_dir: str, identity: str, thread_id: str) -> Summary | Non
     return Summary(text, written_at) if text else None
 
 
-def as_preface(summary: str, when: float) -> str:
+def as_preface(summary: Summary) -> str:
     """The text to put before the prompt with which a thread comes back. The summary cannot end its block early."""
-    body = _END_TAG.sub("&lt;", summary)
+    body = _END_TAG.sub("&lt;", summary.text)
     return (
-        f'<{TAG} written-at="{written_moment(when)}">\n{body}\n</{TAG}>\n'
+        f'<{TAG} written-at="{written_moment(summary.written_at)}">\n{body}\n</{TAG}>\n'
         "The block above is what you wrote when this conversation was closed. Files may have changed since: look "
         "before you rely on it. Go on with this:\n\n"
     )

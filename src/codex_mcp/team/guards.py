@@ -1,0 +1,96 @@
+"""Pure. What keeps agents from running away with somebody's money: limits on turns, tokens and chains of mail.
+
+An agent that reaches one is paused, not closed: it goes on when the hour has passed, or when somebody raises the limit.
+A limit of 0 is none.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+HOUR: Final = 3600.0
+
+TURNS_KEPT: Final = 10_000
+"""Turns of the last hour that are remembered, and so the highest limit that counts: nobody has three a second."""
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """How much is allowed; 0 is no limit."""
+
+    turns_per_hour: int = 0
+    tokens_per_thread: int = 0
+    tokens_per_team: int = 0
+    hops: int = 0
+    """How often mail may cause mail without a person in between."""
+
+
+class Usage(Struct, frozen=True):
+    """What one agent has used."""
+
+    turns: tuple[float, ...] = ()
+    """When its turns of the last hour began, oldest first."""
+    tokens: int = 0
+
+
+class Paused(Struct, frozen=True):
+    """Why an agent may not have another turn, and until when; None: until a limit is raised."""
+
+    reason: str
+    until: float | None = None
+
+
+def with_turn(usage: Usage, now: float) -> Usage:
+    """The usage after a turn that begins now."""
+    return replace(usage, turns=(*_recent(usage, now), now)[-TURNS_KEPT:])
+
+
+def with_tokens(usage: Usage, tokens: int) -> Usage:
+    """The usage after so many more tokens."""
+    return replace(usage, tokens=usage.tokens + max(tokens, 0))
+
+
+def check(limits: Limits, usage: Usage, team_tokens: int, now: float) -> Paused | None:
+    """Why this agent may not have another turn now, or None if it may. What lasts longest is said first."""
+    if limits.tokens_per_team and team_tokens >= limits.tokens_per_team:
+        return Paused(
+            f"cannot start a turn: the team has used {team_tokens} tokens, "
+            f"and its limit is {limits.tokens_per_team}; raise tokens_per_team to go on"
+        )
+    if limits.tokens_per_thread and usage.tokens >= limits.tokens_per_thread:
+        return Paused(
+            f"cannot start a turn: this agent has used {usage.tokens} tokens, "
+            f"and its limit is {limits.tokens_per_thread}; raise tokens_per_thread, or start another agent"
+        )
+    return _check_turns(limits, usage, now)
+
+
+def check_hops(limits: Limits, hops: int) -> Paused | None:
+    """Why mail that is the last of a chain this long may not start a turn, or None if it may."""
+    if not limits.hops or hops <= limits.hops:
+        return None
+    return Paused(
+        f"cannot deliver this mail: mail has caused mail {hops} times without a person in between, "
+        f"and the limit is {limits.hops}; prompt the agent yourself, or raise max_hops"
+    )
+
+
+def _check_turns(limits: Limits, usage: Usage, now: float) -> Paused | None:
+    limit = min(limits.turns_per_hour, TURNS_KEPT)
+    recent = _recent(usage, now)
+    if not limit or len(recent) < limit:
+        return None
+    until = recent[-limit] + HOUR
+    minutes = max(1, round((until - now) / 60))
+    return Paused(
+        f"cannot start a turn: this agent has begun {len(recent)} turns in the last hour, and its limit is {limit}; "
+        f"wait {minutes} min, or raise turns_per_hour",
+        until,
+    )
+
+
+def _recent(usage: Usage, now: float) -> tuple[float, ...]:
+    # A clock that was set back must not pause an agent for longer than an hour: what lies ahead is forgotten.
+    return tuple(begun for begun in usage.turns if now - HOUR < begun <= now)
