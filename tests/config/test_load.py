@@ -5,49 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp import config
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.options import OPTIONS
 from codex_mcp.base.settings import ApprovalPolicy, Events, LogLevel, Sandbox, Settings
-from codex_mcp.config import Loaded, Sourced, add_arguments, load
+from codex_mcp.config import load
+from codex_mcp.config.layers import Sourced
+from codex_mcp.config.load import add_arguments
+from tests.support.settings_world import World, table
 
-ROOT = Path(__file__).parents[1]
-
-
-class World:
-    """A home and a repository on disk, in which settings are loaded."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home = folder / "home"
-        self.repo = folder / "repo"
-        self.cwd = self.repo / "sub"
-        (self.repo / ".git").mkdir(parents=True)
-        (self.repo / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-        self.cwd.mkdir()
-        self.home.mkdir()
-        self.repo_file = self.repo / ".atm.toml"
-        self.home_file = self.home / ".config" / "atm" / "config.toml"
-        self.home_file.parent.mkdir(parents=True)
-
-    def defaults(self, events: Events = Events.STANDARD) -> Settings:
-        return Settings(
-            codex_home=f"{self.home}/.codex", state_dir=f"{self.home}/.config/atm/codex-sessions", events=events
-        )
-
-    def load(self, *flags: str, **environ: str) -> Loaded:
-        parser = argparse.ArgumentParser()
-        add_arguments(parser, with_team=True)
-        return load(parser.parse_args(flags), {"HOME": str(self.home), **environ}, str(self.cwd))
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
-
-
-def table(path: Path, lines: str) -> str:
-    path.write_text(f"[plugins.codex-mcp]\n{lines}\n")
-    return str(path)
+ROOT = Path(__file__).parents[2]
 
 
 def test_with_nothing_said_every_setting_has_its_default(world: World) -> None:
@@ -67,16 +33,11 @@ def test_the_nearer_one_wins_and_each_value_knows_where_it_came_from(world: Worl
     } == {
         "events": Sourced(Events.FULL, "--events"),
         "start_timeout": Sourced(3.0, "CODEX_MCP_START_TIMEOUT"),
-        "request_timeout": Sourced(2.0, repo),
-        "shutdown_grace": Sourced(1.0, home),
+        "request_timeout": Sourced(2.0, f"{repo}:4"),
+        "shutdown_grace": Sourced(1.0, f"{home}:5"),
     }
     assert loaded.settings.events is Events.FULL
     assert loaded.settings.request_timeout == 2
-
-
-def test_a_dashed_name_in_a_file_is_the_same_setting(world: World) -> None:
-    table(world.home_file, 'max-message-bytes = "1MiB"')
-    assert world.load().settings.max_message_bytes == 1024 * 1024
 
 
 def test_codex_home_comes_from_codex_own_variable_after_ours(world: World) -> None:
@@ -114,7 +75,7 @@ def test_overrides_add_up_and_the_nearer_ones_come_last(world: World) -> None:
     home = table(world.home_file, 'overrides = ["model=a", "x=1"]')
     loaded = world.load("-c", "model=c", "--config", "y=2", CODEX_MCP_OVERRIDES="model=b\nz=3")
     assert loaded.sources["overrides"] == Sourced(
-        ("model=a", "x=1", "model=b", "z=3", "model=c", "y=2"), f"{home}, CODEX_MCP_OVERRIDES, --config"
+        ("model=a", "x=1", "model=b", "z=3", "model=c", "y=2"), f"{home}:2, CODEX_MCP_OVERRIDES, --config"
     )
 
 
@@ -122,33 +83,6 @@ def test_relative_paths_belong_to_where_they_were_written(world: World) -> None:
     table(world.home_file, 'scripted = "play.toml"')
     assert world.load().settings.scripted == f"{world.home_file.parent}/play.toml"
     assert world.load("--scripted", "mine.toml").settings.scripted == f"{world.cwd}/mine.toml"
-
-
-def test_a_repository_may_say_nothing_that_is_not_harmless(world: World) -> None:
-    lines = {"exec_server": '"ws://elsewhere"', "exec_server_token": '"key"', "tokens": '"mine"', "host": '"0.0.0.0"'}
-    table(world.repo_file, "\n".join(f"{name} = {value}" for name, value in lines.items()))
-    loaded = world.load()
-    assert loaded.settings == world.defaults()
-    assert len(loaded.warnings) == len(lines)
-
-
-def test_a_repository_may_not_say_what_runs_unless_the_user_trusts_it(world: World) -> None:
-    repo = table(
-        world.repo_file, 'codex_bin = "./evil"\noverrides = ["a=1"]\nevents = "none"\ntrust_repo_settings = true'
-    )
-    loaded = world.load()
-    assert loaded.settings == world.defaults(Events.NONE)
-    assert [warning.partition(",")[0] for warning in loaded.warnings] == [
-        f"{repo} sets codex_bin",
-        f"{repo} sets overrides",
-        f"{repo} sets trust_repo_settings",
-    ]
-    trusting = world.load("--trust-repo-settings")
-    assert trusting.settings.codex_bin == f"{world.repo}/evil"
-    assert trusting.warnings == ()
-    table(world.home_file, "trust_repo_settings = true")
-    assert world.load().settings.overrides == ("a=1",)
-    assert world.load(CODEX_MCP_TRUST_REPO_SETTINGS="no").settings.codex_bin is None
 
 
 def test_the_nearest_file_of_the_repository_counts_and_none_above_it(world: World) -> None:
@@ -197,50 +131,10 @@ def test_a_wrong_value_is_one_sentence(world: World, flags: list[str], environ: 
     assert str(caught.value).startswith(sentence)
 
 
-def test_a_wrong_value_in_a_file_names_the_file(world: World) -> None:
-    home = table(world.home_file, "max_turns_waiting = -1")
-    with pytest.raises(BadSetting) as caught:
-        world.load()
-    assert str(caught.value) == (
-        f"cannot use max_turns_waiting = -1 from {home}: it must be a whole number from 0 to 10000"
-    )
-
-
 def test_a_secret_in_a_wrong_value_is_not_repeated(world: World) -> None:
     with pytest.raises(BadSetting) as caught:
         world.load("-c", "Authorization: Bearer abcdef")
     assert "abcdef" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ("x =", r"cannot read .*config\.toml: .*; mend the file"),
-        ("plugins = 3", None),
-        ("[plugins]\ncodex-mcp = 3", r"cannot use plugins\.codex-mcp from .*: it must be a table"),
-        ("[other]\nx = 1", None),
-    ],
-)
-def test_a_file_that_is_broken_is_an_error_and_one_that_is_not_about_us_is_none(
-    world: World, content: str, sentence: str | None
-) -> None:
-    world.home_file.write_text(content)
-    if sentence is None:
-        assert world.load().settings == world.defaults()
-    else:
-        with pytest.raises(BadSetting, match=sentence):
-            world.load()
-
-
-def test_a_file_that_cannot_be_read_is_an_error(world: World) -> None:
-    world.home_file.mkdir()
-    with pytest.raises(BadSetting, match=r"cannot read .*config\.toml: Is a directory"):
-        world.load()
-
-
-def test_a_name_that_we_do_not_know_is_a_warning(world: World) -> None:
-    home = table(world.home_file, 'evnts = "none"')
-    assert world.load().warnings == (f"{home} sets evnts, which is no setting of this version; it is not heeded",)
 
 
 def test_the_collector_of_traces_is_also_named_by_its_own_variable_and_never_by_a_repository(world: World) -> None:
@@ -262,11 +156,11 @@ def test_every_setting_is_in_the_manual() -> None:
 def test_loading_settings_imports_nothing_slow(tmp_path: Path) -> None:
     slow = {"pathlib", "tomllib", "importlib.metadata", "shutil", "ctypes", "logging.handlers", "dataclasses"}
     code = (
-        "import argparse, asyncio, msgspec, sys; before = set(sys.modules); from codex_mcp import config; "
-        f"config.load(argparse.Namespace(), {{'HOME': {str(tmp_path)!r}}}, {str(tmp_path)!r}); "
+        "import argparse, asyncio, msgspec, sys; before = set(sys.modules); from codex_mcp.config import load; "
+        f"load.load(argparse.Namespace(), {{'HOME': {str(tmp_path)!r}}}, {str(tmp_path)!r}); "
         f"print(*sorted({slow!r} & (set(sys.modules) - before)))"
     )
-    path = {"PYTHONPATH": str(Path(config.__file__).parents[1])}
+    path = {"PYTHONPATH": str(Path(load.__file__).parents[2])}
     said = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True).stdout
     assert said.strip() == ""
 
@@ -304,3 +198,28 @@ def test_only_those_who_want_them_get_the_flags_of_a_team() -> None:
     add_arguments(parser)
     assert "--soft-deadline" in parser.format_help()
     assert "--timeout " not in parser.format_help()
+
+
+def test_the_file_that_atm_config_names_stands_between_the_repository_and_the_environment(world: World) -> None:
+    table(world.repo_file, 'events = "none"\nstart_timeout = 1\nrequest_timeout = 1')
+    extra = table(world.cwd / "extra.toml", 'start_timeout = 2\nrequest_timeout = 2\ncodex_bin = "./mine"')
+    loaded = world.load(ATM_CONFIG="extra.toml", CODEX_MCP_REQUEST_TIMEOUT="3")
+    assert loaded.settings.events is Events.NONE
+    assert loaded.sources["start_timeout"] == Sourced(2.0, f"{extra}:2")
+    assert loaded.sources["request_timeout"] == Sourced(3.0, "CODEX_MCP_REQUEST_TIMEOUT")
+    assert loaded.settings.codex_bin == f"{world.cwd}/mine"
+    assert world.load(ATM_CONFIG=" ").settings.codex_bin is None
+
+
+def test_a_file_that_atm_config_names_must_be_there(world: World) -> None:
+    with pytest.raises(BadSetting, match=r"cannot read nosuch\.toml from ATM_CONFIG: there is no such file"):
+        world.load(ATM_CONFIG="nosuch.toml")
+
+
+def test_atm_home_takes_the_place_of_the_home_for_the_file_too(world: World) -> None:
+    table(world.home_file, 'events = "none"')
+    elsewhere = world.home / "elsewhere"
+    (elsewhere / ".config" / "atm").mkdir(parents=True)
+    table(elsewhere / ".config" / "atm" / "config.toml", 'events = "full"')
+    assert world.load(ATM_HOME=str(elsewhere)).settings.events is Events.FULL
+    assert world.load(ATM_HOME="").settings.events is Events.NONE

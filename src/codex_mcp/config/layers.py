@@ -1,0 +1,58 @@
+"""Pure. Settings laid over each other: what one place says, and what several say together."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.options import OPTIONS, Place
+from codex_mcp.base.redact import redact
+
+
+class Sourced(Struct, frozen=True):
+    """A value, and who said so."""
+
+    value: object
+    source: str
+
+
+class RawRole(Struct, frozen=True):
+    """A role as a file has it, and where."""
+
+    table: Mapping[str, object]
+    source: str
+
+
+class Layer(Struct, frozen=True):
+    """What one place says: raw values by name, each with its source, and what relative paths in it are relative to."""
+
+    values: dict[str, Sourced]
+    place: Place
+    roles: dict[str, RawRole] = {}
+
+
+def combined(layers: Sequence[Layer]) -> dict[str, Sourced]:
+    """The values of all, checked; the later one wins. Raises BadSetting."""
+    result: dict[str, Sourced] = {}
+    for layer in layers:
+        for name, raw in layer.values.items():
+            value = checked(name, raw, layer.place)
+            below = result.get(name)
+            if OPTIONS[name].is_list and below is not None:
+                # Lists add up: the overrides of a file stay when a flag overrides one key more.
+                value = Sourced((*_items(below), *_items(value)), f"{below.source}, {raw.source}")
+            result[name] = value
+    return result
+
+
+def checked(name: str, raw: Sourced, place: Place) -> Sourced:
+    """The value as its setting has it. Raises BadSetting: name, value, source, and what is allowed."""
+    try:
+        return Sourced(OPTIONS[name].kind(raw.value, place), raw.source)
+    except ValueError as error:
+        shown = redact(f"{name} = {raw.value!r}")
+        raise BadSetting(f"cannot use {shown} from {raw.source}: it must be {error}") from error
+
+
+def _items(sourced: Sourced) -> tuple[object, ...]:
+    return sourced.value if isinstance(sourced.value, tuple) else (sourced.value,)

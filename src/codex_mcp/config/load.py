@@ -1,0 +1,191 @@
+"""Where settings come from: flags > environment > `$ATM_CONFIG` > the repository's `.atm.toml` > the home's > defaults.
+
+Every setting of base/settings.py has one name in all of these: `--codex-bin`, `CODEX_MCP_CODEX_BIN`, and `codex_bin` in
+the table `[plugins.codex-mcp]` of a file. This module knows where each value came from, and says so when it is wrong.
+What each kind of value may be is in base/options.py.
+"""
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.options import OPTIONS, Place, path
+from codex_mcp.base.settings import Settings, level_from_filter
+from codex_mcp.config.files import layer_of
+from codex_mcp.config.layers import Layer, Sourced, combined
+from codex_mcp.config.trust import untrusted
+
+REPO_FILE: Final = ".atm.toml"
+HOME_FILE: Final = os.path.join(".config", "atm", "config.toml")
+STATE_FOLDER: Final = os.path.join(".config", "atm", "codex-sessions")
+FILE_VARIABLE: Final = "ATM_CONFIG"
+DEFAULT: Final = "default"
+
+ENVIRONMENT_ALIASES: Final[dict[str, tuple[str, ...]]] = {
+    "codex_home": ("CODEX_HOME",),
+    "log_level": ("CODEX_MCP_LOG", "RUST_LOG"),
+    "otlp_endpoint": ("OTEL_EXPORTER_OTLP_ENDPOINT",),
+    "team": ("ATM_TEAM",),
+    "default_identity": ("CODEX_MCP_IDENTITY", "ATM_AGENT_MCP_IDENTITY"),
+    "turn_timeout": ("CODEX_MCP_TIMEOUT",),
+    "codex_bin": ("ATM_AGENT_MCP_CODEX_BIN",),
+    "model": ("ATM_AGENT_MCP_MODEL",),
+    "reasoning_effort": ("ATM_AGENT_MCP_REASONING_EFFORT",),
+    "sandbox": ("ATM_AGENT_MCP_SANDBOX",),
+    "approval_policy": ("ATM_AGENT_MCP_APPROVAL_POLICY",),
+}
+"""Other variables that count, after our own: Codex', the old server's, OpenTelemetry's, and those of atm. ATM_IDENTITY
+is not among them: that is the person's own name, not an agent's."""
+
+
+class Loaded(Struct, frozen=True):
+    """The settings, where each came from, and what was not heeded."""
+
+    settings: Settings
+    sources: dict[str, Sourced]
+    warnings: tuple[str, ...] = ()
+
+
+class _Surroundings(Struct, frozen=True):
+    """Where we are."""
+
+    environ: Mapping[str, str]
+    cwd: str
+    home: str
+    atm_home: str
+
+    @property
+    def place(self) -> Place:
+        """Where flags and variables are written."""
+        return Place(self.cwd, self.home)
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, with_team: bool = False) -> None:
+    """Give a parser one flag for every setting; those that are about a team, only if they are wanted."""
+    group = parser.add_argument_group("settings", "each may also come from the environment or a file")
+    for name, option in OPTIONS.items():
+        if option.is_for_team and not with_team:
+            continue
+        flags = option.flags_for(name)
+        if option.is_switch:
+            group.add_argument(*flags, dest=name, action="store_const", const="true", help=option.help)
+        else:
+            action = "append" if option.is_list else "store"
+            group.add_argument(*flags, dest=name, action=action, metavar=option.metavar, help=option.help)
+
+
+def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loaded:
+    """Put the settings together. Raises BadSetting with one sentence: source, name, value, and what is allowed."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    here = _Surroundings(environ, cwd, home, environ.get("ATM_HOME", "").strip() or home)
+    warnings: list[str] = []
+    layers = _layers(flags, here, warnings)
+    sources = combined(layers)
+    for name, value in _defaults(here).items():
+        sources.setdefault(name, Sourced(value, DEFAULT))
+    _check_home(sources["codex_home"])
+    settings = msgspec.convert({name: sourced.value for name, sourced in sources.items()}, Settings)
+    known = {name: Sourced(getattr(settings, name), DEFAULT) for name in Settings.__struct_fields__}
+    return Loaded(settings, known | sources, tuple(warnings))
+
+
+def _layers(flags: argparse.Namespace, here: _Surroundings, warnings: list[str]) -> list[Layer]:
+    """What each place says, the lowest first."""
+    from_home = _from_file(os.path.join(here.atm_home, HOME_FILE), here, warnings)
+    from_repo = _from_file(_repo_file(here.cwd), here, warnings)
+    from_extra = _from_extra_file(here, warnings)
+    nearer = [*from_extra, _from_environment(here), _from_flags(flags, here)]
+    if from_repo and not _settings([*from_home, *nearer], here).trust_repo_settings:
+        harmless, not_heeded = untrusted(from_repo[0], _settings(from_home, here))
+        warnings += not_heeded
+        from_repo = [harmless]
+    return [*from_home, *from_repo, *nearer]
+
+
+def _settings(layers: Sequence[Layer], here: _Surroundings) -> Settings:
+    """As they are with these."""
+    said = {name: sourced.value for name, sourced in combined(layers).items()}
+    return msgspec.convert(_defaults(here) | said, Settings)
+
+
+def _defaults(here: _Surroundings) -> dict[str, object]:
+    """Those that depend on where we are."""
+    return {
+        "codex_home": os.path.join(here.home, ".codex"),
+        "state_dir": os.path.join(here.atm_home, STATE_FOLDER),
+    }
+
+
+def _check_home(sourced: Sourced) -> None:
+    """A folder that the user names must exist, as Codex wants it: a slip of the pen must not make an empty home."""
+    if sourced.source != DEFAULT and not os.path.isdir(str(sourced.value)):
+        raise BadSetting(
+            f"cannot use codex_home = {str(sourced.value)!r} from {sourced.source}: "
+            "it must be a folder that exists; make it, or correct the name"
+        )
+
+
+def _from_flags(flags: argparse.Namespace, here: _Surroundings) -> Layer:
+    values: dict[str, Sourced] = {}
+    for name, option in OPTIONS.items():
+        value = getattr(flags, name, None)
+        if value is not None:
+            values[name] = Sourced(value, option.flags_for(name)[-1])
+    return Layer(values, here.place)
+
+
+def _from_environment(here: _Surroundings) -> Layer:
+    values: dict[str, Sourced] = {}
+    for name in OPTIONS:
+        for variable in (f"CODEX_MCP_{name.upper()}", *ENVIRONMENT_ALIASES.get(name, ())):
+            value = here.environ.get(variable)
+            # An empty variable counts as unset; and RUST_LOG, which belongs to others too, only if it speaks to us.
+            if value and not (variable == "RUST_LOG" and level_from_filter(value) is None):
+                values[name] = Sourced(value, variable)
+                break
+    return Layer(values, here.place)
+
+
+def _from_file(name: str | None, here: _Surroundings, warnings: list[str]) -> list[Layer]:
+    found = layer_of(name, here.home) if name else None
+    if found is None:
+        return []
+    warnings += found[1]
+    return [found[0]]
+
+
+def _from_extra_file(here: _Surroundings, warnings: list[str]) -> list[Layer]:
+    named = here.environ.get(FILE_VARIABLE, "").strip()
+    if not named:
+        return []
+    found = _from_file(path(named, here.place), here, warnings)
+    if not found:
+        raise BadSetting(f"cannot read {named} from {FILE_VARIABLE}: there is no such file; correct the name")
+    return found
+
+
+def _repo_file(cwd: str) -> str | None:
+    """The nearest `.atm.toml`, from here up to the root of the git repository; outside of one, only here."""
+    folder = cwd
+    candidates = []
+    while True:
+        candidates.append(os.path.join(folder, REPO_FILE))
+        if _is_repository(folder):
+            break
+        parent = os.path.dirname(folder)
+        if parent == folder:  # no repository: what lies above belongs to others
+            del candidates[1:]
+            break
+        folder = parent
+    return next(filter(os.path.isfile, candidates), None)
+
+
+def _is_repository(folder: str) -> bool:
+    """Whether this is the root of a git repository. Sandboxes leave empty `.git` folders behind: those are none."""
+    git = os.path.join(folder, ".git")
+    return os.path.isfile(git) or os.path.exists(os.path.join(git, "HEAD"))

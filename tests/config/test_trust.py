@@ -1,0 +1,114 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.options import OPTIONS, Place
+from codex_mcp.base.settings import SERVE_TURN_TIMEOUT, Events, Sandbox, Settings
+from codex_mcp.config.layers import Layer, RawRole, Sourced
+from codex_mcp.config.trust import MAY_BE_LOWERED, MAY_COME_FROM_A_REPOSITORY, untrusted
+from tests.support.settings_world import World, table
+
+PLACE = Place("/repo", "/home/me")
+BELOW = Settings(codex_home="home", max_concurrent_threads=5, tokens_per_thread=1000)
+RIGHTS = {"codex_bin", "codex_home", "state_dir", "model", "sandbox", "approval_policy", "base_prompt_file", "role"}
+
+
+def layer(**values: object) -> Layer:
+    return Layer({name: Sourced(value, f"file:{name}") for name, value in values.items()}, PLACE)
+
+
+def test_a_repository_may_say_nothing_that_is_not_harmless(world: World) -> None:
+    lines = {"exec_server": '"ws://elsewhere"', "exec_server_token": '"key"', "tokens": '"mine"', "host": '"0.0.0.0"'}
+    table(world.repo_file, "\n".join(f"{name} = {value}" for name, value in lines.items()))
+    loaded = world.load()
+    assert loaded.settings == world.defaults()
+    assert len(loaded.warnings) == len(lines)
+
+
+def test_a_repository_may_not_say_what_runs_unless_the_user_trusts_it(world: World) -> None:
+    repo = table(
+        world.repo_file, 'codex_bin = "./evil"\noverrides = ["a=1"]\nevents = "none"\ntrust_repo_settings = true'
+    )
+    loaded = world.load()
+    assert loaded.settings == world.defaults(Events.NONE)
+    assert [warning.partition(",")[0] for warning in loaded.warnings] == [
+        f"{repo}:2 sets codex_bin",
+        f"{repo}:3 sets overrides",
+        f"{repo}:5 sets trust_repo_settings",
+    ]
+    trusting = world.load("--trust-repo-settings")
+    assert trusting.settings.codex_bin == f"{world.repo}/evil"
+    assert trusting.warnings == ()
+    table(world.home_file, "trust_repo_settings = true")
+    assert world.load().settings.overrides == ("a=1",)
+    assert world.load(CODEX_MCP_TRUST_REPO_SETTINGS="no").settings.codex_bin is None
+
+
+def test_no_setting_is_both_and_none_that_gives_rights_is_harmless() -> None:
+    assert not MAY_COME_FROM_A_REPOSITORY & set(MAY_BE_LOWERED)
+    assert set(OPTIONS) >= MAY_COME_FROM_A_REPOSITORY | set(MAY_BE_LOWERED) | RIGHTS
+    assert not RIGHTS & (MAY_COME_FROM_A_REPOSITORY | set(MAY_BE_LOWERED))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_heeded"),
+    [
+        ("max_concurrent_threads", 5, True),
+        ("max_concurrent_threads", 6, False),
+        ("tokens_per_thread", 10, True),
+        ("tokens_per_thread", 0, False),
+        ("tokens_per_team", 10**9, True),
+        ("turn_timeout", SERVE_TURN_TIMEOUT, True),
+        ("turn_timeout", SERVE_TURN_TIMEOUT + 1, False),
+        ("turn_timeout", 0, False),
+        ("auto_mail", False, True),
+        ("auto_mail", True, True),
+    ],
+)
+def test_limits_can_be_lowered_and_not_raised(name: str, value: object, is_heeded: bool) -> None:  # noqa: FBT001
+    kept, warnings = untrusted(layer(**{name: value}), BELOW)
+    assert (name in kept.values) is is_heeded
+    assert len(warnings) == (0 if is_heeded else 1)
+
+
+def test_mail_that_is_off_is_not_switched_on() -> None:
+    kept, warnings = untrusted(layer(auto_mail=True), Settings(codex_home="home", auto_mail=False))
+    assert kept.values == {}
+    assert warnings == [
+        "file:auto_mail sets auto_mail, which is not heeded: a repository may lower a limit, and not raise it; "
+        "set CODEX_MCP_TRUST_REPO_SETTINGS=true if you trust this one"
+    ]
+
+
+def test_a_limit_that_is_none_is_an_error_all_the_same() -> None:
+    with pytest.raises(BadSetting, match="cannot use max_hops = 'many' from file:max_hops"):
+        untrusted(layer(max_hops="many"), BELOW)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(OPTIONS)), st.integers(1, 100)))
+def test_everything_is_kept_as_it_is_or_warned_about(values: dict[str, object]) -> None:
+    given_layer = layer(**values)
+    kept, warnings = untrusted(given_layer, BELOW)
+    assert kept.values.items() <= given_layer.values.items()
+    assert len(kept.values) + len(warnings) == len(values)
+    for name in kept.values.keys() & MAY_BE_LOWERED.keys():
+        height = MAY_BE_LOWERED[name]
+        assert height(values[name]) <= height(getattr(BELOW, name)) <= math.inf
+
+
+def test_a_role_gets_words_and_no_rights() -> None:
+    role = {"instructions": "be kind", "identity": "kind", "reasoning-effort": "low", "model": "big", "sandbox": "x"}
+    kept, warnings = untrusted(Layer({}, PLACE, {"kind": RawRole(role, "file:7")}), BELOW)
+    assert set(kept.roles["kind"].table) == {"instructions", "identity", "reasoning-effort"}
+    assert [warning.partition(", which")[0] for warning in warnings] == [
+        "file:7 sets model of the role kind",
+        "file:7 sets sandbox of the role kind",
+    ]
+
+
+def test_a_role_may_be_confined() -> None:
+    role = RawRole({"sandbox": Sandbox.READ_ONLY.value}, "file:7")
+    assert untrusted(Layer({}, PLACE, {"reader": role}), BELOW) == (Layer({}, PLACE, {"reader": role}), [])
