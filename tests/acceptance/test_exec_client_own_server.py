@@ -20,6 +20,8 @@ WITHOUT = frozenset(
 )
 
 SMALL = Size(processes=12, lines=80, cut=0.02)
+FULL = Size(processes=50, lines=400, cut=0.003)
+EVENTS = 10_000
 
 
 @pytest.mark.parametrize("scene", scenes(without=WITHOUT).values(), ids=scenes(without=WITHOUT))
@@ -35,6 +37,16 @@ async def test_every_line_of_every_process_survives_a_storm(tmp_path: Path, seed
             weathered = await storm(server.port, SMALL, seed)
     assert weathered.cuts
     assert weathered.events > SMALL.processes // 2 * SMALL.lines
+
+
+async def test_ten_thousand_events_of_fifty_processes_survive_a_storm(tmp_path: Path) -> None:
+    with served_by(own_exec_server()):
+        async with running_exec_server(tmp_path / "home") as server:
+            weathered = await storm(server.port, FULL, seed=1)
+    assert weathered.events >= EVENTS
+    assert weathered.cuts >= FULL.processes // 5
+    assert weathered.repeats >= EVENTS // 100
+    assert weathered.ghosts
 
 
 async def test_a_process_that_says_much_while_nobody_is_connected_waits_and_loses_nothing(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ async def test_ten_thousand_events_of_fifty_processes_survive_a_storm(tmp_path: 
             weathered = await storm(server.port, FULL, seed=1)
     assert weathered.events >= EVENTS
     assert weathered.cuts >= FULL.processes // 5
+    assert weathered.repeats >= EVENTS // 100
+    assert weathered.ghosts
 
 
 async def test_a_watch_tells_of_a_file_that_comes_into_being(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""A TCP proxy in front of an exec-server that does to a connection what networks do: cut, delay, repeat.
+"""A TCP proxy in front of an exec-server that does to a connection what networks do, and worse: cut, delay, repeat.
 
-What comes from the server is told apart into WebSocket frames (the server does not mask them), so that a frame can be
-sent twice, and a cut can fall between two of them as well as inside one. All by the dice of one seed.
+What passes is told apart into WebSocket frames, so that a frame can be sent twice, and a cut can fall between two of
+them as well as inside one. After a cut, all that the client had said may be said once more, by a ghost: a connection
+that nobody made and whose answers nobody reads. All by the dice of one seed.
 """
 
 import asyncio
@@ -21,15 +22,19 @@ TEXT_WHOLE = 0x81
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """How often what happens, per frame from the server (and, for cuts, per read from the client)."""
+    """How often what happens, per frame, and for ghosts, per cut."""
 
     cut: float = 0.0
     delay: float = 0.0
     repeat: float = 0.0
+    ghost: float = 0.0
     longest_delay: float = 0.005
 
 
 CALM = Faults()
+
+GHOST_BYTES = 1 << 18
+"""What a ghost repeats at most."""
 
 
 @dataclass(eq=False, slots=True)
@@ -38,6 +43,8 @@ class Wire:
 
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
+    said: bytearray = field(default_factory=bytearray)
+    """By the client, for a ghost."""
 
     def cut(self) -> None:
         for writer in (self.client, self.server):
@@ -46,7 +53,7 @@ class Wire:
 
 @dataclass(slots=True)
 class Frames:
-    """Bytes from a server, in whole frames. The answer to the upgrade counts as the first."""
+    """Bytes of one direction, in whole frames. The upgrade, or the answer to it, counts as the first."""
 
     waiting: bytearray = field(default_factory=bytearray)
     is_upgraded: bool = False
@@ -66,10 +73,11 @@ class Frames:
             return None
         short = self.waiting[1] & 0x7F
         length_bytes = {126: 2, 127: 8}.get(short, 0)
+        mask_bytes = 4 if self.waiting[1] & 0x80 else 0
         if len(self.waiting) < 2 + length_bytes:
             return None
         length = int.from_bytes(self.waiting[2 : 2 + length_bytes], "big") if length_bytes else short
-        return 2 + length_bytes + length
+        return 2 + length_bytes + mask_bytes + length
 
 
 class CuttingProxy:
@@ -80,6 +88,7 @@ class CuttingProxy:
         self.server_port = server_port
         self.cuts = 0
         self.repeats = 0
+        self.ghosts = 0
         self.accepted = 0
         self.is_refusing = False
         """Let nobody in: the network is down."""
@@ -181,15 +190,15 @@ class CuttingProxy:
                     await writer.wait_closed()
 
     async def _from_client(self, reader: asyncio.StreamReader, wire: Wire) -> None:
+        frames = Frames()
         with contextlib.suppress(OSError):
             while data := await reader.read(READ_BYTES):
-                if self._happens(self.faults.cut):
-                    wire.server.write(data[: self._dice.randrange(len(data) + 1)])
-                    await wire.server.drain()
-                    self.cuts += 1
-                    return
-                wire.server.write(data)
-                await wire.server.drain()
+                for frame in frames.feed(data):
+                    if len(wire.said) < GHOST_BYTES:
+                        wire.said += frame
+                    if not await self._passed_on(frame, wire.server):
+                        self._may_haunt(wire)
+                        return
 
     async def _from_server(self, reader: asyncio.StreamReader, wire: Wire) -> None:
         frames = Frames()
@@ -199,24 +208,45 @@ class CuttingProxy:
                 # The real server waits for this before it sends its next small message.
                 to_server.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
                 for frame in frames.feed(data):
-                    if self._happens(self.faults.cut):
-                        wire.client.write(frame[: self._dice.randrange(len(frame) + 1)])
-                        await wire.client.drain()
-                        self.cuts += 1
+                    if not self._may_speak.is_set():
+                        self.something_held.set()
+                        await self._may_speak.wait()
+                    if not await self._passed_on(frame, wire.client):
+                        self._may_haunt(wire)
                         return
-                    await self._pass_on(frame, wire)
 
-    async def _pass_on(self, frame: bytes, wire: Wire) -> None:
-        if not self._may_speak.is_set():
-            self.something_held.set()
-            await self._may_speak.wait()
+    async def _passed_on(self, frame: bytes, to: asyncio.StreamWriter) -> bool:
+        """Pass it on: late, twice, or as it is; or only its beginning, which is a cut and means False."""
+        if self._happens(self.faults.cut):
+            to.write(frame[: self._dice.randrange(len(frame) + 1)])
+            await to.drain()
+            self.cuts += 1
+            return False
         if self._happens(self.faults.delay):
-            await asyncio.sleep(self._dice.random() * self.faults.longest_delay)  # the fault itself
-        wire.client.write(frame)
+            await self._delay()
+        to.write(frame)
         if frame[0] == TEXT_WHOLE and self._happens(self.faults.repeat):
-            wire.client.write(frame)
+            to.write(frame)
             self.repeats += 1
-        await wire.client.drain()
+        await to.drain()
+        return True
+
+    async def _delay(self) -> None:
+        await asyncio.sleep(self._dice.random() * self.faults.longest_delay)  # the fault itself
+
+    def _may_haunt(self, wire: Wire) -> None:
+        if self._happens(self.faults.ghost):
+            self.ghosts += 1
+            self._tasks.spawn(self._haunt(bytes(wire.said)), name="ghost")
+
+    async def _haunt(self, said: bytes) -> None:
+        """Say again what a client had said, hear nothing, and vanish."""
+        with contextlib.suppress(OSError):
+            _, server = await asyncio.open_connection("127.0.0.1", self.server_port)
+            server.write(said)
+            await self._delay()
+            server.transport.abort()
+            await server.wait_closed()
 
     def _happens(self, chance: float) -> bool:
         return self._dice.random() < chance

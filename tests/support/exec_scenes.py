@@ -48,20 +48,22 @@ class Weathered:
     events: int
     cuts: int
     repeats: int
+    ghosts: int
 
 
 async def storm(server_port: int, size: Size, seed: int) -> Weathered:
-    """Many processes echo line by line, or talk by themselves, while the connection breaks again and again.
+    """Many processes echo line by line, or talk by themselves, while the connection breaks again and again, and
+    messages of both sides come late, or twice, or once more from a connection that is gone.
 
     Every line must come back exactly once and in order.
     """
     async with CuttingProxy(server_port, seed=seed) as proxy, ExecServerClient(proxy.url) as client:
         processes = [await client.start(_argv(number, size), _launch(number)) for number in range(size.processes)]
-        proxy.faults = Faults(cut=size.cut, delay=0.02, repeat=0.05)
+        proxy.faults = Faults(cut=size.cut, delay=0.02, repeat=0.05, ghost=0.3)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_converse(number, process, size)) for number, process in enumerate(processes)]
         proxy.faults = Faults()
-        return Weathered(sum(task.result() for task in tasks), proxy.cuts, proxy.repeats)
+        return Weathered(sum(task.result() for task in tasks), proxy.cuts, proxy.repeats, proxy.ghosts)
 
 
 def _argv(number: int, size: Size) -> list[str]:
