@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.state_worlds import InMemory, StateWorld
+from tests.support.state_worlds import InMemory, OnDisk, StateWorld
 
-KINDS: dict[str, Callable[[], StateWorld]] = {"memory": InMemory}
+KINDS: dict[str, Callable[[], StateWorld]] = {"memory": InMemory, "embedded": OnDisk}
 
 
 @pytest.fixture(params=KINDS)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from codex_mcp.state.contract import Bounds, Claim
+from codex_mcp.state.embedded.store import EmbeddedStore, open_store
 from codex_mcp.state.memory import MemoryStore, World
 
 if TYPE_CHECKING:
@@ -46,14 +48,41 @@ class InMemory:
     async def kill(self, store: Store) -> None:
         """Nobody closes it any more."""
         assert isinstance(store, MemoryStore)
-        assert store.me is not None
-        self._world.kill(store.me)
+        if store.me is not None:
+            self._world.kill(store.me)
         self._stores.remove(store)
 
     async def aclose(self) -> None:
         """Close all stores."""
         for store in self._stores:
             await store.aclose()
+
+
+class OnDisk:
+    """The embedded store, on a folder of its own."""
+
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self.now = 1000.0
+        self._bounds = bounds
+        self._folder = tempfile.TemporaryDirectory(prefix="codex-mcp-state-")
+        self._stores: list[EmbeddedStore] = []
+
+    async def open(self) -> EmbeddedStore:
+        """One more store."""
+        self._stores.append(await open_store(self._folder.name, self._bounds, lambda: self.now))
+        return self._stores[-1]
+
+    async def kill(self, store: Store) -> None:
+        """Nobody closes it any more."""
+        assert isinstance(store, EmbeddedStore)
+        await store.abandon()
+        self._stores.remove(store)
+
+    async def aclose(self) -> None:
+        """Close all stores, and remove the folder."""
+        for store in self._stores:
+            await store.aclose()
+        self._folder.cleanup()
 
 
 MakeWorld = Callable[[], StateWorld]

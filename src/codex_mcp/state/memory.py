@@ -83,7 +83,8 @@ class World:
 
     def kill(self, node_id: str) -> None:
         """Its process is gone."""
-        self.members[node_id].has_died = True
+        if node_id in self.members:  # else it was taken over before
+            self.members[node_id].has_died = True
 
     def stop(self, node_id: str) -> None:
         """It was not heard of for a whole TTL, and those who judge were awake. It may come back by renewing."""

@@ -1,0 +1,99 @@
+"""The database and the one thread that uses it: the event loop never waits for the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from typing import TYPE_CHECKING, TypeVar
+
+from codex_mcp.state.contract import Unavailable
+from codex_mcp.state.embedded.opening import open_database, sqlite
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from concurrent.futures import ThreadPoolExecutor
+
+T = TypeVar("T")
+
+
+class Database:
+    """Jobs, each in a transaction of its own, one after the other."""
+
+    def __init__(self, state_dir: str) -> None:
+        self._state_dir = state_dir
+        # Loaded here, as sqlite3 is: a server without a state pays for neither.
+        pool: type[ThreadPoolExecutor] = importlib.import_module("concurrent.futures").ThreadPoolExecutor
+        self._worker = pool(max_workers=1, thread_name_prefix="codex-mcp-state")
+        self._connection: sqlite3.Connection | None = None
+        self._is_closing = False
+
+    async def open(self) -> None:
+        """Open the file. Unavailable if that is not possible; then there is nothing to close."""
+        try:
+            await self._run(self._open)
+        except BaseException:
+            self._worker.shutdown(wait=False)
+            raise
+
+    async def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """What the job finds, all from one moment."""
+        return await self._run(lambda: self._in_transaction("BEGIN", job))
+
+    async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """What the job returns, after what it wrote is kept. What it raises undoes all of it.
+
+        A caller who is cancelled does not know whether it happened.
+        """
+        return await self._run(lambda: self._in_transaction("BEGIN IMMEDIATE", job))
+
+    async def aclose(self) -> None:
+        """Do what was asked before, then close. Again: fine."""
+        if self._is_closing:
+            return
+        closing = self._run(self._close)
+        self._is_closing = True
+        try:
+            await closing
+        finally:
+            self._worker.shutdown(wait=False)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._is_closing
+
+    def _run(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        if self._is_closing:
+            raise Unavailable("The state cannot be used: its store is closed, since the server is ending.")
+        return asyncio.get_running_loop().run_in_executor(self._worker, self._explained, job)
+
+    # From here on everything runs in the worker.
+
+    def _explained(self, job: Callable[[], T]) -> T:
+        try:
+            return job()
+        except (sqlite().Error, OSError) as error:
+            raise Unavailable(
+                f"The state in {self._state_dir} cannot be used: {error}. Look at that folder, its disk and its rights."
+            ) from error
+
+    def _open(self) -> None:
+        self._connection = open_database(self._state_dir)
+
+    def _in_transaction(self, begin: str, job: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._connection
+        assert connection is not None
+        connection.execute(begin)
+        try:
+            result = job(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    def _close(self) -> None:
+        assert self._connection is not None
+        self._connection.close()

@@ -1,0 +1,120 @@
+"""A node's sign of life: a lock on a file of its own, which the kernel frees when the process ends, however it ends.
+
+A free lock is evidence of death at once. A held one proves nothing: a process that hangs holds it as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from typing import TYPE_CHECKING, Final
+
+from codex_mcp.base.files import PRIVATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER: Final = "nodes"
+SUFFIX: Final = ".lock"
+OPENING: Final = "opening.lock"
+
+OPENING_PATIENCE: Final = 10.0
+"""Seconds that other servers may take to open the database. One takes milliseconds; a stopped one takes for ever."""
+
+ASK_AGAIN: Final = 0.01
+
+
+class NodeLock:
+    """The sign of life of one node, from its making until it is given up."""
+
+    def __init__(self, state_dir: str, node_id: str) -> None:
+        os.makedirs(os.path.join(state_dir, FOLDER), mode=0o700, exist_ok=True)
+        self._path = _path(state_dir, node_id)
+        self._descriptor: int | None = _locked(self._path)
+
+    def give_up(self) -> None:
+        """The node is no more, in order. Again: fine."""
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+            self.drop()
+
+    def drop(self) -> None:
+        """Free the lock and leave the file, as the kernel does for a process that was killed."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def has_died(state_dir: str, node_id: str) -> bool:
+    """Whether the node's process is gone: its lock is free, or there is none."""
+    try:
+        descriptor = os.open(_path(state_dir, node_id), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who look must not see each other
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def nodes_with_locks(state_dir: str) -> list[str]:
+    """The ids of all nodes that have a file, alive or not."""
+    try:
+        names = os.listdir(os.path.join(state_dir, FOLDER))
+    except FileNotFoundError:
+        return []
+    return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
+
+
+def remove_dead_locks(state_dir: str, known: frozenset[str]) -> None:
+    """Remove the files of dead nodes that nobody knows any more. One that is being made now is made again."""
+    for node_id in nodes_with_locks(state_dir):
+        if node_id not in known and has_died(state_dir, node_id):
+            with contextlib.suppress(OSError):
+                os.unlink(_path(state_dir, node_id))
+
+
+@contextlib.contextmanager
+def alone_while_opening(state_dir: str) -> Iterator[None]:
+    """Servers open the database one after the other. TimeoutError if one does not come to an end with it."""
+    descriptor = os.open(os.path.join(state_dir, OPENING), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+    try:
+        _lock_in_time(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock_in_time(descriptor: int) -> None:
+    patience = time.monotonic() + OPENING_PATIENCE
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= patience:
+                raise TimeoutError("another server has been opening it for too long") from None
+            time.sleep(ASK_AGAIN)
+
+
+def _path(state_dir: str, node_id: str) -> str:
+    return os.path.join(state_dir, FOLDER, node_id + SUFFIX)
+
+
+def _locked(path: str) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+        try:
+            # This waits for somebody who looks right now, and no longer: nobody else holds this lock.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # removed between our two calls, by one who took it for a dead node's

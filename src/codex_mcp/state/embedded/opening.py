@@ -1,0 +1,122 @@
+"""Opening the database: made if it is not there, brought to our version, set aside if it is damaged.
+
+A damaged database never keeps a server from starting: it is renamed, a warning says so, and a new one is made. What
+people read (the registry, the audit, summaries) are files of their own and stay. Only if another server is alive on
+the same folder nothing is renamed: it would go on in the old file, and one thread could run twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import os
+import time
+from typing import TYPE_CHECKING, Final
+
+from codex_mcp.base.files import PRIVATE
+from codex_mcp.state.contract import Unavailable
+from codex_mcp.state.embedded.flock import alone_while_opening, has_died, nodes_with_locks
+from codex_mcp.state.embedded.schema import MIGRATIONS, TABLES, steps_from
+
+if TYPE_CHECKING:
+    import sqlite3
+    from types import ModuleType
+
+logger = logging.getLogger(__name__)
+
+NAME: Final = "state.db"
+COMPANIONS: Final = ("", "-wal", "-shm")
+"""A database in WAL mode is up to three files."""
+
+BUSY_TIMEOUT: Final = 5.0
+"""Seconds that another server may hold the database. It writes a few rows at a time."""
+
+CHECKED_BYTES: Final = 64 * 2**20
+"""Up to this size (about 0.1 s) the first server of a folder looks through the whole file."""
+
+
+class Damaged(Exception):
+    """The file is a database, but not one that we can use."""
+
+
+def open_database(state_dir: str) -> sqlite3.Connection:
+    """The database of a state folder, ready for use. To be used by the calling thread alone."""
+    os.makedirs(state_dir, mode=0o700, exist_ok=True)
+    path = os.path.join(state_dir, NAME)
+    with alone_while_opening(state_dir):
+        others_live = any(not has_died(state_dir, node_id) for node_id in nodes_with_locks(state_dir))
+        trouble = None
+        try:
+            return _ready(path, check=not others_live)
+        except sqlite().DatabaseError as error:
+            if not _is_damage(error, path):
+                raise
+            trouble = str(error)
+        except Damaged as error:
+            trouble = str(error)
+        if others_live:
+            raise Unavailable(
+                f"The state in {path} is damaged ({trouble}), and other servers use it. "
+                "Stop all servers of this folder; the next one to start makes a new one."
+            )
+        _set_aside(path, trouble)
+        return _ready(path, check=False)
+
+
+def sqlite() -> ModuleType:
+    """The module. Only a server with a state pays for the import."""
+    return importlib.import_module("sqlite3")
+
+
+def _ready(path: str, *, check: bool) -> sqlite3.Connection:
+    if not os.path.isdir(path):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE))
+    # Without isolation_level the module begins no transactions behind our back.
+    connection: sqlite3.Connection = sqlite().connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)
+    try:
+        if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+            raise Damaged("it cannot be used in WAL mode")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if check and os.path.getsize(path) <= CHECKED_BYTES:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise Damaged(verdict)
+        _migrate(connection)
+        found = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if missing := TABLES - found:
+            raise Damaged(f"it has no table {', '.join(sorted(missing))}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == 0 and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise Damaged("it holds something else")
+        for statement in steps_from(version):
+            connection.execute(statement)
+        if version < len(MIGRATIONS):
+            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _is_damage(error: Exception, path: str) -> bool:
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or os.path.isdir(path)
+
+
+def _set_aside(path: str, trouble: str) -> None:
+    aside = f"{path}.broken-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(2).hex()}"
+    for companion in COMPANIONS:
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(path + companion, aside + companion)
+    logger.warning("the state in %s is damaged (%s): it was renamed to %s, and a new one is made", path, trouble, aside)

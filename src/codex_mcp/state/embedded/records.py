@@ -1,0 +1,98 @@
+"""Records in the database: values, names, and requests that came before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from codex_mcp.state.contract import Binding, Earlier, IdentityTaken
+from codex_mcp.state.embedded.view import check
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    from codex_mcp.state.contract import Claim
+    from codex_mcp.state.embedded.database import Database
+    from codex_mcp.state.embedded.view import View
+
+T = TypeVar("T")
+
+
+class EmbeddedRecords:
+    """Values, names and requests on one machine."""
+
+    def __init__(self, database: Database, view: View) -> None:
+        self._database = database
+        self._view = view
+
+    async def put(self, claim: Claim, kind: str, key: str, body: bytes) -> None:
+        """Write a record."""
+        row = (kind, key, body)
+        await self._checked(claim, lambda db: db.execute("INSERT OR REPLACE INTO record VALUES (?, ?, ?)", row))
+
+    async def delete(self, claim: Claim, kind: str, key: str) -> None:
+        """Remove a record."""
+        statement = "DELETE FROM record WHERE kind = ? AND key = ?"
+        await self._checked(claim, lambda db: db.execute(statement, (kind, key)))
+
+    async def bind(self, claim: Claim, team: str, identity: str) -> None:
+        """Give the thread a name."""
+        await self._checked(claim, lambda db: self._bind(db, claim.thread, team, identity))
+
+    async def unbind(self, claim: Claim, team: str, identity: str) -> None:
+        """Free the name."""
+        statement = "DELETE FROM identity WHERE team = ? AND name = ? AND thread = ?"
+        await self._checked(claim, lambda db: db.execute(statement, (team, identity, claim.thread)))
+
+    async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
+        """Remember the request."""
+        return await self._checked(claim, lambda db: self._once(db, claim.thread, principal, request_id))
+
+    async def get(self, kind: str, key: str) -> bytes | None:
+        """One record."""
+        statement = "SELECT body FROM record WHERE kind = ? AND key = ?"
+        row = await self._database.read(lambda db: db.execute(statement, (kind, key)).fetchone())
+        return bytes(row[0]) if row else None
+
+    async def find(self, kind: str) -> dict[str, bytes]:
+        """All records of a kind."""
+        statement = "SELECT key, body FROM record WHERE kind = ? ORDER BY key"
+        return dict(await self._database.read(lambda db: db.execute(statement, (kind,)).fetchall()))
+
+    async def bindings(self, team: str) -> list[Binding]:
+        """All names of a team."""
+
+        def job(db: sqlite3.Connection) -> list[Binding]:
+            rows = db.execute("SELECT name, thread FROM identity WHERE team = ? ORDER BY name", (team,)).fetchall()
+            return [Binding(team, name, thread, self._stands(db, thread)) for name, thread in rows]
+
+        return await self._database.read(job)
+
+    async def _checked(self, claim: Claim, job: Callable[[sqlite3.Connection], T]) -> T:
+        def checked(db: sqlite3.Connection) -> T:
+            check(db, claim)
+            return job(db)
+
+        return await self._database.write(checked)
+
+    # From here on everything runs in the worker, inside a transaction.
+
+    def _stands(self, db: sqlite3.Connection, thread: str) -> bool:
+        owner = self._view.owner(db, thread)
+        return owner is not None and owner.alive
+
+    def _bind(self, db: sqlite3.Connection, thread: str, team: str, identity: str) -> None:
+        place = (team, identity)
+        row = db.execute("SELECT thread FROM identity WHERE team = ? AND name = ?", place).fetchone()
+        if row and row[0] != thread and self._stands(db, row[0]):
+            raise IdentityTaken(team, identity, row[0])
+        db.execute("INSERT OR REPLACE INTO identity VALUES (?, ?, ?)", (*place, thread))
+
+    def _once(self, db: sqlite3.Connection, thread: str, principal: str, request_id: str) -> Earlier | None:
+        request = (principal, request_id)
+        row = db.execute("SELECT thread FROM request WHERE principal = ? AND id = ?", request).fetchone()
+        if row:
+            return Earlier(row[0])
+        number = db.execute("INSERT INTO request VALUES (NULL, ?, ?, ?)", (*request, thread)).lastrowid or 0
+        db.execute("DELETE FROM request WHERE number <= ?", (number - self._view.bounds.requests_kept,))
+        return None

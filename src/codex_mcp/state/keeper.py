@@ -1,0 +1,103 @@
+"""Keeps a node's lease: renews it on the beat, and knows at every moment whether the node's claims may be used."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.state.contract import TTL, LeaseLost, TakenOver, Unavailable
+from codex_mcp.state.lease import BEATS_PER_TTL, Lease, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from codex_mcp.state.contract import Leases, Node
+
+logger = logging.getLogger(__name__)
+
+
+class Keeper:
+    """The owner of a node's membership. `on_lost` is called once per membership that was taken over."""
+
+    def __init__(
+        self,
+        leases: Leases,
+        on_lost: Callable[[], None],
+        *,
+        ttl: float = TTL,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._leases = leases
+        self._on_lost = on_lost
+        self._clock = clock
+        self._ttl = ttl
+        self._lease = Lease(ttl)
+        self._said = self._lease.phase
+        self._tasks = TaskSet()
+        self._beating: asyncio.Task[None] | None = None
+
+    async def join(self, address: str = "") -> Node:
+        """Become a node, also again after it was lost, and stay one."""
+        sent_at = self._clock()
+        node = await self._leases.join(address)
+        self._lease = Lease(self._ttl).renewed(sent_at, self._clock())
+        self._say_if_changed("joined")
+        if self._beating is None or self._beating.done():
+            self._beating = self._tasks.spawn(self._beat(), name="keep the lease")
+        return node
+
+    @property
+    def holding(self) -> bool:
+        """Whether claims may be used now. A process that was stopped for too long sees it before it does anything."""
+        return self.phase is Phase.HOLDING
+
+    @property
+    def phase(self) -> Phase:
+        """How it stands with the lease at this moment."""
+        return self._lease.at(self._clock()).phase
+
+    async def aclose(self) -> None:
+        """Renew no more, and leave. Again: fine."""
+        await self._tasks.aclose()
+        try:
+            await self._leases.leave()
+        except Unavailable as error:
+            logger.info("could not leave in order, others will find this server gone: %s", error)
+
+    async def renew(self) -> None:
+        """Renew now, and take in what that says."""
+        sent_at, why = self._clock(), "in time"
+        try:
+            answer = await self._leases.renew()
+        except Unavailable as error:
+            why = str(error)
+        except LeaseLost:
+            self._lost()
+        else:
+            if isinstance(answer, TakenOver):
+                self._lost()
+            else:
+                self._lease = self._lease.renewed(sent_at, self._clock())
+        self._say_if_changed(why)
+
+    def _lost(self) -> None:
+        was_lost = self._lease.phase is Phase.LOST
+        self._lease = self._lease.taken_over()
+        if not was_lost:
+            self._on_lost()
+
+    def _say_if_changed(self, why: str) -> None:
+        before, self._said = self._said, self.phase
+        if self._said is Phase.LOST:
+            why = "another server found it silent and took over"
+        if self._said is not before:
+            level = logging.INFO if self.holding else logging.WARNING
+            logger.log(level, "the lease of this server was %s and is %s: %s", before, self._said, why)
+
+    async def _beat(self) -> None:
+        while self.phase is not Phase.LOST:
+            await asyncio.sleep(self._ttl / BEATS_PER_TTL)
+            await self.renew()

@@ -1,0 +1,85 @@
+"""A held lock is a sign of life, and nothing else is."""
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.state.embedded import flock
+from codex_mcp.state.embedded.flock import (
+    NodeLock,
+    alone_while_opening,
+    has_died,
+    nodes_with_locks,
+    remove_dead_locks,
+)
+
+
+def test_a_node_lives_while_its_lock_is_held(tmp_path: Path) -> None:
+    lock = NodeLock(str(tmp_path), "n")
+    assert not has_died(str(tmp_path), "n")
+    assert (tmp_path / "nodes" / "n.lock").stat().st_mode & 0o777 == 0o600
+    lock.drop()
+    lock.drop()
+    assert has_died(str(tmp_path), "n")
+    assert nodes_with_locks(str(tmp_path)) == ["n"]
+
+
+def test_a_lock_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
+    lock = NodeLock(str(tmp_path), "n")
+    lock.give_up()
+    lock.give_up()
+    assert has_died(str(tmp_path), "n")
+    assert nodes_with_locks(str(tmp_path)) == []
+
+
+def test_a_node_that_never_was_is_dead(tmp_path: Path) -> None:
+    assert has_died(str(tmp_path), "n")
+    assert nodes_with_locks(str(tmp_path)) == []
+
+
+def test_one_who_looks_does_not_look_alive_to_another(tmp_path: Path) -> None:
+    NodeLock(str(tmp_path), "n").drop()
+    with (tmp_path / "nodes" / "n.lock").open() as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        assert has_died(str(tmp_path), "n")
+
+
+def test_only_the_files_of_dead_strangers_are_removed(tmp_path: Path) -> None:
+    living = NodeLock(str(tmp_path), "living")
+    for name in ("known", "stranger"):
+        NodeLock(str(tmp_path), name).drop()
+    remove_dead_locks(str(tmp_path), frozenset({"known"}))
+    assert nodes_with_locks(str(tmp_path)) == ["known", "living"]
+    living.give_up()
+
+
+def test_a_file_that_was_removed_while_it_was_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody takes the new file for a dead node's, between its making and its locking."""
+    lock_file, removals = fcntl.flock, iter([True])
+
+    def removed_first(descriptor: int, operation: int) -> None:
+        if next(removals, False):
+            remove_dead_locks(str(tmp_path), frozenset())
+        lock_file(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", removed_first)
+    lock = NodeLock(str(tmp_path), "n")
+    monkeypatch.undo()
+    assert not has_died(str(tmp_path), "n")
+    lock.give_up()
+
+
+def test_a_server_that_never_finishes_opening_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flock, "OPENING_PATIENCE", 0.0)
+    with (
+        alone_while_opening(str(tmp_path)),
+        pytest.raises(TimeoutError, match="another server"),
+        alone_while_opening(str(tmp_path)),
+    ):
+        raise AssertionError("two at once")
+    with alone_while_opening(str(tmp_path)):
+        assert os.listdir(tmp_path) == ["opening.lock"]

@@ -1,0 +1,137 @@
+"""The contract of the journal: entries in order without holes, read again, followed and bounded."""
+
+import asyncio
+
+import pytest
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.state.contract import Fenced, Store, Trimmed, WrongPosition
+from tests.support.state_worlds import BOUNDS, MakeWorld, claimed, member, opened
+
+KEPT = BOUNDS.journal_kept
+
+
+async def test_entries_are_read_in_order_from_any_position(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        one, two = await member(world), await member(world)
+        claim = await claimed(one, "t")
+        assert await one.journal.head("t", "events") == 0
+        assert await one.journal.append(claim, "events", 0, [b"a", b"b"]) == 2
+        assert await one.journal.append(claim, "events", 2, []) == 2
+        assert await one.journal.append(claim, "events", 2, [b"", b"d\x00"]) == 4
+        assert await two.journal.head("t", "events") == 4
+        assert await two.journal.start("t", "events") == 0
+        assert await two.journal.read("t", "events", 0, 10) == [b"a", b"b", b"", b"d\x00"]
+        assert await two.journal.read("t", "events", 1, 2) == [b"b", b""]
+        assert await two.journal.read("t", "events", 4, 10) == []
+        assert await two.journal.read("t", "audit", 0, 10) == []
+
+
+async def test_an_append_leaves_no_hole_and_overwrites_nothing(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        store = await member(world)
+        claim = await claimed(store, "t")
+        await store.journal.append(claim, "events", 0, [b"a"])
+        for wrong in (0, 2):
+            with pytest.raises(WrongPosition) as at:
+                await store.journal.append(claim, "events", wrong, [b"x"])
+            assert at.value.actual == 1
+        assert await store.journal.read("t", "events", 0, 10) == [b"a"]
+
+
+async def test_a_new_owner_continues_where_the_dead_one_stopped(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        one, two = await member(world), await member(world)
+        old = await claimed(one, "t")
+        await one.journal.append(old, "events", 0, [b"a"])
+        await world.kill(one)
+        new = await claimed(two, "t")
+        await two.journal.append(new, "events", 1, [b"b"])
+        with pytest.raises(Fenced):
+            await two.journal.append(old, "events", 2, [b"late"])
+        assert await two.journal.read("t", "events", 0, 10) == [b"a", b"b"]
+
+
+async def test_the_oldest_entries_go_and_a_late_reader_is_told(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        store = await member(world)
+        claim = await claimed(store, "t")
+        for number in range(KEPT + 3):
+            await store.journal.append(claim, "events", number, [b"%d" % number])
+        assert await store.journal.start("t", "events") == 3
+        with pytest.raises(Trimmed) as trimmed:
+            await store.journal.read("t", "events", 2, 10)
+        assert trimmed.value.start == 3
+        assert await store.journal.read("t", "events", 3, 100) == [b"%d" % n for n in range(3, KEPT + 3)]
+        many = [b"x%d" % n for n in range(2 * KEPT)]
+        assert await store.journal.append(claim, "events", KEPT + 3, many) == 3 * KEPT + 3
+        assert await store.journal.read("t", "events", 2 * KEPT + 3, 100) == many[-KEPT:]
+
+
+async def test_trimming_drops_the_beginning_and_moves_no_position(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        store = await member(world)
+        claim = await claimed(store, "t")
+        await store.journal.append(claim, "events", 0, [b"a", b"b", b"c"])
+        await store.journal.trim(claim, "events", 2)
+        await store.journal.trim(claim, "events", 1)
+        assert await store.journal.start("t", "events") == 2
+        assert await store.journal.read("t", "events", 2, 10) == [b"c"]
+        await store.journal.trim(claim, "events", 99)
+        assert (await store.journal.start("t", "events"), await store.journal.head("t", "events")) == (3, 3)
+        assert await store.journal.append(claim, "events", 3, [b"d"]) == 4
+        await store.journal.trim(claim, "nothing there", 5)
+        assert await store.journal.head("t", "nothing there") == 0
+
+
+async def test_a_forgotten_thread_has_no_streams_and_others_keep_theirs(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        store = await member(world)
+        claim, other = await claimed(store, "t"), await claimed(store, "u")
+        await store.journal.append(claim, "events", 0, [b"a"])
+        await store.journal.append(claim, "audit", 0, [b"a"])
+        await store.journal.append(other, "events", 0, [b"b"])
+        await store.journal.forget(claim)
+        assert await store.journal.head("t", "events") == await store.journal.head("t", "audit") == 0
+        assert await store.journal.read("u", "events", 0, 10) == [b"b"]
+
+
+async def collect(store: Store, after: int, into: list[bytes], enough: int, reached: asyncio.Event) -> None:
+    async for entry in store.journal.follow("t", "events", after):
+        into.append(entry)
+        if len(into) == enough:
+            reached.set()
+
+
+async def test_a_follower_gets_what_was_and_what_comes_until_its_store_closes(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        owner, other = await member(world), await member(world)
+        claim = await claimed(owner, "t")
+        await owner.journal.append(claim, "events", 0, [b"a", b"b"])
+        tasks, seen, collectors = TaskSet(), [list[bytes](), list[bytes](), list[bytes]()], []
+        replayed, complete = [asyncio.Event() for _ in seen], [asyncio.Event() for _ in seen]
+        for n, (store, after) in enumerate(((owner, 0), (other, 0), (other, 2))):
+            if after == 0:
+                tasks.spawn(collect(store, after, [], 2, replayed[n]), name=f"replay {n}")
+                await replayed[n].wait()
+            enough = 4 - after
+            collectors.append(tasks.spawn(collect(store, after, seen[n], enough, complete[n]), name=f"follower {n}"))
+        await owner.journal.append(claim, "events", 2, [b"c"])
+        await owner.journal.append(claim, "events", 3, [b"d"])
+        for event in complete:
+            await event.wait()
+        assert seen == [[b"a", b"b", b"c", b"d"], [b"a", b"b", b"c", b"d"], [b"c", b"d"]]
+        await owner.aclose()
+        await other.aclose()
+        await asyncio.gather(*collectors)
+        await tasks.aclose()
+
+
+async def test_a_follower_that_falls_behind_what_is_kept_is_told(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        store = await member(world)
+        claim = await claimed(store, "t")
+        await store.journal.append(claim, "events", 0, [b"x"] * (KEPT + 1))
+        entries = aiter(store.journal.follow("t", "events", 0))
+        with pytest.raises(Trimmed):
+            await anext(entries)

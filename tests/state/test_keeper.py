@@ -1,0 +1,100 @@
+"""The keeper: renews on the beat, freezes by itself, and says once that it was taken over."""
+
+import logging
+
+import pytest
+
+from codex_mcp.state.contract import Bounds
+from codex_mcp.state.keeper import Keeper
+from codex_mcp.state.lease import Phase
+from codex_mcp.state.memory import MemoryStore, World
+from tests.support.clock import Clock, run_with_clock
+
+TTL = 8.0
+
+
+class Scene:
+    """A keeper, and another node that watches."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.stood_still = 0.0
+        self.world = World(Bounds(ttl=TTL), lambda: clock.now + self.stood_still)
+        self.store, self.other = MemoryStore(self.world), MemoryStore(self.world)
+        self.losses = 0
+        self.keeper = Keeper(self.store.leases, self._lost, ttl=TTL, clock=self.world.clock)
+
+    def _lost(self) -> None:
+        self.losses += 1
+
+
+def test_a_lease_is_held_as_long_as_the_keeper_runs() -> None:
+    async def test(clock: Clock) -> None:
+        scene = Scene(clock)
+        assert scene.keeper.phase is Phase.JOINING
+        node = await scene.keeper.join("here")
+        await scene.other.leases.join()
+        for _ in range(50):
+            await clock.advance(1.0)
+            assert scene.keeper.holding
+            await scene.other.leases.renew()
+            assert await scene.other.leases.take(node.id) == []
+        await scene.keeper.aclose()
+        await scene.keeper.aclose()
+        assert [found.id for found in await scene.other.leases.nodes()] != [node.id]
+
+    run_with_clock(test)
+
+
+def test_a_process_that_stood_still_knows_it_before_anything_else_runs() -> None:
+    async def test(clock: Clock) -> None:
+        scene = Scene(clock)
+        await scene.keeper.join()
+        scene.stood_still = TTL
+        assert scene.keeper.phase is Phase.FROZEN
+        await clock.advance(TTL / 4)
+        assert scene.keeper.holding
+        await scene.keeper.aclose()
+
+    run_with_clock(test)
+
+
+def test_one_that_was_taken_over_says_so_once_and_can_join_again(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(clock: Clock) -> None:
+        scene = Scene(clock)
+        node = await scene.keeper.join()
+        await scene.other.leases.join()
+        scene.world.stop(node.id)
+        await scene.other.leases.take(node.id)
+        with caplog.at_level(logging.WARNING):
+            await clock.advance(3 * TTL)
+        assert (scene.losses, scene.keeper.phase) == (1, Phase.LOST)
+        assert [record.getMessage() for record in caplog.records] == [
+            "the lease of this server was holding and is lost: another server found it silent and took over"
+        ]
+        assert (await scene.keeper.join()).id != node.id
+        await clock.advance(3 * TTL)
+        assert scene.keeper.holding
+        await scene.keeper.aclose()
+
+    run_with_clock(test)
+
+
+def test_a_store_that_is_away_freezes_the_node_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(clock: Clock) -> None:
+        scene = Scene(clock)
+        await scene.keeper.join()
+        scene.store.is_closed = True  # every call is Unavailable
+        with caplog.at_level(logging.INFO):
+            await clock.advance(3 * TTL)
+            assert scene.keeper.phase is Phase.FROZEN
+            scene.store.is_closed = False
+            await clock.advance(TTL)
+            assert scene.keeper.holding
+        assert [(record.levelname, record.getMessage().partition(":")[0]) for record in caplog.records] == [
+            ("WARNING", "the lease of this server was holding and is frozen"),
+            ("INFO", "the lease of this server was frozen and is holding"),
+        ]
+        scene.store.is_closed = True
+        await scene.keeper.aclose()
+
+    run_with_clock(test)
