@@ -29,10 +29,14 @@ COMMANDS: Final = {
     "mcp-server": ("codex_mcp.cli.cmd_mcp_server", "serve Codex agents to an MCP client over stdio"),
     "exec-server": ("codex_mcp.cli.cmd_exec_server", "run commands and files for an agent, here or elsewhere"),
     "exec": ("codex_mcp.cli.cmd_exec", "run a command on an exec-server, as if it ran here"),
+    "config": ("codex_mcp.cli.cmd_config", "show every setting, and where it came from"),
     "demo": ("codex_mcp.cli.cmd_demo", "see an agent mend a failing test, without an account or a network"),
 }
 
 USAGE_ERROR: Final = 2
+
+PIPE_CLOSED: Final = 141
+"""What a shell says of a program that wrote to somebody who had gone."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,3 +84,7 @@ def _run(name: str, words: Sequence[str]) -> int:
     except Refused as exc:
         print(f"codex-mcp {name}: {exc}", file=sys.stderr)
         return USAGE_ERROR
+    except BrokenPipeError:
+        # Whoever reads our output has heard enough. Python would complain once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED

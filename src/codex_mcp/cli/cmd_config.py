@@ -1,0 +1,33 @@
+"""`codex-mcp config`: every setting as it is here and now, and who said so."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from codex_mcp.cli.config_text import as_json, as_toml
+from codex_mcp.cli.output import print_json, print_text
+from codex_mcp.config.load import add_arguments, load
+
+DESCRIPTION: Final = "Show every setting as a server started here would have it, with these flags and variables."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's flags."""
+    parser.add_argument("--show-origin", action="store_true", help="and where each value came from")
+    parser.add_argument("--json", action="store_true", help="for programs; says the origins too")
+    add_arguments(parser, with_team=True)
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    """Print them."""
+    loaded = load(arguments, environment, cwd)
+    if arguments.json:
+        print_json(as_json(loaded.sources, loaded.warnings))
+        return 0
+    print_text(as_toml(loaded.sources, with_origin=arguments.show_origin))
+    for warning in loaded.warnings:
+        print(f"codex-mcp config: {warning}", file=sys.stderr)
+    return 0

@@ -1,0 +1,66 @@
+"""Pure. The settings for people, as a TOML file that could be used as it is; and for programs. Secrets are masked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from codex_mcp.base.redact import redact
+from codex_mcp.config.layers import Sourced
+from codex_mcp.mcp.visible import one_line
+
+SCHEMA: Final = 1
+"""Of the JSON. It grows when something is renamed or taken away, and not when something is added."""
+
+TABLE: Final = "plugins.codex-mcp"
+
+
+def as_toml(sources: Mapping[str, Sourced], *, with_origin: bool) -> str:
+    """The settings as a file. What is not set is a comment, since TOML has no word for nothing."""
+    return "\n".join([f"[{TABLE}]", *_lines(sources, with_origin=with_origin)])
+
+
+def _lines(sources: Mapping[str, Sourced], *, with_origin: bool) -> Iterator[str]:
+    texts = {
+        name: f"# {name} =" if sourced.value is None else _line(name, sourced) for name, sourced in sources.items()
+    }
+    # One long value must not push all comments out of sight.
+    width = max((len(text) for text in texts.values() if len(text) <= 60), default=0)
+    for name, text in texts.items():
+        yield f"{text:{width}}  # {one_line(sources[name].source)}" if with_origin else text
+
+
+def _line(name: str, sourced: Sourced) -> str:
+    return f"{name} = {_toml(_plain(sourced.value))}"
+
+
+def as_json(sources: Mapping[str, Sourced], warnings: tuple[str, ...]) -> dict[str, object]:
+    """The settings for programs."""
+    return {
+        "schema": SCHEMA,
+        "settings": {
+            name: {"value": _plain(sourced.value), "origin": sourced.source} for name, sourced in sources.items()
+        },
+        "warnings": list(warnings),
+    }
+
+
+def _plain(value: object) -> object:
+    """The value in terms of JSON, without secrets."""
+    if isinstance(value, str):
+        return redact(str(value))
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    # The other values look in TOML as they do in JSON; what a terminal would obey is never in a basic string.
+    text = msgspec.json.encode(value).decode()
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in text)

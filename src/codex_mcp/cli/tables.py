@@ -1,0 +1,57 @@
+"""Pure. A plain table: a title above each column, two spaces between them, no lines, no colours."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+from codex_mcp.mcp.visible import one_line
+
+GAP: Final = "  "
+CUT: Final = "…"
+NARROWEST: Final = 8
+"""Columns are not cut below this: on a screen so small, lines had better wrap."""
+
+
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> str:
+    """The rows below their titles. If they are wider than `width`, the widest columns are cut."""
+    cells = [[one_line(cell) or "-" for cell in row] for row in [titles, *rows]]
+    widths = [max(cell_width(row[column]) for row in cells) for column in range(len(titles))]
+    if width is not None:
+        widths = _fitted(widths, width - len(GAP) * (len(titles) - 1))
+    return "\n".join(
+        GAP.join(_padded(cell, wide) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in cells
+    )
+
+
+def cell_width(text: str) -> int:
+    """How many columns of a terminal a text takes: ideographs and emoji take two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(_char_width(char) for char in text)
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+
+
+def _fitted(widths: Sequence[int], room: int) -> list[int]:
+    """Narrower widths that fit into the room, the widest cut first."""
+    widths = list(widths)
+    while sum(widths) > room and max(widths) > NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    return widths
+
+
+def _padded(text: str, width: int) -> str:
+    if cell_width(text) > width:
+        kept = ""
+        for char in text:
+            if cell_width(kept + char) > width - 1:
+                break
+            kept += char
+        text = kept + CUT
+    return text + " " * (width - cell_width(text))
