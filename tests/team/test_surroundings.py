@@ -148,3 +148,11 @@ def test_the_name_comes_from_origin_and_holds_no_secret(repository: Path, url: s
 def test_origin_may_be_on_the_line_of_its_section(repository: Path) -> None:
     (repository / ".git" / "config").write_text('[core]\nurl = x\n[Remote "origin"] URL = a/b.git ; comment\n')
     assert surroundings_of(str(repository)).repo_name == "b"
+
+
+@pytest.mark.parametrize(
+    "line", ['[remote{}"origin', '[remote "origin"]{}url', '[remote "origin"] url{}x', '[remote "origin"] url = a{}"']
+)
+def test_a_long_row_of_spaces_takes_no_longer_than_other_text(repository: Path, line: str) -> None:
+    (repository / ".git" / "config").write_text(line.format(" " * 250_000))
+    assert surroundings_of(str(repository)).repo_root == str(repository)

@@ -19,8 +19,8 @@ SHORT_ID: Final = 7
 """Digits of a commit's id, as git shows it."""
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_SECTION: Final = re.compile(r'\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]')
-_URL: Final = re.compile(r'url\s*=\s*("?)(.*?)\1\s*(?:[#;].*)?', re.IGNORECASE)
+_SECTION: Final = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_URL: Final = re.compile(r'url\s*=\s*(?:"([^"]*)"|([^"#;][^#;]*))', re.IGNORECASE)
 
 BRANCHES: Final = "refs/heads/"
 NO_BRANCH: Final = ".invalid"
@@ -87,8 +87,8 @@ def _name_from_origin(config: str) -> str | None:
         if section := _SECTION.match(line):
             is_origin = section.group(1).lower() == "remote" and section.group(2) == "origin"
             line = line[section.end() :].strip()
-        if is_origin and (url := _URL.fullmatch(line)):
-            return _last_part(url.group(2))
+        if is_origin and (url := _URL.match(line)):
+            return _last_part((url.group(1) or url.group(2)).rstrip())
     return None
 
 
