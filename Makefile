@@ -49,7 +49,7 @@ $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
 	@.venv-mcp1/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/mcp1.txt
 	@touch $@
 
-soak: setup ## five hundred clients that behave badly, on a real server
+soak: setup ## five hundred clients that behave badly, and ten thousand short processes, on real servers
 	@$(BIN)/python -m tests.soak
 
 check: format lint types imports test judges ## everything that CI runs (the docs check is one of the tests)

@@ -1,4 +1,5 @@
-"""`make soak`: five hundred clients at once, several times over, and what the server holds after each time."""
+"""`make soak`: five hundred clients at once, several times over, and what the server holds after each time; then the
+exec-server, with two hundred clients at once and ten thousand short processes."""
 
 import argparse
 import asyncio
@@ -6,10 +7,19 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.soak.exec_storm import forgotten, held_at_once, many_short, soaked_exec_server
 from tests.soak.storm import calm, numbers, soaked_server, storm
+from tests.support.exec_wire import session
 
 GROWTH = 32 * 1024
 """KiB between the first storm and the last: a leak of a kilobyte for each client would be several times that much."""
+
+EXEC_GROWTH = 2 * 1024
+"""KiB between the first batch of short processes and the last, when none can be read any longer: a tenth of a kilobyte
+for each would be seen within a hundred thousand, a descriptor or a child at once."""
+
+BATCHES = 3
+HELD = 200
 
 
 async def soak(folder: Path, sessions: int, rounds: int, seed: int) -> None:
@@ -31,15 +41,42 @@ async def soak(folder: Path, sessions: int, rounds: int, seed: int) -> None:
         assert "Traceback" not in server.log, "see the log"
 
 
+async def soak_exec_server(folder: Path, processes: int) -> None:
+    """Hold two hundred clients and processes; then run short processes in batches, each forgotten before the next."""
+    async with soaked_exec_server(folder) as soaked:
+        fresh = soaked.weight()
+        for _ in range(2):
+            held = await held_at_once(soaked, HELD)
+            after = await soaked.calm(fresh)
+            sys.stdout.write(f"{HELD} clients with a process each: {held}; when they are gone: {after}\n")
+        before, size = None, processes // BATCHES
+        async with session(soaked.here.url) as wire:
+            fresh = soaked.weight()
+            for batch in range(BATCHES):
+                await many_short(wire, soaked.here, batch * size, size)
+                full = soaked.weight()
+                await forgotten(wire, (batch + 1) * size - 1)
+                after = await soaked.calm(fresh)
+                sys.stdout.write(f"{(batch + 1) * size} short processes: {full}; when they are forgotten: {after}\n")
+                before = before or after
+                assert after.kibibytes <= before.kibibytes + EXEC_GROWTH, "the memory grows"
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--sessions", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=10_000)
+    parser.add_argument("--only", choices=["http", "exec"])
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(soak(Path(folder), chosen.sessions, chosen.rounds, chosen.seed))
+    if chosen.only != "exec":
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(soak(Path(folder), chosen.sessions, chosen.rounds, chosen.seed))
+    if chosen.only != "http":
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(soak_exec_server(Path(folder), chosen.processes))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from codex_mcp.execserver.launch import Child, set_size
 from codex_mcp.execserver.output import Closed, Event, Exited, OutputLog
 from codex_mcp.execserver.sandbox_denial import looks_denied
 from codex_mcp.execserver.stdin import Stdin
+from codex_mcp.wire.exec_base64 import encode_base64_bytes
 from codex_mcp.wire.exec_envelope import encode_notification
 from codex_mcp.wire.execserver import Chunk, ProcessClosed, ProcessExited, Stream
 
@@ -63,9 +64,6 @@ TERMINAL_KILLED: Final = 1
 """0.166.0 says 1 for a child on a terminal that a signal ended, and 128 + the signal for one on pipes."""
 
 WAIT_FAILED: Final = -1
-
-_encode: Final = msgspec.json.Encoder().encode
-"""Turns bytes into base64 in quotes; it needs a quarter less time for it than the standard library."""
 
 
 def _nobody(_process: Process) -> None:
@@ -330,7 +328,9 @@ class Process:
             os.waitpid(self._child.pid, os.WNOHANG)
         os.close(self._child.pidfd)
         closed = self.log.close()
-        self.on_closed(self)  # first: whoever hears of the end finds everything put away
+        # First: whoever hears of the end finds everything put away. And once: it holds all that the start needed.
+        on_closed, self.on_closed = self.on_closed, _nobody
+        on_closed(self)
         self._happened(closed)
 
     def _happened(self, event: Event) -> None:
@@ -348,8 +348,8 @@ class Process:
         assert outlet is not None, "only a live process sends"
         match event:
             case Chunk(seq, stream, data):
-                middle = b'%b%d,"stream":"%b","chunk":' % (self._head, seq, stream.encode())
-                outlet.send(middle, _encode(data), b"}}")
+                middle = b'%b%d,"stream":"%b","chunk":"' % (self._head, seq, stream.encode())
+                outlet.send(middle, encode_base64_bytes(data), b'"}}')
             case Exited(seq, code, denied):
                 outlet.send(encode_notification("process/exited", ProcessExited(self.process_id, seq, code, denied)))
             case Closed(seq):
