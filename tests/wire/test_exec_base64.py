@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.wire.exec_base64 import BadBase64, decode_base64, encode_base64
+from codex_mcp.wire.exec_base64 import BadBase64, decode_base64, encode_base64, encode_base64_bytes
 
 
 @given(st.binary())
 def test_what_is_encoded_is_decoded_to_the_same_bytes(data: bytes) -> None:
     assert encode_base64(data) == base64.b64encode(data).decode()
+    assert encode_base64_bytes(data) == base64.b64encode(data)
     assert decode_base64(encode_base64(data)) == data
 
 

@@ -9,6 +9,7 @@ import sysconfig
 from typing import Final
 
 import msgspec
+import pybase64
 
 import codex_mcp
 from codex_mcp.execserver.launch import Launch
@@ -40,9 +41,9 @@ def runtime_paths() -> list[str]:
 def _module_folders() -> list[str]:
     """Where the helper's modules are. Not all of sys.path: `python -m` puts the current folder there."""
     ours = os.path.dirname(os.path.dirname(codex_mcp.__file__ or ""))
-    theirs = os.path.dirname(os.path.dirname(msgspec.__file__))
+    theirs = [os.path.dirname(os.path.dirname(library.__file__ or "")) for library in (msgspec, pybase64)]
     standard = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(_compiled_module())]
-    return list(dict.fromkeys([ours, *standard, theirs]))
+    return list(dict.fromkeys([ours, *standard, *theirs]))
 
 
 def _compiled_module() -> str:

@@ -1,14 +1,12 @@
 """Pure. Base64 as the exec-server wants it: standard alphabet, padded, no whitespace, no stray bits at the end.
 
-msgspec decodes twice as fast as the standard library; it only does not look at the bits that the last character has to
-spare.
+All output and all files pass through here. With the standard library it would be half of the work; pybase64 takes a
+twentieth of its time. It only does not look at the bits that the last character has to spare.
 """
 
 from __future__ import annotations
 
-from binascii import b2a_base64
-
-import msgspec
+from pybase64 import b64decode, b64encode, b64encode_as_string
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
@@ -22,7 +20,12 @@ class BadBase64(ValueError):
 
 def encode_base64(data: bytes) -> str:
     """The text for these bytes."""
-    return b2a_base64(data, newline=False).decode("ascii")
+    return b64encode_as_string(data)
+
+
+def encode_base64_bytes(data: bytes) -> bytes:
+    """The same text, as what it is in a message."""
+    return b64encode(data)
 
 
 def decode_base64(text: str) -> bytes:
@@ -31,8 +34,8 @@ def decode_base64(text: str) -> bytes:
     if padding and len(text) > padding and text[-padding - 1] not in CANONICAL_LAST[padding]:
         raise BadBase64(_why_not(text))
     try:
-        return msgspec.convert(text, bytes)
-    except msgspec.ValidationError:
+        return b64decode(text, validate=True)
+    except ValueError:
         raise BadBase64(_why_not(text)) from None
 
 
