@@ -28,7 +28,6 @@ from codex_mcp.execserver.output import Closed, Event, Exited, OutputLog
 from codex_mcp.execserver.sandbox_denial import looks_denied
 from codex_mcp.execserver.stdin import Stdin
 from codex_mcp.wire.exec_base64 import encode_base64_bytes
-from codex_mcp.wire.exec_base64 import encode_base64_bytes
 from codex_mcp.wire.exec_envelope import encode_notification
 from codex_mcp.wire.execserver import Chunk, ProcessClosed, ProcessExited, Stream
 
