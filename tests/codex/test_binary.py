@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.errors import NoCodex
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings import Backend, Settings
 from codex_mcp.codex import binary
 from codex_mcp.codex.binary import Binary, Origin, find_codex, find_codex_soon, is_tested, parse_version, shown
 
 OWN = codex_cli_bin.bundled_codex_path()
 
 
-def settings(codex_bin: object = None, *, allow_untested: bool = False) -> Settings:
+def settings(codex_bin: object = None, *, allow_untested: bool = False, backend: str = "auto") -> Settings:
     name = None if codex_bin is None else str(codex_bin)
-    return Settings(codex_home="home", codex_bin=name, allow_untested_codex=allow_untested)
+    return Settings(codex_home="home", codex_bin=name, allow_untested_codex=allow_untested, backend=Backend(backend))
 
 
 def program(path: Path, says: str) -> Path:
@@ -178,3 +178,50 @@ def test_finding_codex_imports_nothing_slow() -> None:
     path = {"PYTHONPATH": str(Path(binary.__file__).parents[2])}
     said = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True).stdout
     assert said.strip() == ""
+
+
+@pytest.mark.parametrize("version", ["0.103.0", "0.104.0", "0.153.4"])
+@pytest.mark.parametrize("backend", ["auto", "mcp-server"])
+def test_an_old_codex_that_is_named_is_run_as_mcp_server(tmp_path: Path, version: str, backend: str) -> None:
+    codex = program(tmp_path / "codex", f"codex-cli {version}")
+    found = find_codex(settings(codex, backend=backend), "")
+    assert (found.path, found.is_old, shown(found.version)) == (str(codex), True, version)
+
+
+@pytest.mark.parametrize(
+    ("version", "backend", "why"),
+    [
+        ("0.153.4", "app-server", "and we know 0.163.0 up to"),
+        ("0.102.9", "auto", "and we know 0.163.0 up to"),
+        ("0.154.0", "auto", "and we know 0.163.0 up to"),
+        ("0.154.0", "mcp-server", "backend mcp-server is for 0.103.0 up to, but not including, 0.154.0"),
+        ("0.165.0", "mcp-server", "it is Codex 0.165.0, and backend mcp-server is for"),
+    ],
+)
+def test_a_codex_that_does_not_fit_the_backend_is_refused(tmp_path: Path, version: str, backend: str, why: str) -> None:
+    codex = program(tmp_path / "codex", f"codex-cli {version}")
+    with pytest.raises(NoCodex) as caught:
+        find_codex(settings(codex, backend=backend), "")
+    assert why in str(caught.value)
+
+
+def test_an_old_codex_on_path_is_taken_only_if_it_is_asked_for(tmp_path: Path) -> None:
+    command, native = npm_codex(tmp_path, "0.153.4")
+    assert find_codex(settings(backend="app-server"), str(command.parent)).origin is Origin.PACKAGE
+    found = find_codex(settings(backend="mcp-server"), str(command.parent))
+    assert (found.path, found.origin, found.is_old) == (str(native), Origin.PATH, True)
+    with pytest.raises(NoCodex, match="cannot find an old Codex: there is no `codex` on PATH; name one of"):
+        find_codex(settings(backend="mcp-server"), "")
+    newer = program(tmp_path / "newer" / "codex", "codex-cli 0.164.0")
+    with pytest.raises(NoCodex, match=f"cannot run {newer} as mcp-server: it is Codex 0.164.0"):
+        find_codex(settings(backend="mcp-server"), str(newer.parent))
+
+
+def test_of_an_older_npm_install_the_program_is_found_where_it_was_then(tmp_path: Path) -> None:
+    package, triple = binary.PLATFORMS[os.uname().sysname, os.uname().machine]
+    wrapper = program(tmp_path / "node_modules/@openai/codex/bin/codex.js", "the wrapper was asked")
+    vendor = tmp_path / "node_modules/@openai" / package / "vendor" / triple
+    native = program(vendor / "codex" / "codex", "codex-cli 0.104.0")
+    (vendor / "path").mkdir()
+    found = find_codex(settings(wrapper), "")
+    assert found == Binary(str(native), (0, 104, 0), Origin.SETTING, str(vendor / "path"), is_old=True)

@@ -322,3 +322,14 @@ def test_what_is_unknown_or_unreadable_gives_no_event() -> None:
     assert talk.translator.answered(COMMAND_APPROVAL, raw([1]), approved=True) == []
     assert talk.translator.answered("item/tool/call", raw({"itemId": "call-1"}), approved=True) == []
     assert talk.events == before
+
+
+def test_the_events_of_an_old_codex_pass_as_they_are() -> None:
+    msg: Json = {"type": "session_configured", "session_id": "s", "of_another_time": [1, None]}
+    for full in (False, True):
+        talk = Talk(full=full).note("codex/event", id="", msg=msg)
+        for kind in ("item_started", "raw_response_item"):
+            talk.note("codex/event", id=TURN, msg={"type": kind})
+        assert talk.events[0] == Event("", msg)
+        assert talk.types[1:] == (["item_started", "raw_response_item"] if full else [])
+    assert Talk().note("codex/event", msg="none").events == []

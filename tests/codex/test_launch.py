@@ -10,8 +10,10 @@ from codex_cli_bin import bundled_codex_path
 
 from codex_mcp.base.errors import NoCodex, Refused
 from codex_mcp.codex.launch import UNLOAD_DELAY, launcher
+from codex_mcp.codex.legacy_core import LegacyCore
 from codex_mcp.codex.supervisor import Launch, Launcher
-from tests.support.cores import settings_below
+from codex_mcp.rpc.channel import memory_pair
+from tests.support.cores import Listener, no_pace, settings_below
 
 
 async def _launched(launch: Launcher) -> Launch:
@@ -63,4 +65,26 @@ async def test_a_codex_that_is_not_there_cannot_be_started(tmp_path: Path) -> No
 async def test_an_override_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
     settings = settings_below(tmp_path, overrides=("no equals sign",))
     with pytest.raises(Refused):
+        await launcher(settings, {"PATH": ""})()
+
+
+async def test_an_old_codex_is_started_as_its_own_mcp_server_and_its_threads_are_given_the_overrides(
+    tmp_path: Path,
+) -> None:
+    codex = fake_codex(tmp_path, "0.153.4")
+    settings = settings_below(tmp_path, codex_bin=str(codex), overrides=('model="m"', "a.b=1"))
+    launch = await launcher(settings, {"PATH": ""})()
+    assert list(launch.argv) == [str(codex), "mcp-server"]
+    near, _far = memory_pair()
+    core = launch.converse(near, Listener(), settings, no_pace)
+    assert isinstance(core, LegacyCore)
+    assert core.version == "0.153.4"
+    assert core._config["model"] == "m"
+    assert core._config["a"] == {"b": 1}
+    await core.aclose()
+
+
+async def test_an_old_codex_and_an_exec_server_do_not_go_together(tmp_path: Path) -> None:
+    settings = settings_below(tmp_path, codex_bin=str(fake_codex(tmp_path, "0.104.0")), exec_server="ws://x")
+    with pytest.raises(Refused, match=r"cannot use an exec-server with Codex 0\.104\.0"):
         await launcher(settings, {"PATH": ""})()

@@ -54,6 +54,8 @@ class Listener:
     def __init__(self) -> None:
         self.notifications: list[tuple[str, str]] = []
         self.questions: list[tuple[str, Id, str]] = []
+        self.asked: list[Raw] = []
+        self.named: list[tuple[str, str]] = []
         self.lost: list[CoreLost] = []
         self.changes = Changes()
         self.answer: Callable[[], Coroutine[Any, Any, object]] = self._nothing
@@ -71,8 +73,14 @@ class Listener:
     ) -> Coroutine[Any, Any, object]:
         """Remember it, and answer as the test says."""
         self.questions.append((thread_id, question_id, method))
+        self.asked.append(params)
         self.changes.tell()
         return self.answer()
+
+    def thread_named(self, provisional_id: str, thread_id: str) -> None:
+        """Remember it."""
+        self.named.append((provisional_id, thread_id))
+        self.changes.tell()
 
     def core_lost(self, core: Core, reason: CoreLost) -> None:
         """Remember it."""

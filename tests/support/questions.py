@@ -84,6 +84,40 @@ INNER_URL: Json = {
     "elicitationId": "el-1",
 }
 
+OLD_COMMAND: Json = {
+    "elicitation": {
+        "message": "Allow Codex to run it?",
+        "requestedSchema": {"type": "object", "properties": {}},
+        "threadId": "thread-1",
+        "codex_elicitation": "exec-approval",
+        "codex_mcp_tool_call_id": "3",
+        "codex_event_id": "turn-1",
+        "codex_call_id": "call-1",
+        "codex_command": ["/bin/bash", "-lc", "make docs"],
+        "codex_cwd": "/home/ada/site",
+        "codex_parsed_cmd": [{"type": "unknown", "cmd": "make docs"}],
+    },
+    "announced": {
+        "type": "exec_approval_request",
+        "call_id": "call-1",
+        "reason": "The page must be written outside.",
+        "proposed_execpolicy_amendment": RULE,
+        "available_decisions": ["approved", "abort"],
+    },
+}
+OLD_PATCH: Json = {
+    "elicitation": {
+        "threadId": "thread-1",
+        "codex_elicitation": "patch-approval",
+        "codex_event_id": "turn-1",
+        "codex_call_id": "call-1",
+        "codex_changes": CHANGES,
+        "codex_grant_root": "/home/ada",
+    },
+    "announced": None,
+}
+"""Questions of an old Codex, as its core hands them on."""
+
 REQUESTS: list[tuple[Method, Json]] = [
     (Method.EXEC, COMMAND),
     (Method.EXEC, NETWORK),

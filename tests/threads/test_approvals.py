@@ -33,6 +33,8 @@ from tests.support.questions import (
     INNER_FORM,
     INNER_URL,
     NETWORK,
+    OLD_COMMAND,
+    OLD_PATCH,
     PATCH,
     PERMISSIONS,
     REQUESTS,
@@ -345,3 +347,30 @@ def test_the_real_codex_accepts_the_form_of_every_result(schemas: dict[str, dict
 @pytest.mark.parametrize(("method", "params"), REQUESTS)
 def test_a_refusal_grants_nothing(method: Method, params: object) -> None:
     assert refusal(method) == core_answer(ask(method, params), Denied())
+
+
+@pytest.mark.parametrize(
+    ("params", "decision", "told"),
+    [
+        (OLD_COMMAND, Approved(), "approved"),
+        (OLD_COMMAND, Denied("not now"), {"denied": {"rejection": "not now"}}),
+        (OLD_COMMAND, Aborted(), "abort"),
+        (
+            OLD_COMMAND,
+            RuleApproved(tuple(RULE)),
+            {"approved_execpolicy_amendment": {"proposed_execpolicy_amendment": RULE}},
+        ),
+        (OLD_COMMAND, RuleApproved(("rm",)), "approved"),
+        (OLD_PATCH, Approved(Scope.SESSION), "approved_for_session"),
+        (OLD_PATCH, Approved(Scope.ALWAYS), "approved"),
+    ],
+)
+def test_an_old_codex_is_answered_in_its_own_words(params: object, decision: Decision, told: object) -> None:
+    question = ask(Method.OLD, params)
+    assert core_answer(question, decision) == {"decision": told}
+    assert explanation(question, decision) is None
+    assert not must_interrupt(question, decision)
+
+
+def test_an_old_codex_is_refused_in_its_own_words() -> None:
+    assert refusal(Method.OLD) == {"decision": {"denied": {"rejection": DECLINED}}}

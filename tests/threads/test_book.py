@@ -13,6 +13,7 @@ from msgspec import Raw
 from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, ThreadNotFound, ThreadSpec, TurnSpec
 from codex_mcp.codex.launch import launcher
 from codex_mcp.threads.book import EARLY_NOTIFICATIONS, NOT_SIGNED_IN, Book
+from codex_mcp.threads.owners import RecordedOwners
 from codex_mcp.threads.questions import Method
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
@@ -259,3 +260,19 @@ async def test_closing_answers_everybody(tmp_path: Path) -> None:
         await book.aclose()
         assert (turn.ended, turn.outcome.content) == (True, "the server has stopped")
         await book.aclose()
+
+
+async def test_a_thread_that_gets_its_own_id_is_known_by_that_alone_and_still_belongs_to_the_same(
+    tmp_path: Path,
+) -> None:
+    owners = RecordedOwners(str(tmp_path))
+    async with scripted_book(tmp_path) as (book, _model):
+        book._owners = owners
+        thread = await book.start(ThreadSpec(), "ada")
+        provisional = thread.id
+        turn = submit(thread, GATE)
+        book.thread_named("nobody", "else")
+        book.thread_named(provisional, UNKNOWN)
+        assert (book.known(UNKNOWN, "ada"), book.known(UNKNOWN), book.known(provisional, "ada")) == (thread, None, None)
+        assert {thread.id, turn.thread_id} == {UNKNOWN}
+    owners.close()

@@ -25,8 +25,11 @@ from tests.support.questions import (
     COMMAND,
     INNER_FORM,
     NETWORK,
+    OLD_COMMAND,
+    OLD_PATCH,
     PATCH,
     REQUESTS,
+    RULE,
     TOOL,
     USER_INPUT,
     ask,
@@ -172,3 +175,25 @@ def test_a_request_with_one_field_spoiled_never_raises(sent: tuple[Method, objec
 def test_nesting_deeper_than_the_decoder_goes_is_an_error_value() -> None:
     deep = b'{"threadId":"t","serverName":"s","mode":"form","requestedSchema":' + b'{"a":' * 100_000
     assert isinstance(question_from(Method.MCP, msgspec.Raw(deep)), Unreadable)
+
+
+def test_a_command_of_an_old_codex_is_asked_about_with_what_its_event_said() -> None:
+    question = ask(Method.OLD, OLD_COMMAND)
+    assert isinstance(question, CommandQuestion)
+    assert question.is_old
+    assert (question.thread_id, question.turn_id, question.item_id) == ("thread-1", "turn-1", "call-1")
+    assert (question.command, question.command_line) == (("/bin/bash", "-lc", "make docs"), "/bin/bash -lc 'make docs'")
+    assert (question.reason, question.cwd) == ("The page must be written outside.", "/home/ada/site")
+    assert (question.proposed_rule, question.offers_session) == (tuple(RULE), False)
+
+
+def test_a_command_of_an_old_codex_that_was_not_announced_is_asked_about_all_the_same() -> None:
+    question = ask(Method.OLD, OLD_COMMAND, announced=None)
+    assert isinstance(question, CommandQuestion)
+    assert (question.reason, question.proposed_rule, question.offers_session) == ("", (), True)
+
+
+def test_a_patch_of_an_old_codex_brings_its_changes() -> None:
+    question = ask(Method.OLD, OLD_PATCH)
+    assert isinstance(question, PatchQuestion)
+    assert (question.is_old, question.changes, question.grant_root) == (True, CHANGES, "/home/ada")

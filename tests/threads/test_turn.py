@@ -47,3 +47,13 @@ async def test_who_does_not_want_to_wait_is_told_how_it_stands() -> None:
 
 async def test_it_shows_its_thread_and_its_place() -> None:
     assert repr(turn()) == "<Turn of t: <Place waiting >>"
+
+
+async def test_it_can_be_waited_for_until_its_thread_has_an_id_of_its_own() -> None:
+    one, other = turn(), turn()
+    one.thread_named("own")
+    one.thread_named("own")
+    other.conclude()
+    async with asyncio.timeout(5):
+        await asyncio.gather(one.until_named(), other.until_named())
+    assert (one.thread_id, one.outcome.thread_id) == ("own", "own")

@@ -15,6 +15,7 @@ from msgspec import Struct
 from codex_mcp.base.settings import (
     MIB,
     ApprovalPolicy,
+    Backend,
     Events,
     LogLevel,
     Protocol,
@@ -230,6 +231,9 @@ OPTIONS: dict[str, Option] = {
     "codex_home": Option(path, "Codex' folder (default: $CODEX_HOME, else ~/.codex)", "DIR"),
     "codex_bin": Option(program, "the Codex to run (default: one on PATH that we know, else our own)", "FILE"),
     "allow_untested_codex": Option(switch, "run codex_bin even in a version that we do not know", is_switch=True),
+    "backend": Option(
+        one_of(Backend), "run Codex as app-server, or an old one as mcp-server (default: by its version)", "WHICH"
+    ),
     "overrides": Option(
         assignments, "override a value of Codex' config.toml", "KEY=VALUE", flag="config", short="c", is_list=True
     ),

@@ -19,6 +19,14 @@ class Events(StrEnum):
     NONE = "none"
 
 
+class Backend(StrEnum):
+    """As what Codex is run."""
+
+    AUTO = "auto"
+    APP_SERVER = "app-server"
+    MCP_SERVER = "mcp-server"
+
+
 class Protocol(StrEnum):
     """Which eras of MCP are spoken."""
 
@@ -78,6 +86,9 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     allow_untested_codex: bool = False
     """Run a `codex_bin` of a version that we were not tested with. Its behaviour changes between versions."""
+
+    backend: Backend = Backend.AUTO
+    """`mcp-server` runs an old Codex (0.103 to 0.153), which can do less; `auto` does so only if `codex_bin` is one."""
 
     overrides: tuple[str, ...] = ()
     """`key=value` for Codex' configuration, as its own `-c` takes them, in order; they win over config.toml."""

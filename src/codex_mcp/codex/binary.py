@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import NoCodex
 from codex_mcp.base.files import read_if_there
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings import Backend, Settings
 
 Version = tuple[int, int, int]
 
@@ -27,8 +27,15 @@ TESTED_BELOW: Version = (0, 167, 0)
 """Codex' protocol only grows, but its behaviour changes: every version in this range has been run through our tests.
 The dependency on openai-codex-cli-bin in pyproject.toml names the same range."""
 
+OLD_FROM: Version = (0, 103, 0)
+OLD_BELOW: Version = (0, 154, 0)
+"""Versions whose `codex mcp-server` we can drive; 0.154.0 has it no more. 0.104.0 and 0.153.4 have been run."""
+
 OUR_PACKAGE = "codex_cli_bin"
 """The module of the distribution openai-codex-cli-bin, which holds Codex and what it needs."""
+
+OLD_PLACE = "codex"
+"""The folder of the program in npm's packages without a `codex-package.json`; its tools are in `path` beside it."""
 
 VERSION_PATIENCE = 10.0
 """Seconds for `codex --version`: the real one takes 0.02 s, a wrapper on a cold disk some more."""
@@ -59,6 +66,9 @@ class Binary(Struct, frozen=True):
     tools_dir: str | None = None
     """A folder of programs that came with it (rg), to be put on its PATH."""
 
+    is_old: bool = False
+    """To be run as `codex mcp-server`."""
+
     notes: tuple[str, ...] = ()
     """What the user may want to know about the choice, such as a `codex` on PATH that was passed over."""
 
@@ -82,7 +92,9 @@ async def find_codex_soon(settings: Settings, search_path: str) -> Binary:
 def find_codex(settings: Settings, search_path: str) -> Binary:
     """The Codex to run; `search_path` is the user's PATH. Raises NoCodex with what was found where."""
     if settings.codex_bin is not None:
-        return _of_setting(settings.codex_bin, search_path, allow_untested=settings.allow_untested_codex)
+        return _of_setting(settings, settings.codex_bin, search_path)
+    if settings.backend is Backend.MCP_SERVER:
+        return _old_on_path(search_path)
     notes: list[str] = []
     on_path = _which("codex", search_path)
     if on_path is not None:
@@ -105,6 +117,16 @@ def is_tested(version: Version) -> bool:
     return TESTED_FROM <= version < TESTED_BELOW
 
 
+def is_old(version: Version) -> bool:
+    """Whether this version is one to be run as `codex mcp-server`."""
+    return OLD_FROM <= version < OLD_BELOW
+
+
+def old_range() -> str:
+    """The old versions that we know, for people."""
+    return f"{shown(OLD_FROM)} up to, but not including, {shown(OLD_BELOW)}"
+
+
 def tested_range() -> str:
     """The versions that we know, for people."""
     return f"{shown(TESTED_FROM)} up to, but not including, {shown(TESTED_BELOW)}"
@@ -121,18 +143,39 @@ def parse_version(text: str) -> Version | None:
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
-def _of_setting(codex_bin: str, search_path: str, *, allow_untested: bool) -> Binary:
+def _of_setting(settings: Settings, codex_bin: str, search_path: str) -> Binary:
     path = codex_bin if os.sep in codex_bin else _which(codex_bin, search_path)
     if path is None or not _is_program(path):
         where = "there is no such program" if os.sep in codex_bin else "there is no such program on PATH"
         raise NoCodex(f"cannot run codex_bin {codex_bin}: {where}; correct it, or leave it out to use our own Codex")
     found = _examined(path, Origin.SETTING)
+    if settings.backend is not Backend.APP_SERVER and is_old(found.version):
+        return msgspec.structs.replace(found, is_old=True)
+    if settings.backend is Backend.MCP_SERVER:
+        raise NoCodex(_not_old(f"codex_bin {codex_bin}", found.version))
     if is_tested(found.version):
         return found
     mismatch = f"codex_bin {codex_bin} is Codex {shown(found.version)}, and we know {tested_range()}"
-    if not allow_untested:
+    if not settings.allow_untested_codex:
         raise NoCodex(f"cannot run it: {mismatch}; leave it out to use our own Codex, or set allow_untested_codex")
     return msgspec.structs.replace(found, notes=(f"{mismatch}; running it because of allow_untested_codex",))
+
+
+def _old_on_path(search_path: str) -> Binary:
+    path = _which("codex", search_path)
+    if path is None:
+        raise NoCodex(f"cannot find an old Codex: there is no `codex` on PATH; name one of {old_range()} as codex_bin")
+    found = _examined(path, Origin.PATH)
+    if not is_old(found.version):
+        raise NoCodex(_not_old(path, found.version))
+    return msgspec.structs.replace(found, is_old=True)
+
+
+def _not_old(what: str, version: Version) -> str:
+    return (
+        f"cannot run {what} as mcp-server: it is Codex {shown(version)}, and backend mcp-server is for {old_range()}; "
+        "set backend to auto, or name an old Codex as codex_bin"
+    )
 
 
 def _own_codex() -> Binary | None:
@@ -150,7 +193,8 @@ def _examined(path: str, origin: Origin) -> Binary:
     version = parse_version(package.version) if package else _asked_version(path)
     if version is None:
         raise NoCodex(f"cannot run {path}: it does not say which version of Codex it is, or is no Codex at all")
-    tools_dir = os.path.join(root, package.pathDir) if package and package.pathDir else None
+    tools = package.pathDir if package else "path" if os.path.basename(os.path.dirname(path)) == OLD_PLACE else None
+    tools_dir = os.path.join(root, tools) if tools else None
     return Binary(path, version, origin, tools_dir if tools_dir and os.path.isdir(tools_dir) else None)
 
 
@@ -181,7 +225,8 @@ def _behind_wrapper(path: str) -> str:
     package, triple = PLATFORMS[machine.sysname, machine.machine]
     root = os.path.dirname(os.path.dirname(path))
     inside = [os.path.join(place, "node_modules", "@openai", package) for place in _upward(root)]
-    candidates = (os.path.join(folder, "vendor", triple, "bin", "codex") for folder in (*inside, root))
+    vendors = [os.path.join(folder, "vendor", triple) for folder in (*inside, root)]
+    candidates = (os.path.join(vendor, place, "codex") for vendor in vendors for place in ("bin", OLD_PLACE))
     return next(filter(_is_program, candidates), path)
 
 

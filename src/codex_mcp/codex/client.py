@@ -25,6 +25,7 @@ from codex_mcp.codex.core import (
     CoreListener,
     CoreLost,
     OpenedThread,
+    ThreadHeld,
     ThreadNotFound,
     ThreadSpec,
     TurnSpec,
@@ -50,6 +51,8 @@ UNHEARD: Final = ("thread/status/changed", "thread/readState/changed")
 
 class AppServer:
     """One running app-server: a `Core`."""
+
+    after_loss = "The thread is on disk: call codex-reply to go on, and a new Codex starts by itself."
 
     def __init__(self, channel: Channel, listener: CoreListener, settings: Settings, pace: Pace) -> None:
         self._listener = listener
@@ -248,7 +251,12 @@ REFUSALS: Final = (
 """The app-server gives every refusal the same code; only its text tells them apart."""
 
 
+HELD: Final = "already has an active writer"
+
+
 def _refusal(message: str) -> CoreError:
+    if message.endswith(HELD):
+        return ThreadHeld(f"{message}: another Codex has it open; end the server that runs it, or wait")
     for beginning, kind in REFUSALS:
         if message.startswith(beginning):
             text = message.removeprefix(beginning) if beginning.endswith(": ") else message

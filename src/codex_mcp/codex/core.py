@@ -1,6 +1,6 @@
 """Pure. What the rest of the house knows of a core: how threads and turns are described to it, and how it fails.
 
-`codex.client` is such a core, on `codex app-server`.
+There are two: `codex.client` on `codex app-server`, and `codex.legacy_core` on an old `codex mcp-server`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ class OpenedThread(Struct, frozen=True):
     cwd: str
     response: Raw
     """The whole answer, for those who need more of it."""
+    is_provisional: bool = False
+    """The id is ours; the core gives it its own with its first turn, and tells that (`CoreListener.thread_named`)."""
 
 
 class TurnSpec(Struct, frozen=True):
@@ -65,6 +67,9 @@ class TurnSpec(Struct, frozen=True):
 
 class Core(Protocol):
     """A running Codex. Every call raises CoreError."""
+
+    after_loss: str
+    """What becomes of its threads when it dies, and what to do: a sentence."""
 
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
         """Begin a new thread."""
@@ -105,6 +110,9 @@ class CoreListener(Protocol):
     ) -> Coroutine[Any, Any, object]:
         """The core asks; the coroutine returns the answer."""
 
+    def thread_named(self, provisional_id: str, thread_id: str) -> None:
+        """A thread that had a provisional id has its own now. Everything that is told of it later goes by that."""
+
 
 class CoreError(Explained):
     """The core refused, or there is none. The text is a sentence for the caller."""
@@ -116,6 +124,14 @@ class CoreLost(CoreError):
 
 class ThreadNotFound(CoreError):
     """No such thread, neither loaded nor on disk."""
+
+
+class CannotResume(CoreError):
+    """The thread cannot go on in this core, which is of an old release. A new one can be started in its place."""
+
+
+class ThreadHeld(CoreError):
+    """Another Codex, of another server, has it open."""
 
 
 class BadThreadId(CoreError):

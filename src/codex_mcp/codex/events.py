@@ -30,6 +30,17 @@ from codex_mcp.wire import app_items, app_notes
 UNREADABLE: Final = (ValueError, RecursionError)
 
 
+NOISY: Final = ("item_", "raw_")
+"""Beginnings of the types that are sent only if somebody wants everything."""
+
+
+class OldEvent(Struct, frozen=True):
+    """The parameters of a `codex/event` of an old Codex."""
+
+    msg: dict[str, object]
+    id: str = ""
+
+
 class Event(Struct, frozen=True):
     """One `codex/event`, without its envelope."""
 
@@ -218,6 +229,11 @@ class EventTranslator:
     def _server_status(self, note: app_notes.ServerStatus) -> list[Event]:
         return [Event("", msg) for msg in self._startup.status(note)]
 
+    def _old_event(self, note: OldEvent) -> list[Event]:
+        """An old Codex speaks in these events itself."""
+        noisy = str(note.msg.get("type", "")).startswith(NOISY)
+        return [] if noisy and not self.full else [Event(note.id, note.msg)]
+
     def _plain(self, kind: str, params: dict[str, object]) -> list[Event]:
         turn_id = params.get("turnId")
         return [Event(turn_id if isinstance(turn_id, str) else self._turn_id, plain(kind, params))]
@@ -323,6 +339,7 @@ NOTIFICATIONS: Final[dict[str, Handler]] = {
     "rawResponseItem/completed": _reads(app_notes.RawItem, _Self._raw_item),
     "rawResponse/completed": _reads(app_notes.RawCompleted, _Self._raw_completed),
     **{method: _renames(kind) for method, kind in PLAIN.items()},
+    "codex/event": _reads(OldEvent, _Self._old_event),
 }
 
 QUESTIONS: Final[dict[str, Handler]] = {

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Settings
-from codex_mcp.codex.binary import find_codex_soon
-from codex_mcp.codex.overrides import core_config
+from codex_mcp.codex.binary import Binary, find_codex_soon, shown
+from codex_mcp.codex.overrides import CoreConfig, core_config, parse_overrides
 from codex_mcp.codex.profiles import read_user_config
 from codex_mcp.codex.supervisor import Launch, Launcher
+
+if TYPE_CHECKING:
+    from codex_mcp.codex.legacy_core import LegacyCore, OldRelease
 
 logger = logging.getLogger(__name__)
 
@@ -40,13 +46,27 @@ def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
             logger.warning("%s", note)
         os.makedirs(settings.codex_home, mode=0o700, exist_ok=True)  # Codex does not start without its home
         config = core_config(settings.overrides, read_user_config(settings.codex_home))
-        return Launch(
-            argv=[binary.path, "app-server", "-c", UNLOAD_DELAY, *config.arguments],
-            environment={
-                **without_client_secrets(environment, settings.overrides),
-                "CODEX_HOME": settings.codex_home,
-                "PATH": binary.search_path(search_path),
-            },
-        )
+        child_environment = {
+            **without_client_secrets(environment, settings.overrides),
+            "CODEX_HOME": settings.codex_home,
+            "PATH": binary.search_path(search_path),
+        }
+        if binary.is_old:
+            return _old(binary, config, child_environment, settings)
+        return Launch([binary.path, "app-server", "-c", UNLOAD_DELAY, *config.arguments], child_environment)
 
     return launch
+
+
+def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], settings: Settings) -> Launch:
+    """How to start an old Codex. It does not apply its `-c` to threads, so that each thread is given them."""
+    version = shown(binary.version)
+    if settings.exec_server is not None:
+        raise Refused(
+            f"cannot use an exec-server with Codex {version}; use a newer Codex (remove codex_bin and backend)"
+        )
+    # Loaded here, since hardly anybody needs it, and every server pays for what is imported above.
+    legacy = importlib.import_module("codex_mcp.codex.legacy_core")
+    core: type[LegacyCore] = legacy.LegacyCore
+    release: OldRelease = legacy.OldRelease(version, parse_overrides(config.arguments[1::2]))
+    return Launch([binary.path, "mcp-server"], environment, partial(core, release=release))

@@ -1,4 +1,4 @@
-"""Keeps one `codex app-server` running for as long as somebody needs it.
+"""Keeps one Codex running for as long as somebody needs it.
 
     state     core()                         warm_up()   it dies                       stop()
     --------  -----------------------------  ----------  ----------------------------  --------------------
@@ -21,13 +21,16 @@ from typing import Final, Protocol, TypeAlias
 from msgspec import Struct
 
 from codex_mcp.base.logs import about_no_call
-from codex_mcp.base.orphans import children, kill_orphans, reap_orphans
+from codex_mcp.base.offspring import children
+from codex_mcp.base.orphans import kill_orphans, reap_orphans
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
+from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.transports.child import Child, Exit, start_child
+from codex_mcp.wire.appserver import Initialized
 
 logger = logging.getLogger(__name__)
 
@@ -35,11 +38,26 @@ EXIT_GRACE: Final = 2.0
 """Seconds from closing its stdin until it is killed. It leaves within 0.1 s, and 0.3 s with a hundred threads."""
 
 
+class Conversation(Core, Protocol):
+    """A core as the one sees it who keeps it running."""
+
+    async def run(self) -> None:
+        """Listen until it is gone."""
+
+    async def aclose(self) -> None:
+        """Close the conversation. Twice is fine."""
+
+    async def initialize(self) -> Initialized:
+        """Shake hands."""
+
+
 class Launch(Struct, frozen=True):
     """How to start a core."""
 
     argv: Sequence[str]
     environment: Mapping[str, str]
+    converse: Callable[[Channel, CoreListener, Settings, Pace], Conversation] = AppServer
+    """What speaks with it."""
 
 
 Launcher: TypeAlias = Callable[[], Awaitable[Launch]]
@@ -53,7 +71,7 @@ class SupervisorListener(CoreListener, Protocol):
 
 
 class _Running(Struct):
-    app: AppServer
+    app: Conversation
     child: Child
 
 
@@ -72,7 +90,7 @@ class Supervisor:
         self._launch = launch
         self._pace = pace
         self._tasks = TaskSet()
-        self._starting: asyncio.Task[AppServer] | None = None
+        self._starting: asyncio.Task[Core] | None = None
         self._running: _Running | None = None
         self._children: set[int] = set()
         # Held while a child is made, so that nobody takes the newborn for an orphan.
@@ -107,17 +125,17 @@ class Supervisor:
         if self._running is None and not self._stopped:
             self._started()
 
-    def _started(self) -> asyncio.Task[AppServer]:
+    def _started(self) -> asyncio.Task[Core]:
         if self._starting is None:
             with about_no_call():  # it will serve many, whoever was the first to need it
                 self._starting = self._tasks.spawn(self._start(), name="start of the core")
             self._starting.add_done_callback(self._start_done)
         return self._starting
 
-    def _start_done(self, task: asyncio.Task[AppServer]) -> None:
+    def _start_done(self, task: asyncio.Task[Core]) -> None:
         self._starting = None
 
-    async def _start(self) -> AppServer:
+    async def _start(self) -> Core:
         async with self._making:
             launch = await self._launch()
             try:
@@ -126,7 +144,7 @@ class Supervisor:
                 raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
             self._children.add(child.pid)
         self.starts += 1
-        app = AppServer(child, self._listener, self._settings, self._pace)
+        app = launch.converse(child, self._listener, self._settings, self._pace)
         running = _Running(app, child)
         listening = self._tasks.spawn(self._listen(running), name=f"core {child.pid}")
         try:
@@ -154,7 +172,7 @@ class Supervisor:
             await running.app.aclose()  # it waits for no answer any longer: its questions are withdrawn
             ended = await self._buried(running.child)
             if unexpected:
-                reason = _lost(ended)
+                reason = CoreLost(f"Codex ended unexpectedly ({ended}). {running.app.after_loss}")
                 logger.error("%s; its last words: %s", reason, ended.stderr[-500:])
                 self._listener.core_lost(running.app, reason)
 
@@ -203,13 +221,6 @@ class Supervisor:
         if self._running is not None:
             await self._end(self._running)
         await self._tasks.aclose()
-
-
-def _lost(ended: Exit) -> CoreLost:
-    return CoreLost(
-        f"Codex ended unexpectedly ({ended}). The thread is on disk: "
-        "call codex-reply to go on, and a new Codex starts by itself."
-    )
 
 
 def _cannot_start(program: str, ended: Exit, why: BaseException) -> str:

@@ -112,6 +112,8 @@ class Call:
         turn.audience = self
         if self.cancelled.is_set():
             thread.cancel(turn)
+        if not thread.is_named:
+            await turn.until_named()  # whoever is told of it now must be able to ask for it later
         await self._wait([turn], patience)
         outcome = turn.outcome
         if outcome.status is not Status.RUNNING:

@@ -36,6 +36,7 @@ from codex_mcp.threads.decisions import (
     RuleApproved,
     Scope,
     is_approval,
+    old_decision,
     short_reason,
 )
 from codex_mcp.threads.questions import (
@@ -98,8 +99,10 @@ def decide(question: Question, answer: object) -> Decision:
 
 
 def core_answer(question: Question, decision: Decision) -> dict[str, object]:
-    """The result for the app-server's request."""
+    """The result for the core's request."""
     allowed = _within(question, decision)
+    if question.is_old:
+        return {"decision": _old_word(allowed)}
     match question:
         case CommandQuestion():
             return {"decision": _command_word(allowed)}
@@ -128,6 +131,8 @@ def refusal(method: str) -> dict[str, object]:
             return {"answers": {}}
         case Method.MCP:
             return {"action": "decline"}
+        case Method.OLD:
+            return {"decision": _old_word(Denied())}
         case _:
             return {"decision": "decline"}
 
@@ -138,8 +143,8 @@ def explanation(question: Question, decision: Decision) -> dict[str, object] | N
     The app-server's own refusal carries no text. An injected item reaches the model with its next request, after the
     refused call's output, and neither looks like a prompt of the user nor makes an event.
     """
-    if not isinstance(decision, Denied) or decision.reason == DECLINED:
-        return None
+    if not isinstance(decision, Denied) or decision.reason == DECLINED or question.is_old:
+        return None  # the answer to an old Codex says it itself
     text = f"The request to {ASKED_TO[question.kind]} was not approved. Reason given: {decision.reason}"
     return {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": text}]}
 
@@ -264,6 +269,15 @@ def _command_word(decision: Decision) -> object:
             return {"applyNetworkPolicyAmendment": {"network_policy_amendment": amendment}}
         case _:
             return _patch_word(decision)
+
+
+def _old_word(decision: Decision) -> object:
+    match decision:
+        case Denied(reason):
+            # Releases before July 2026 cannot read the reason; what they cannot read they take for a denial.
+            return {"denied": {"rejection": reason}}
+        case _:
+            return old_decision(decision)
 
 
 def _patch_word(decision: Decision) -> str:

@@ -203,6 +203,15 @@ class Book:
         logger.warning("refused a question of thread %s, which is not open here", thread_id)
         return _refused(method)
 
+    def thread_named(self, provisional_id: str, thread_id: str) -> None:
+        """Know it by its own id from now on."""
+        thread = self._threads.pop(provisional_id, None)
+        if thread is None:
+            return
+        self._owners.record(thread_id, self._owners.owner(provisional_id))
+        thread.named(thread_id)
+        self._threads[thread_id] = thread
+
     def _ancestor(self, thread_id: str) -> str:
         seen = {thread_id}
         while (parent := self._parents.get(thread_id)) is not None and parent not in seen:

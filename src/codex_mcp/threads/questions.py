@@ -25,6 +25,7 @@ from codex_mcp.wire.approvals import (
     ServerElicitation,
     UserInputRequest,
 )
+from codex_mcp.wire.legacy import ApprovalRequest, AskedWithEvent
 
 Json = Mapping[str, object]
 
@@ -40,13 +41,14 @@ class Kind(StrEnum):
 
 
 class Method(StrEnum):
-    """The app-server's requests that need a person."""
+    """The core's requests that need a person; OLD is that of an old `codex mcp-server`, for commands and patches."""
 
     EXEC = "item/commandExecution/requestApproval"
     PATCH = "item/fileChange/requestApproval"
     PERMISSIONS = "item/permissions/requestApproval"
     USER_INPUT = "item/tool/requestUserInput"
     MCP = "mcpServer/elicitation/request"
+    OLD = "elicitation/create"
 
 
 TOOL_APPROVAL = "mcp_tool_call"
@@ -63,6 +65,8 @@ class Asked(Struct, frozen=True, kw_only=True):
     turn_id: str
     item_id: str = ""
     reason: str = ""
+    is_old: bool = False
+    """An old Codex asks, and is answered in its own words."""
 
 
 class CommandQuestion(Asked, frozen=True, kw_only=True):
@@ -266,6 +270,34 @@ def _server(params: msgspec.Raw, _changes: Json) -> Question:
     )
 
 
+def _old(params: msgspec.Raw, _changes: Json) -> Question:
+    whole = msgspec.json.decode(params, type=AskedWithEvent)
+    asked, said = whole.elicitation, whole.announced or ApprovalRequest()
+    if asked.codex_elicitation == "patch-approval":
+        return PatchQuestion(
+            thread_id=asked.thread_id or "",
+            turn_id=asked.codex_event_id,
+            item_id=asked.codex_call_id,
+            reason=asked.codex_reason or "",
+            is_old=True,
+            changes=asked.codex_changes,
+            grant_root=asked.codex_grant_root or "",
+        )
+    return CommandQuestion(
+        thread_id=asked.thread_id or "",
+        turn_id=asked.codex_event_id,
+        item_id=asked.codex_call_id,
+        reason=said.reason or "",
+        is_old=True,
+        command_line=shlex.join(asked.codex_command),
+        command=tuple(asked.codex_command),
+        cwd=asked.codex_cwd,
+        parsed_cmd=tuple(asked.codex_parsed_cmd),
+        proposed_rule=tuple(said.proposed_execpolicy_amendment or ()),
+        offers_session=said.available_decisions is None or "approved_for_session" in said.available_decisions,
+    )
+
+
 def _is_tool_approval(asked: ServerElicitation) -> bool:
     """Codex's own question has no fields; a server that borrows its mark for a form of its own gets its form shown."""
     fields = (asked.requested_schema or {}).get("properties")
@@ -278,4 +310,5 @@ READERS: dict[str, Callable[[msgspec.Raw, Json], Question]] = {
     Method.PERMISSIONS: _permissions,
     Method.USER_INPUT: _user_input,
     Method.MCP: _server,
+    Method.OLD: _old,
 }

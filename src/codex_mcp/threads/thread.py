@@ -22,7 +22,8 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events import Event, EventTranslator
-from codex_mcp.codex.facts import ItemEnded, QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted, fact_of
+from codex_mcp.codex.facts import ItemEnded, QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted
+from codex_mcp.codex.legacy_facts import any_fact_of
 from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
 from codex_mcp.threads.counts import Counts
 from codex_mcp.threads.decisions import Denied, is_approval, word_for
@@ -67,6 +68,7 @@ class Thread:
 
     def __init__(self, opened: OpenedThread, spec: ThreadSpec, core: Core, cores: Cores, settings: Settings) -> None:
         self.id = opened.thread_id
+        self.is_named = not opened.is_provisional
         self.cwd = opened.cwd
         self.used_at = time.monotonic()
         self.spec = spec
@@ -189,9 +191,16 @@ class Thread:
 
     # -- what the core says -------------------------------------------------------------------------------------------
 
+    def named(self, thread_id: str) -> None:
+        """The core has given it an id of its own, before anything else was said of it."""
+        self.id = self._translator.thread_id = thread_id
+        self.is_named = True
+        for turn in self._turns.values():
+            turn.thread_named(thread_id)
+
     def notification_received(self, method: str, params: Raw) -> None:
         """Something happened in this thread."""
-        fact = fact_of(method, params)
+        fact = any_fact_of(method, params)
         for event in self._translator.notification(method, params):
             self._publish(event)
         if fact is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events import Event
@@ -66,6 +66,7 @@ class Turn:
         self.delivered = False
         """Somebody was given the outcome."""
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._named: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def __repr__(self) -> str:
         return f"<Turn of {self.thread_id}: {self.place!r}>"
@@ -81,6 +82,17 @@ class Turn:
         if self._ended.done():
             return self._ended.result()
         return self.record.outcome(self.thread_id, time.monotonic())
+
+    def thread_named(self, thread_id: str) -> None:
+        """Its thread had a provisional id, and has its own now."""
+        self.thread_id = thread_id
+        if not self._named.done():
+            self._named.set_result(None)
+
+    async def until_named(self) -> None:
+        """Wait until its thread has an id of its own, or it is over."""
+        either: list[asyncio.Future[Any]] = [self._named, self._ended]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
 
     def conclude(self) -> None:
         """It is over; let everybody go who waits."""

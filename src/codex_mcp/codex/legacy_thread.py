@@ -1,0 +1,140 @@
+"""Pure. One thread of an old Codex: who reads its events, which turn runs, and whether it can go on.
+
+An old Codex hands out what happens in a thread only while a call reads it. A call is a reader from its sending until
+its answer; and since all readers of a thread share one queue, the answer may come to any of them.
+
+    heard                idle                  starting                 running
+    -------------------  --------------------  -----------------------  -----------------------------------------
+    a call is sent       starting              -                        -
+    task_started         running               running                  running, the newer turn
+    its end              idle                  idle                     idle
+    an answer, others    no change             no change                no change: the others hear the end
+    still read
+    an answer, nobody    idle                  idle; the turn never     idle; the turn's end is never heard, and the
+    reads any longer                           began                    thread is spoiled
+
+A cancelled call is never answered by itself: it stays a reader, and does no harm here, because news goes by the id of
+its turn. What does harm is an error of the model: the call is answered before the end of its turn is read, and that end
+would answer the next call in place of its own. Such a thread is spoiled: its next prompt would run unseen.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from codex_mcp.codex.core import ThreadSpec
+from codex_mcp.wire.jsonrpc import Id
+from codex_mcp.wire.legacy import TokenCounts
+
+ANNOUNCEMENTS_KEPT: Final = 64
+"""Questions of one turn that may be announced at once; more than that many commands at a time nobody runs."""
+
+
+class Unheard(Struct, frozen=True):
+    """Nobody reads the thread any longer, and this turn has not ended; "" if it had not begun."""
+
+    turn_id: str
+
+
+class LegacyThread:
+    """One thread. Its identity is the thread's: its id changes once, when Codex gives it one."""
+
+    def __init__(self, thread_id: str, spec: ThreadSpec) -> None:
+        self.id = thread_id
+        self.spec = spec
+        self.is_named = False
+        """Codex knows it by this id; before its first turn it does not know it at all."""
+        self.is_spoiled = False
+        self.turn_id = ""
+        """Of the turn that runs."""
+        self.cannot_go_on = ""
+        """Why the running turn will be a failure, although it ends as an interrupted one."""
+        self.questions: dict[Id, None] = {}
+        """Requests of Codex that wait for an answer of ours."""
+        self.commands: dict[str, None] = {}
+        """Item ids of the newest turn's commands that have not ended."""
+        self._is_starting = False
+        self._readers: dict[Id, None] = {}
+        self._announced: dict[str, bytes] = {}
+        self._used = TokenCounts()
+
+    def __repr__(self) -> str:
+        state = "starting" if self._is_starting else self.turn_id or "idle"
+        return f"<LegacyThread {self.id} {state}, {len(self._readers)} readers>"
+
+    @property
+    def is_busy(self) -> bool:
+        """A prompt that is sent now would go into a turn that runs already."""
+        return self._is_starting or bool(self.turn_id)
+
+    @property
+    def newest_call(self) -> Id | None:
+        """The call to cancel for whatever runs."""
+        return next(reversed(self._readers), None)
+
+    def named(self, thread_id: str) -> None:
+        """Codex has given it an id."""
+        self.id = thread_id
+        self.is_named = True
+
+    def sent(self, call: Id) -> None:
+        """A prompt is on its way."""
+        self._readers[call] = None
+        self._is_starting = True
+
+    def reads(self, call: Id) -> bool:
+        """Is this one of its calls?"""
+        return call in self._readers
+
+    def started(self, turn_id: str) -> None:
+        """A turn has begun."""
+        self.turn_id = turn_id
+        self._is_starting = False
+        self.cannot_go_on = ""
+        self.commands.clear()
+
+    def ended(self, turn_id: str) -> bool:
+        """A turn is over. Was it the one that ran?"""
+        if turn_id != self.turn_id:
+            return False
+        self._rest()
+        return True
+
+    def answered(self, call: Id, *, failed: bool) -> Unheard | None:
+        """A call was answered. Is there a turn whose end will not be heard?"""
+        self._readers.pop(call, None)
+        if self._readers or not self.is_busy:
+            return None
+        unheard = Unheard(self.turn_id)
+        # An answer that is no failure, before anything was done, belongs to an earlier turn.
+        self.is_spoiled = bool(self.turn_id) or not failed
+        self._rest()
+        return unheard
+
+    def announced(self, call_id: str, msg: bytes) -> None:
+        """An event says what the question with this call id will leave out."""
+        self._announced[call_id] = msg
+        if len(self._announced) > ANNOUNCEMENTS_KEPT:
+            del self._announced[next(iter(self._announced))]
+
+    def announcement(self, call_id: str) -> bytes | None:
+        """What was said about the question with this call id."""
+        return self._announced.pop(call_id, None)
+
+    def used(self, total: TokenCounts) -> TokenCounts | None:
+        """How much more was used up since the last count. None: the same count, told again."""
+        before, self._used = self._used, total
+        if total == before:
+            return None
+        return TokenCounts(*(max(0, now - was) for now, was in zip(_fields(total), _fields(before), strict=True)))
+
+    def _rest(self) -> None:
+        self.turn_id = ""
+        self._is_starting = False
+        self._announced.clear()
+
+
+def _fields(counts: TokenCounts) -> tuple[int, ...]:
+    return tuple(getattr(counts, name) for name in counts.__struct_fields__)
