@@ -107,6 +107,18 @@ def test_a_broken_file_is_not_written_over(tmp_path: Path) -> None:
     assert read_registry(str(tmp_path / "registry.json")) == [agent()]
 
 
+def test_a_broken_file_that_cannot_be_set_aside_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    (tmp_path / "registry.json").write_bytes(b"no registry")
+    monkeypatch.setattr(os, "replace", refuse)
+    assert read_registry(str(tmp_path / "registry.json")) == []
+    assert "cannot be set aside: Operation not permitted" in caplog.text
+
+
 def test_what_cannot_be_read_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "registry.json").mkdir()
     assert read_registry(str(tmp_path / "registry.json")) == []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 LATEST: Final = 253_402_300_799.0
 """The last second of the year 9999, the last one that can be written with four digits."""
@@ -12,8 +14,8 @@ LATEST: Final = 253_402_300_799.0
 def written_moment(seconds: float) -> str:
     """Seconds since the epoch as text. What lies before 1970 or after 9999 is written as the nearest moment in it."""
     milliseconds = round(min(max(seconds, 0.0), LATEST) * 1000)
-    moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+    moment = EPOCH + timedelta(milliseconds=milliseconds)  # several times as fast as strftime, for large registries
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def read_moment(text: str) -> float:
