@@ -2,7 +2,9 @@ import pytest
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.options import Place
-from codex_mcp.config.layers import Layer, Sourced, checked, combined
+from codex_mcp.base.settings import Sandbox
+from codex_mcp.config.layers import Layer, RawRole, Sourced, SourcedRole, checked, combined, combined_roles
+from codex_mcp.team.roles import Role
 
 PLACE = Place("/repo", "/home/me")
 
@@ -28,3 +30,17 @@ def test_a_value_that_is_overruled_must_be_right_too() -> None:
 
 def test_a_relative_path_belongs_to_its_place() -> None:
     assert checked("scripted", Sourced("x", "file"), PLACE) == Sourced("/repo/x", "file")
+
+
+def test_a_role_is_laid_over_the_one_below_and_keeps_its_restrictions() -> None:
+    low = Layer({}, PLACE, {"r": RawRole({"sandbox": "read-only", "model": "a"}, "low"), "s": RawRole({}, "low")})
+    high = Layer({}, PLACE, {"r": RawRole({"model": "b"}, "high")})
+    assert combined_roles([low, high]) == {
+        "r": SourcedRole(Role(sandbox=Sandbox.READ_ONLY, model="b"), "low, high"),
+        "s": SourcedRole(Role(), "low"),
+    }
+
+
+def test_a_wrong_role_is_named_with_its_place() -> None:
+    with pytest.raises(BadSetting, match=r"cannot use sandbox = 'none' of the role r in file:3: it must be one of"):
+        combined_roles([Layer({}, PLACE, {"r": RawRole({"sandbox": "none"}, "file:3")})])

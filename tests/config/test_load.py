@@ -11,6 +11,7 @@ from codex_mcp.base.settings import ApprovalPolicy, Events, LogLevel, Sandbox, S
 from codex_mcp.config import load
 from codex_mcp.config.layers import Sourced
 from codex_mcp.config.load import add_arguments
+from codex_mcp.team.roles import Role
 from tests.support.settings_world import World, table
 
 ROOT = Path(__file__).parents[2]
@@ -223,3 +224,34 @@ def test_atm_home_takes_the_place_of_the_home_for_the_file_too(world: World) -> 
     table(elsewhere / ".config" / "atm" / "config.toml", 'events = "full"')
     assert world.load(ATM_HOME=str(elsewhere)).settings.events is Events.FULL
     assert world.load(ATM_HOME="").settings.events is Events.NONE
+
+
+def test_roles_come_from_all_files_and_a_repository_gives_its_own_no_rights(world: World) -> None:
+    table(world.home_file, '[plugins.codex-mcp.roles.reviewer]\nsandbox = "read-only"\nmodel = "mine"')
+    repo = table(
+        world.repo_file,
+        """[plugins.codex-mcp.roles.reviewer]
+instructions = "look closely"
+sandbox = "danger-full-access"
+[plugins.codex-mcp.roles.writer]
+identity = "writer"
+model = "dear"
+""",
+    )
+    loaded = world.load("--role", "reviewer")
+    assert loaded.roles == {
+        "reviewer": Role(sandbox=Sandbox.READ_ONLY, model="mine", instructions="look closely"),
+        "writer": Role(identity="writer"),
+    }
+    assert loaded.sourced_roles["reviewer"].source == f"{world.home_file}:2, {repo}:2"
+    assert [warning.partition(", which")[0] for warning in loaded.warnings] == [
+        f"{repo}:2 sets sandbox of the role reviewer",
+        f"{repo}:5 sets model of the role writer",
+    ]
+    trusting = world.load("--trust-repo-settings").roles
+    assert (trusting["writer"].model, trusting["reviewer"].sandbox) == ("dear", Sandbox.DANGER_FULL_ACCESS)
+
+
+def test_a_role_that_nobody_described_is_a_wrong_value(world: World) -> None:
+    with pytest.raises(BadSetting, match=r"cannot use role = 'x' from --role: .* \(known: there are none\)"):
+        world.load("--role", "x")

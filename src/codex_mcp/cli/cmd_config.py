@@ -25,9 +25,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     """Print them."""
     loaded = load(arguments, environment, cwd)
     if arguments.json:
-        print_json(as_json(loaded.sources, loaded.warnings))
+        print_json(as_json(loaded.sources, loaded.sourced_roles, loaded.warnings))
         return 0
-    print_text(as_toml(loaded.sources, with_origin=arguments.show_origin))
+    print_text(as_toml(loaded.sources, loaded.sourced_roles, with_origin=arguments.show_origin))
     for warning in loaded.warnings:
         print(f"codex-mcp config: {warning}", file=sys.stderr)
     return 0

@@ -8,8 +8,9 @@ from typing import Final
 import msgspec
 
 from codex_mcp.base.redact import redact
-from codex_mcp.config.layers import Sourced
+from codex_mcp.config.layers import Sourced, SourcedRole
 from codex_mcp.mcp.visible import one_line
+from codex_mcp.team.roles import Role
 
 SCHEMA: Final = 1
 """Of the JSON. It grows when something is renamed or taken away, and not when something is added."""
@@ -17,9 +18,18 @@ SCHEMA: Final = 1
 TABLE: Final = "plugins.codex-mcp"
 
 
-def as_toml(sources: Mapping[str, Sourced], *, with_origin: bool) -> str:
+BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+"""What a key in TOML may hold without quotes."""
+
+
+def as_toml(sources: Mapping[str, Sourced], roles: Mapping[str, SourcedRole], *, with_origin: bool) -> str:
     """The settings as a file. What is not set is a comment, since TOML has no word for nothing."""
-    return "\n".join([f"[{TABLE}]", *_lines(sources, with_origin=with_origin)])
+    lines = [f"[{TABLE}]", *_lines(sources, with_origin=with_origin)]
+    for name, sourced in roles.items():
+        head = f"[{TABLE}.roles.{name if name and BARE.issuperset(name) else _toml(name)}]"
+        lines += ["", f"{head}  # {one_line(sourced.source)}" if with_origin else head]
+        lines += [f"{key} = {_toml(value)}" for key, value in _role(sourced.role).items()]
+    return "\n".join(lines)
 
 
 def _lines(sources: Mapping[str, Sourced], *, with_origin: bool) -> Iterator[str]:
@@ -36,15 +46,22 @@ def _line(name: str, sourced: Sourced) -> str:
     return f"{name} = {_toml(_plain(sourced.value))}"
 
 
-def as_json(sources: Mapping[str, Sourced], warnings: tuple[str, ...]) -> dict[str, object]:
+def as_json(
+    sources: Mapping[str, Sourced], roles: Mapping[str, SourcedRole], warnings: tuple[str, ...]
+) -> dict[str, object]:
     """The settings for programs."""
     return {
         "schema": SCHEMA,
         "settings": {
             name: {"value": _plain(sourced.value), "origin": sourced.source} for name, sourced in sources.items()
         },
+        "roles": {name: {"value": _role(sourced.role), "origin": sourced.source} for name, sourced in roles.items()},
         "warnings": list(warnings),
     }
+
+
+def _role(role: Role) -> dict[str, object]:
+    return {key: _plain(value) for key, value in msgspec.structs.asdict(role).items() if value is not None}
 
 
 def _plain(value: object) -> object:

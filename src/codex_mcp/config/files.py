@@ -78,7 +78,7 @@ def layer_of(path: str, home: str) -> tuple[Layer, list[str]] | None:
         values["team"] = Sourced(team, text.place("core", "default_team"))
     for name in TABLES:
         values |= _values(text, name)
-        roles |= _roles(text, name)
+        roles |= _roles(text, name)  # of one role in both tables, ours is the role
     return Layer(values, Place(os.path.dirname(path), home), roles), text.warnings
 
 

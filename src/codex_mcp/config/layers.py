@@ -7,6 +7,7 @@ from msgspec import Struct
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.options import OPTIONS, Place
 from codex_mcp.base.redact import redact
+from codex_mcp.team.roles import Role, over, role_from
 
 
 class Sourced(Struct, frozen=True):
@@ -20,6 +21,13 @@ class RawRole(Struct, frozen=True):
     """A role as a file has it, and where."""
 
     table: Mapping[str, object]
+    source: str
+
+
+class SourcedRole(Struct, frozen=True):
+    """A role, and who described it."""
+
+    role: Role
     source: str
 
 
@@ -42,6 +50,19 @@ def combined(layers: Sequence[Layer]) -> dict[str, Sourced]:
                 # Lists add up: the overrides of a file stay when a flag overrides one key more.
                 value = Sourced((*_items(below), *_items(value)), f"{below.source}, {raw.source}")
             result[name] = value
+    return result
+
+
+def combined_roles(layers: Sequence[Layer]) -> dict[str, SourcedRole]:
+    """The roles of all, checked. Where two describe one role, each key is the later one's. Raises BadSetting."""
+    result: dict[str, SourcedRole] = {}
+    for layer in layers:
+        for name, raw in layer.roles.items():
+            role, source = role_from(raw.table, f"the role {name} in {raw.source}"), raw.source
+            if below := result.get(name):
+                # Laid over and not replaced: else a file that words a role anew would silently lift its restrictions.
+                role, source = over(role, below.role), f"{below.source}, {source}"
+            result[name] = SourcedRole(role, source)
     return result
 
 

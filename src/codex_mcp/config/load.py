@@ -17,8 +17,9 @@ from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.options import OPTIONS, Place, path
 from codex_mcp.base.settings import Settings, level_from_filter
 from codex_mcp.config.files import layer_of
-from codex_mcp.config.layers import Layer, Sourced, combined
+from codex_mcp.config.layers import Layer, Sourced, SourcedRole, combined, combined_roles
 from codex_mcp.config.trust import untrusted
+from codex_mcp.team.roles import Role
 
 REPO_FILE: Final = ".atm.toml"
 HOME_FILE: Final = os.path.join(".config", "atm", "config.toml")
@@ -49,6 +50,8 @@ class Loaded(Struct, frozen=True):
     settings: Settings
     sources: dict[str, Sourced]
     warnings: tuple[str, ...] = ()
+    roles: dict[str, Role] = {}
+    sourced_roles: dict[str, SourcedRole] = {}
 
 
 class _Surroundings(Struct, frozen=True):
@@ -91,7 +94,10 @@ def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loa
     _check_home(sources["codex_home"])
     settings = msgspec.convert({name: sourced.value for name, sourced in sources.items()}, Settings)
     known = {name: Sourced(getattr(settings, name), DEFAULT) for name in Settings.__struct_fields__}
-    return Loaded(settings, known | sources, tuple(warnings))
+    roles = combined_roles(layers)
+    _check_role(settings.role, sources.get("role"), roles)
+    plain_roles = {name: found.role for name, found in roles.items()}
+    return Loaded(settings, known | sources, tuple(warnings), plain_roles, roles)
 
 
 def _layers(flags: argparse.Namespace, here: _Surroundings, warnings: list[str]) -> list[Layer]:
@@ -127,6 +133,15 @@ def _check_home(sourced: Sourced) -> None:
         raise BadSetting(
             f"cannot use codex_home = {str(sourced.value)!r} from {sourced.source}: "
             "it must be a folder that exists; make it, or correct the name"
+        )
+
+
+def _check_role(name: str | None, sourced: Sourced | None, roles: Mapping[str, SourcedRole]) -> None:
+    if name is not None and sourced is not None and name not in roles:
+        known = ", ".join(sorted(roles)) or "there are none"
+        raise BadSetting(
+            f"cannot use role = {name!r} from {sourced.source}: it must be a role that a file describes in a table "
+            f"[plugins.codex-mcp.roles.NAME] (known: {known})"
         )
 
 
