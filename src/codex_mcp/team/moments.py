@@ -14,7 +14,7 @@ LATEST: Final = 253_402_300_799.0
 def written_moment(seconds: float) -> str:
     """Seconds since the epoch as text. What lies before 1970 or after 9999 is written as the nearest moment in it."""
     milliseconds = round(min(max(seconds, 0.0), LATEST) * 1000)
-    moment = EPOCH + timedelta(milliseconds=milliseconds)  # several times as fast as strftime, for large registries
+    moment = EPOCH + timedelta(milliseconds=milliseconds)  # strftime takes half as long again
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
