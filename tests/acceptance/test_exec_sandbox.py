@@ -203,6 +203,28 @@ async def test_what_is_hidden_is_hidden(tmp_path: Path) -> None:
         assert (work / "secrets/key").read_text() == "SECRET"
 
 
+async def test_what_a_pattern_hides_is_hidden_from_processes_and_file_requests(tmp_path: Path) -> None:
+    async with target(tmp_path) as here:
+        work = furnished(here)
+        (work / "sub").mkdir()
+        for name in ("key.pem", "sub/key.pem", "public"):
+            (work / name).write_text("SECRET" if name != "public" else "public")
+        glob: Json = {"path": {"type": "glob_pattern", "pattern": "**/*.pem"}, "access": "deny"}
+        limits = sandbox(here, special("root", "read"), special("project_roots", "write"), glob)
+        script = "cat key.pem sub/*.pem; mv key.pem x; cp sub/key.pem y; rm -f key.pem; cat x y public"
+        said, _ = await attempt(here, f"({script}) 2>/dev/null", limits)
+        assert said == "public"
+        async with session(here.url) as wire:
+            for name in ("key.pem", "sub/key.pem", "later.pem"):
+                read = {"path": here.uri(f"w/{name}"), "sandbox": limits}
+                if name == "later.pem":
+                    (work / name).write_text("SECRET")
+                assert await wire.error("fs/readFile", read) == (-32600, "Permission denied (os error 13)")
+            public = {"path": here.uri("w/public"), "sandbox": limits}
+            assert await wire.call("fs/readFile", public) == {"dataBase64": "cHVibGlj"}
+        assert (work / "key.pem").read_text() == "SECRET"
+
+
 async def test_a_view_of_little_shows_little(tmp_path: Path) -> None:
     async with target(tmp_path) as here:
         work = furnished(here)
@@ -312,7 +334,7 @@ async def test_an_interrupted_confined_process_ends_its_own_way(tmp_path: Path) 
 async def test_what_cannot_be_enforced_is_refused(tmp_path: Path) -> None:
     async with target(tmp_path) as here:
         furnished(here)
-        glob: Json = {"path": {"type": "glob_pattern", "pattern": "**/*.pem"}, "access": "deny"}
+        glob: Json = {"path": {"type": "glob_pattern", "pattern": "**/*.pem"}, "access": "read"}
         async with session(here.url) as wire:
             for limits in [sandbox(here, special("root", "read"), glob), sandbox(here, special("unknown", "deny"))]:
                 assert (await wire.error("process/start", here.shell("p", "true", sandbox=limits)))[0] == -32602

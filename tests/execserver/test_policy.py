@@ -1,6 +1,6 @@
 import pytest
 
-from codex_mcp.execserver.policy import MINIMAL, SHARED_TEMP, CannotEnforce, Grant, Policy, policy_of
+from codex_mcp.execserver.policy import MINIMAL, SHARED_TEMP, CannotEnforce, Grant, HiddenPattern, Policy, policy_of
 from codex_mcp.wire.exec_sandbox import (
     Access,
     Disabled,
@@ -29,8 +29,10 @@ def sandbox(permissions: Permissions, **more: object) -> Sandbox:
     return Sandbox(permissions, "disabled", **(fields | more))  # type: ignore[arg-type]
 
 
-def entries(*pairs: tuple[EntryPath, Access], network: Network = Network.RESTRICTED) -> Managed:
-    return Managed(RestrictedFiles([Entry(path, access) for path, access in pairs]), network)
+def entries(
+    *pairs: tuple[EntryPath, Access], network: Network = Network.RESTRICTED, depth: int | None = None
+) -> Managed:
+    return Managed(RestrictedFiles([Entry(path, access) for path, access in pairs], depth), network)
 
 
 def special(kind: SpecialKind, subpath: str | None = None) -> SpecialEntry:
@@ -109,7 +111,8 @@ def test_the_older_words_mean_the_project_and_temporary_folders() -> None:
 @pytest.mark.parametrize(
     "rules",
     [
-        entries((GlobEntry("**/*.pem"), Access.DENY)),
+        entries((GlobEntry("{"), Access.DENY)),
+        entries((GlobEntry("../*.pem"), Access.DENY)),
         entries((GlobEntry("*.txt"), Access.READ)),
         entries((special(SpecialKind.UNKNOWN), Access.DENY)),
         entries((special(SpecialKind.PROJECT_ROOTS, "../up"), Access.WRITE)),
@@ -119,6 +122,17 @@ def test_the_older_words_mean_the_project_and_temporary_folders() -> None:
 def test_what_cannot_be_kept_is_refused(rules: Managed) -> None:
     with pytest.raises(CannotEnforce):
         policy_of(sandbox(rules), [])
+
+
+def test_a_pattern_hides_what_matches_in_every_root() -> None:
+    rules = entries((special(SpecialKind.ROOT), Access.READ), (GlobEntry("**/*.pem"), Access.DENY), depth=4)
+    policy = policy_of(sandbox(rules), [])
+    assert policy.hidden == (HiddenPattern("/w", "**/*.pem", 4),)
+    assert not policy.reads_all
+    absolute = policy_of(sandbox(entries((GlobEntry("/etc/*.key"), Access.NONE))), [])
+    assert absolute.hidden == (HiddenPattern("/", "etc/*.key"),)
+    with pytest.raises(CannotEnforce, match="requires cwd"):
+        policy_of(sandbox(rules, cwd=None), [])
 
 
 def test_a_project_without_a_place_is_refused() -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from codex_mcp.execserver.bubblewrap import Kind, Layer
+from codex_mcp.execserver.glob_scan import matches
 from codex_mcp.execserver.placeholders import Placeholders
 from codex_mcp.execserver.policy import CannotEnforce, Grant, Policy
 from codex_mcp.wire.exec_sandbox import Access
@@ -51,6 +52,9 @@ class Mounts:
         self._rules: dict[str, Grant] = {}
         for grant in policy.grants or ():
             self._add(grant)
+        for hidden in policy.hidden:
+            for path in matches(hidden):
+                self._add(Grant(path, Access.DENY))
         self.layers: list[Layer] = []
         self._found: list[tuple[str, Kind, Identity]] = []
         self.holds_places = False

@@ -10,7 +10,7 @@
     workspaceWrite (older word)          read all, write    as it says
                                          project and temp
 
-What we cannot keep is refused here, before anything runs: an entry that hides files by a pattern, or in a place that
+What we cannot keep is refused here, before anything runs: an entry that grants by a pattern, or that hides a place that
 nobody knows. A place that would be *granted* and that nobody knows is just not granted.
 """
 
@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from codex_mcp.execserver.globs import BadPattern, compile_glob
 from codex_mcp.execserver.paths import BadPath, path_from_uri
 from codex_mcp.wire.exec_sandbox import (
     Access,
@@ -58,11 +59,22 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenPattern:
+    """What matches below a folder cannot be seen."""
+
+    folder: str
+    pattern: str
+    depth: int | None = None
+    """How many folders deep to look for it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """What is allowed. Without grants there is no limit on files."""
 
     has_network: bool
     grants: tuple[Grant, ...] | None = None
+    hidden: tuple[HiddenPattern, ...] = ()
 
     @property
     def is_free(self) -> bool:
@@ -74,7 +86,7 @@ class Policy:
         """Every file may be read."""
         if self.grants is None:
             return True
-        is_hidden = any(grant.access is Access.DENY for grant in self.grants)
+        is_hidden = bool(self.hidden) or any(grant.access is Access.DENY for grant in self.grants)
         return not is_hidden and any(grant.path == "/" for grant in self.grants)
 
 
@@ -97,10 +109,11 @@ def policy_of(sandbox: Sandbox, temporary: Sequence[str]) -> Policy:
             return Policy(has_network=False, grants=(Grant("/", Access.READ),))
         case WorkspaceWrite() as rules:
             return _workspace(rules, _places(sandbox, temporary))
-        case Managed(RestrictedFiles(entries), network):
+        case Managed(RestrictedFiles(entries, depth), network):
             places = _places(sandbox, temporary)
             grants = tuple(grant for entry in entries for grant in _grants(entry, places))
-            return Policy(network is Network.ENABLED, grants)
+            hidden = tuple(one for entry in entries for one in _patterns(entry, depth, places))
+            return Policy(network is Network.ENABLED, grants, hidden)
         case Managed(_, network):
             return Policy(network is Network.ENABLED)
 
@@ -148,9 +161,27 @@ def _grants(entry: Entry, places: Places) -> Iterator[Grant]:
         case PathEntry(path):
             yield Grant(_native(path), access)
         case GlobEntry(pattern):
-            raise CannotEnforce(f"sandbox intent cannot be enforced on this executor: pattern {pattern!r}")
+            if access is not Access.DENY:
+                raise CannotEnforce(f"sandbox intent cannot be enforced on this executor: pattern {pattern!r}")
         case _:
             yield from _special(entry.path.value, access, places)
+
+
+def _patterns(entry: Entry, depth: int | None, places: Places) -> Iterator[HiddenPattern]:
+    """The patterns of an entry; a relative one is meant in every root."""
+    if not isinstance(entry.path, GlobEntry):
+        return
+    pattern = entry.path.pattern
+    try:
+        compile_glob(pattern)
+    except BadPattern as exc:
+        text = f"sandbox intent cannot be enforced on this executor: pattern {pattern!r}: {exc}"
+        raise CannotEnforce(text) from None
+    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    if ".." in parts or "\0" in pattern or not parts:
+        raise CannotEnforce(f"sandbox intent cannot be enforced on this executor: pattern {pattern!r}")
+    for folder in ["/"] if pattern.startswith("/") else _roots(places):
+        yield HiddenPattern(folder, "/".join(parts), depth)
 
 
 def _special(place: Special, access: Access, places: Places) -> Iterator[Grant]:
