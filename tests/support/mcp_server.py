@@ -37,6 +37,7 @@ class Setup:
     """For Codex, as `-c`."""
     flags: Sequence[str] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    command: str = "mcp-server"
 
     @property
     def home(self) -> Path:
@@ -61,7 +62,7 @@ class Setup:
     def argv(self) -> list[str]:
         """The command line."""
         overrides = [word for override in self.overrides for word in ("-c", override)]
-        return [sys.executable, "-m", "codex_mcp", "mcp-server", *overrides, *self.flags]
+        return [sys.executable, "-m", "codex_mcp", self.command, *overrides, *self.flags]
 
     def env(self) -> dict[str, str]:
         """The environment: nothing of ours but PATH, and the sources that are being tested."""

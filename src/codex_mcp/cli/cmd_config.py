@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.cli.config_text import as_json, as_toml
-from codex_mcp.cli.output import print_json, print_text
+from codex_mcp.cli.output import SCHEMA, print_json, print_text
 from codex_mcp.config.load import add_arguments, load
 
 DESCRIPTION: Final = "Show every setting as a server started here would have it, with these flags and variables."
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     """Print them."""
     loaded = load(arguments, environment, cwd)
     if arguments.json:
-        print_json(as_json(loaded.sources, loaded.sourced_roles, loaded.warnings))
+        print_json({"schema": SCHEMA, **as_json(loaded.sources, loaded.sourced_roles, loaded.warnings)})
         return 0
     print_text(as_toml(loaded.sources, loaded.sourced_roles, with_origin=arguments.show_origin))
     for warning in loaded.warnings:

@@ -12,9 +12,6 @@ from codex_mcp.config.layers import Sourced, SourcedRole
 from codex_mcp.mcp.visible import one_line
 from codex_mcp.team.roles import Role
 
-SCHEMA: Final = 1
-"""Of the JSON. It grows when something is renamed or taken away, and not when something is added."""
-
 TABLE: Final = "plugins.codex-mcp"
 
 
@@ -51,7 +48,6 @@ def as_json(
 ) -> dict[str, object]:
     """The settings for programs."""
     return {
-        "schema": SCHEMA,
         "settings": {
             name: {"value": _plain(sourced.value), "origin": sourced.source} for name, sourced in sources.items()
         },

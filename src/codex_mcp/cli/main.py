@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from codex_mcp import __version__
-from codex_mcp.base.errors import Refused
+from codex_mcp.base.errors import Explained, Refused
 
 
 class Command(Protocol):
@@ -27,12 +27,17 @@ class Command(Protocol):
 
 COMMANDS: Final = {
     "mcp-server": ("codex_mcp.cli.cmd_mcp_server", "serve Codex agents to an MCP client over stdio"),
+    "serve": ("codex_mcp.cli.cmd_serve", "serve a team of agents with names to an MCP client"),
     "exec-server": ("codex_mcp.cli.cmd_exec_server", "run commands and files for an agent, here or elsewhere"),
     "exec": ("codex_mcp.cli.cmd_exec", "run a command on an exec-server, as if it ran here"),
     "config": ("codex_mcp.cli.cmd_config", "show every setting, and where it came from"),
+    "threads": ("codex_mcp.cli.cmd_threads", "list the agents of the state folder, and forget old ones"),
+    "summary": ("codex_mcp.cli.cmd_summary", "show what an agent said of its work when it was closed"),
+    "audit": ("codex_mcp.cli.cmd_audit", "show what the agents did, and what came of it"),
     "demo": ("codex_mcp.cli.cmd_demo", "see an agent mend a failing test, without an account or a network"),
 }
 
+FAILED: Final = 1
 USAGE_ERROR: Final = 2
 
 PIPE_CLOSED: Final = 141
@@ -84,6 +89,9 @@ def _run(name: str, words: Sequence[str]) -> int:
     except Refused as exc:
         print(f"codex-mcp {name}: {exc}", file=sys.stderr)
         return USAGE_ERROR
+    except Explained as exc:
+        print(f"codex-mcp {name}: {exc}", file=sys.stderr)
+        return FAILED
     except BrokenPipeError:
         # Whoever reads our output has heard enough. Python would complain once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

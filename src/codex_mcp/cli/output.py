@@ -11,6 +11,9 @@ import msgspec
 
 from codex_mcp.cli.tables import table
 
+SCHEMA: Final = 1
+"""Of the JSON that commands print. It grows when something is renamed or taken away, not when something is added."""
+
 NOT_FOUND: Final = 3
 """The exit code when what was asked for is not there; 1 is a failure, 2 a wrong way to ask."""
 
@@ -25,9 +28,9 @@ def print_json(value: object) -> None:
     print_text(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table that fits the terminal; into a pipe, with nothing cut."""
-    print_text(table(titles, rows, terminal_width()))
+def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, whole: int = 0) -> None:
+    """A table that fits the terminal, but for the first `whole` columns; into a pipe, with nothing cut."""
+    print_text(table(titles, rows, terminal_width(), whole=whole))
 
 
 def terminal_width() -> int | None:

@@ -14,12 +14,16 @@ NARROWEST: Final = 8
 """Columns are not cut below this: on a screen so small, lines had better wrap."""
 
 
-def table(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> str:
-    """The rows below their titles. If they are wider than `width`, the widest columns are cut."""
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int | None, *, whole: int = 0) -> str:
+    """The rows below their titles. If they are wider than `width`, the widest columns are cut.
+
+    The first `whole` columns are not: ids are of no use without their ends.
+    """
     cells = [[one_line(cell) or "-" for cell in row] for row in [titles, *rows]]
     widths = [max(cell_width(row[column]) for row in cells) for column in range(len(titles))]
     if width is not None:
-        widths = _fitted(widths, width - len(GAP) * (len(titles) - 1))
+        room = width - len(GAP) * (len(titles) - 1) - sum(widths[:whole])
+        widths = [*widths[:whole], *_fitted(widths[whole:], room)]
     return "\n".join(
         GAP.join(_padded(cell, wide) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in cells
     )
@@ -41,7 +45,7 @@ def _char_width(char: str) -> int:
 def _fitted(widths: Sequence[int], room: int) -> list[int]:
     """Narrower widths that fit into the room, the widest cut first."""
     widths = list(widths)
-    while sum(widths) > room and max(widths) > NARROWEST:
+    while sum(widths) > room and max(widths, default=0) > NARROWEST:
         widths[widths.index(max(widths))] -= 1
     return widths
 

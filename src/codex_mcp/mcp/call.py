@@ -15,7 +15,7 @@ from codex_mcp.codex.events import Event
 from codex_mcp.mcp.client import Client
 from codex_mcp.mcp.elicitation import why_not_asked
 from codex_mcp.mcp.heartbeat import Heartbeat
-from codex_mcp.threads.decisions import Decision, Denied, timed_out
+from codex_mcp.threads.decisions import Decision, timed_out
 from codex_mcp.threads.questions import Question
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
@@ -39,6 +39,8 @@ class Call:
         self.principal = principal
         self.events = settings.events
         self.cancelled = asyncio.Event()
+        self.parks = False
+        """What its client cannot be asked waits for somebody else to answer it, in place of being denied."""
         self._client = client
         self._progress_token = params.meta.progress_token
         self._settings = settings
@@ -129,7 +131,7 @@ class Call:
             cancelled.cancel()
 
     async def _wait(self, turns: Sequence[Turn], patience: float | None, *others: asyncio.Future[Any]) -> None:
-        asked = [turn.parked.next() for turn in turns] if self._client.is_stateless else []
+        asked = [turn.parked.next() for turn in turns] if self._client.is_stateless or self.parks else []
         waiting: list[asyncio.Future[Any]] = [turn.end for turn in turns]
         await asyncio.wait([*waiting, *asked, *others], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         for future in asked:
@@ -156,7 +158,9 @@ class Call:
         before = self._activity
         self.activity_changed(ASKING)
         try:
-            if self._client.is_stateless and self._turn is not None:
+            why_not = why_not_asked(question, self._client.capabilities)
+            waits = self.parks if why_not else self._client.is_stateless
+            if waits and self._turn is not None:
                 return await self._park(question, self._turn[1])
             return await self._client.ask(question, self.request_id)
         finally:
@@ -164,11 +168,12 @@ class Call:
             if self._activity == ASKING:
                 self.activity_changed(before)
 
+    def can_be_asked(self, question: Question) -> bool:
+        """Is this a question that its client can put to somebody?"""
+        return why_not_asked(question, self._client.capabilities) is None
+
     async def _park(self, question: Question, turn: Turn) -> Decision:
-        """Leave the question where the client finds it when it comes again."""
-        why_not = why_not_asked(question, self._client.capabilities)
-        if why_not is not None:
-            return Denied(why_not)
+        """Leave the question where it is found: by the client when it comes again, or by whoever looks for it."""
         limit = self._settings.approval_timeout
         try:
             async with asyncio.timeout(limit):

@@ -77,6 +77,7 @@ class Follower:
             OpenQuestion(Asked(turn.thread_id, turn.place.turn_id, key), question)
             for turn in turns
             for key, question in turn.parked.open.items()
+            if call.can_be_asked(question)
         ]
         if not questions:
             return None

@@ -63,6 +63,8 @@ class Turn:
         """Set once somebody wants it to stop; done when its commands are dead."""
         self.item_ended = asyncio.Event()
         """Set whenever one of its items has ended; whoever waits clears it."""
+        self.purpose = "turn"
+        """What it is for, in a word for those who keep books."""
         self.delivered = False
         """Somebody was given the outcome."""
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()

@@ -1,0 +1,32 @@
+"""What `codex-mcp serve` answers to: the product, with a team."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from codex_mcp.base.settings import Protocol, Settings
+from codex_mcp.mcp.methods import PRODUCT, Around, Methods, listing
+from codex_mcp.mcp.product import CAPABILITIES, MakeProduct, Product
+from codex_mcp.mcp.tasks import Tasks
+from codex_mcp.mcp.team_catalogue import TEAM_INSTRUCTIONS, TEAM_TOOLS
+from codex_mcp.mcp.team_tools import TeamTools
+from codex_mcp.team.crew import Crew
+from codex_mcp.team.office import OpenStore
+from codex_mcp.team.roles import Role
+from codex_mcp.threads.book import Book
+
+
+def team_product(
+    roles: Mapping[str, Role], open_store: OpenStore, resume: str | None = None, around: Around | None = None
+) -> MakeProduct:
+    """What makes the product of a team whose state lies in this store."""
+
+    def make(book: Book, settings: Settings, key: bytes) -> Product:
+        crew = Crew(settings, book, open_store, resume)
+        tools = TeamTools(book, settings, key, crew, roles).tools()
+        table = {**PRODUCT, "tools/list": listing(TEAM_TOOLS), **Tasks(book, settings, key).table()}
+        stateless = settings.protocol is not Protocol.LEGACY
+        methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS)
+        return Product(methods, tools, crew.aclose)
+
+    return make

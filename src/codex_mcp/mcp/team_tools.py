@@ -1,0 +1,236 @@
+"""The tools of a team: agents with names, that are started, answered, waited for, listed, asked about and closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from codex_mcp.base.logs import about
+from codex_mcp.base.settings import Events, Settings
+from codex_mcp.codex.events import Event
+from codex_mcp.mcp import team_catalogue as catalogue
+from codex_mcp.mcp.arguments import TurnArguments
+from codex_mcp.mcp.call import Call
+from codex_mcp.mcp.codex_tools import turns_to_collect
+from codex_mcp.mcp.fields import BAD_ARGUMENTS, BadArguments
+from codex_mcp.mcp.follower import Follower
+from codex_mcp.mcp.results import Result
+from codex_mcp.mcp.specs import events_of, new_turn
+from codex_mcp.mcp.team_arguments import (
+    GO_ON,
+    ApprovalsArguments,
+    CloseArguments,
+    StartArguments,
+    TeamWaitArguments,
+    ThreadsArguments,
+    Way,
+    start_arguments,
+    team_arguments,
+    team_reply_arguments,
+    way_of,
+)
+from codex_mcp.mcp.team_orders import Ordered, ordered
+from codex_mcp.mcp.team_results import (
+    OpenApproval,
+    approvals_result,
+    close_result,
+    refused_by_team,
+    status_result,
+    threads_result,
+)
+from codex_mcp.mcp.tools import Body, Json, Tools
+from codex_mcp.team import refusals
+from codex_mcp.team.audit_entry import Outcome as AuditOutcome
+from codex_mcp.team.crew import Crew
+from codex_mcp.team.member import Member
+from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.team.roles import Role
+from codex_mcp.team.team import Order
+from codex_mcp.team.work import Assignment
+from codex_mcp.threads.approvals import decide
+from codex_mcp.threads.book import Book
+from codex_mcp.threads.turn import Turn
+
+logger = logging.getLogger(__name__)
+
+NOT_NAMED: Final = f"{BAD_ARGUMENTS}missing field `codex_id`; name the agent by codex_id, identity or threadId"
+NOT_DECIDED: Final = f"{BAD_ARGUMENTS}missing field `decision`: approved, approved_for_session, denied or abort"
+
+
+class TeamTools:
+    """The tools, with the crew that they work with."""
+
+    def __init__(self, book: Book, settings: Settings, key: bytes, crew: Crew, roles: Mapping[str, Role]) -> None:
+        self._book = book
+        self._settings = settings
+        self._crew = crew
+        self._roles = roles
+        self._follower = Follower(book, settings, key, self._names)
+
+    def tools(self) -> Tools:
+        """By name, the old names as well."""
+        bodies: dict[str, Body] = {
+            catalogue.CODEX.name: self._codex,
+            catalogue.CODEX_REPLY.name: self._codex_reply,
+            catalogue.CODEX_WAIT.name: self._codex_wait,
+            catalogue.CODEX_THREADS.name: self._codex_threads,
+            catalogue.CODEX_STATUS.name: self._codex_status,
+            catalogue.CODEX_CLOSE.name: self._codex_close,
+            catalogue.CODEX_APPROVALS.name: self._codex_approvals,
+        }
+        aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items()}
+        audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
+        return Tools(audited, self._follower, self._warm_up)
+
+    def _warm_up(self) -> None:
+        self._book.warm_up()
+        self._crew.office.open_soon()
+
+    def _audited(self, name: str, body: Body) -> Body:
+        """The body, with what the team refuses said in its own way and written down."""
+
+        async def run(call: Call, given: Json) -> Result:
+            call.parks = True
+            try:
+                return await body(call, given)
+            except TeamRefused as exc:
+                self._crew.note_refusal(name, call.label, call.principal, exc)
+                return refused_by_team(exc)
+
+        return run
+
+    def _names(self, thread_id: str) -> Mapping[str, object]:
+        names = self._crew.roster.names(thread_id)
+        member = self._crew.roster.of_thread(thread_id)
+        approvals = [] if member is None else [approval.described() for approval in _open_approvals(member)]
+        return {**names, "approvals": approvals} if approvals else names
+
+    # -- one agent ----------------------------------------------------------------------------------------------------
+
+    async def _codex(self, call: Call, given: Json) -> Result:
+        arguments = start_arguments(given)
+        way = way_of(arguments)
+        reference = arguments.codex_id
+        if way is Way.PROMPT:
+            reference = await self._crew.resumed_first(arguments.identity, call.principal)
+        if reference is not None:
+            member = await self._crew.team.find(reference, call.principal, resume=True)
+            return await self._given(call, member, arguments, arguments.prompt or GO_ON, catalogue.CODEX.name)
+        order = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
+        member = await self._crew.team.start(self._order(arguments, order, call.principal))
+        if member.first is not None and member.thread is not None:
+            # The same request came before: this call goes on waiting for the turn of that one.
+            return await self._follower.followed(call, member.thread, member.first, arguments)
+        for warning in order.new.warnings:
+            call.event_happened(member.agent.thread_id or "", Event("", {"type": "warning", "message": warning}))
+        return await self._given(call, member, arguments, order.prompt, catalogue.CODEX.name)
+
+    def _order(self, arguments: StartArguments, order: Ordered, principal: str) -> Order:
+        return Order(
+            spec=order.new.spec,
+            principal=principal,
+            identity=arguments.identity,
+            default_identity=order.default_identity,
+            role=order.role,
+            tag=arguments.tag,
+            source=order.source,
+            request_id=arguments.request_id,
+        )
+
+    async def _codex_reply(self, call: Call, given: Json) -> Result:
+        arguments = team_reply_arguments(given)
+        if arguments.reference is None:
+            raise BadArguments(NOT_NAMED)
+        member = await self._crew.team.find(arguments.reference, call.principal, resume=False)
+        return await self._given(call, member, arguments, arguments.prompt, catalogue.CODEX_REPLY.name)
+
+    async def _given(self, call: Call, member: Member, arguments: TurnArguments, prompt: str, tool: str) -> Result:
+        """Give the agent this prompt, and follow it."""
+        with about(thread=member.agent.thread_id or ""):
+            call.events = events_of(arguments, self._settings)
+            spec = replace(new_turn(arguments, member.agent.cwd), prompt=prompt)
+            full = call.events is Events.FULL
+            turn = await self._crew.work.submit(member, Assignment(spec, call, full, tool))
+            thread = member.thread
+            if thread is None:
+                raise refusals.closed(member.agent)
+            return await self._follower.followed(call, thread, turn, arguments)
+
+    # -- many ---------------------------------------------------------------------------------------------------------
+
+    async def _codex_wait(self, call: Call, given: Json) -> Result:
+        arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
+        asked = arguments.references
+        turns: list[Turn] = []
+        if asked is None:
+            for thread in self._book.of(call.principal):
+                turns += turns_to_collect(thread, named=False)
+        else:
+            for reference in asked:
+                turns += await self._turns_of(call, reference)
+        return await self._follower.waited(call, turns, arguments.timeout_seconds)
+
+    async def _turns_of(self, call: Call, reference: str) -> list[Turn]:
+        member = self._crew.roster.called(reference, call.principal)
+        agent = member.agent if member is not None else await self._crew.agent(reference, call.principal)
+        thread = None if agent.thread_id is None else self._book.known(agent.thread_id, call.principal)
+        if thread is None:
+            raise BadArguments(f"Agent {reference} has no turn that this server knows; codex-reply continues it.")
+        return turns_to_collect(thread, named=True)
+
+    async def _codex_threads(self, call: Call, given: Json) -> Result:
+        arguments = team_arguments(catalogue.CODEX_THREADS, given, ThreadsArguments)
+        agents = [
+            agent
+            for agent in await self._crew.agents(call.principal)
+            if arguments.identity in (None, agent.identity) and (arguments.include_closed or agent.is_active)
+        ]
+        return threads_result(agents, int(arguments.limit))
+
+    async def _codex_status(self, call: Call, given: Json) -> Result:
+        team_arguments(catalogue.CODEX_STATUS, given, dict)
+        approvals = sum(len(_open_approvals(member)) for member in self._crew.roster.of(call.principal))
+        return status_result({**await self._crew.status(call.principal), "pending_approvals": approvals})
+
+    async def _codex_close(self, call: Call, given: Json) -> Result:
+        arguments = team_arguments(catalogue.CODEX_CLOSE, given, CloseArguments)
+        if arguments.reference is None:
+            raise BadArguments(NOT_NAMED)
+        closed = await self._crew.closing.close(arguments.reference, call.principal)
+        return close_result(closed.agent, closed.how)
+
+    async def _codex_approvals(self, call: Call, given: Json) -> Result:
+        arguments = team_arguments(catalogue.CODEX_APPROVALS, given, ApprovalsArguments)
+        if arguments.id is None:
+            return approvals_result(self._approvals_of(call.principal))
+        if arguments.decision is None:
+            raise BadArguments(NOT_DECIDED)
+        turn_name, _, key = arguments.id.partition("/")
+        for member in self._crew.roster.of(call.principal):
+            turn = None if member.thread is None else member.thread.turn_named(turn_name)
+            question = None if turn is None else turn.parked.open.get(key)
+            if turn is not None and question is not None:
+                answer = {"decision": arguments.decision, "reason": arguments.reason}
+                turn.parked.answer(key, decide(question, answer))
+                self._crew.work.audit(member, "approval", AuditOutcome.OK, what=arguments.decision)
+                await asyncio.sleep(0)  # the one who asked takes its answer, and the question is gone from the list
+                return approvals_result(self._approvals_of(call.principal), arguments.id)
+        raise BadArguments(
+            f"No question {arguments.id} is open; codex_approvals without arguments lists those that are."
+        )
+
+    def _approvals_of(self, principal: str) -> list[OpenApproval]:
+        return [approval for member in self._crew.roster.of(principal) for approval in _open_approvals(member)]
+
+
+def _open_approvals(member: Member) -> list[OpenApproval]:
+    turns = [] if member.thread is None else member.thread.unfinished()
+    return [
+        OpenApproval(f"{turn.name}/{key}", member.agent, question)
+        for turn in turns
+        for key, question in turn.parked.open.items()
+    ]

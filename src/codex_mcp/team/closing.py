@@ -1,0 +1,184 @@
+"""The end of an agent's service: what runs is stopped, everybody who waits is answered, its work summed up if it was
+busy, its name freed.
+
+    it is   what happens                                               status then
+    ------  ---------------------------------------------------------  -------------------------------------
+    idle    closed at once; at the end of the server it sums up first  closed
+    busy    stopped, its queue answered, then asked for a summary      closed; interrupted without a summary
+    closed  nothing                                                    as it is
+    stale   its record is settled                                      closed
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings import Settings
+from codex_mcp.codex.core import TurnSpec
+from codex_mcp.codex.events import Event
+from codex_mcp.state.contract import OwnedBy
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import Agent, State, Status
+from codex_mcp.team.audit_entry import Outcome
+from codex_mcp.team.member import Member
+from codex_mcp.team.office import Office
+from codex_mcp.team.scribe import AGENT
+from codex_mcp.team.summaries import SUMMARY_PROMPT, write_summary
+from codex_mcp.team.team import Team
+from codex_mcp.team.work import Work
+from codex_mcp.threads.book import Book
+from codex_mcp.threads.decisions import Decision, Denied
+from codex_mcp.threads.questions import Question
+from codex_mcp.threads.record import Status as TurnStatus
+from codex_mcp.threads.thread import Thread
+
+logger = logging.getLogger(__name__)
+
+
+class Close(StrEnum):
+    """What a close came to."""
+
+    CLOSED = "closed"
+    INTERRUPTED = "interrupted"
+    ALREADY_CLOSED = "already_closed"
+
+
+class Closed(Struct, frozen=True):
+    """An agent that is closed, and how that went."""
+
+    agent: Agent
+    how: Close
+
+
+class Nobody:
+    """Watches the turn in which an agent sums up its work: nobody looks, and nobody can be asked."""
+
+    label = ""
+
+    def event_happened(self, thread_id: str, event: Event) -> None:
+        """Nobody sees it."""
+
+    def activity_changed(self, activity: str) -> None:
+        """Nobody sees it."""
+
+    async def ask(self, question: Question) -> Decision:
+        """No."""
+        return Denied("the agent is being closed, and only asked for a summary")
+
+
+class Closing:
+    """Closes agents."""
+
+    def __init__(self, settings: Settings, book: Book, team: Team, work: Work, office: Office) -> None:
+        self._settings = settings
+        self._book = book
+        self._team = team
+        self._work = work
+        self._office = office
+
+    async def close(self, reference: str, principal: str) -> Closed:
+        """Close an agent by codex_id, identity or thread id. Closing it again is fine. Raises TeamRefused."""
+        await self._office.ready()
+        member = self._team.roster.called(reference, principal)
+        if member is not None:
+            return await self._close_member(member, sum_up_idle=False)
+        agent = await self._team.recorded(reference, principal)
+        if agent is None:
+            raise refusals.not_found(reference)
+        if agent.status in (Status.CLOSED, Status.INTERRUPTED):
+            return Closed(agent, Close.ALREADY_CLOSED)
+        return await self._settle_stale(agent)
+
+    async def close_all(self) -> None:
+        """Close every agent of this server, all at once. Cancelled: all that are left, without a summary."""
+        if not self._office.is_open:
+            return
+        members = [self._close_member(member, sum_up_idle=True) for member in self._team.roster]
+        try:
+            await asyncio.gather(*members, return_exceptions=True)
+        finally:
+            for member in self._team.roster:
+                await self._leave(member, Close.INTERRUPTED)
+
+    async def _close_member(self, member: Member, *, sum_up_idle: bool) -> Closed:
+        was_busy = member.thread is not None and not member.thread.idle
+        if member.thread is not None and not member.closing:
+            member.thread.shut()  # before anything else, and before whoever else wants it
+        member.closing = True
+        async with member.life:
+            if member not in self._team.roster:  # somebody else closed it while we waited
+                agent = await self._team.recorded(member.agent.codex_id, member.agent.principal)
+                return Closed(agent or member.agent, Close.ALREADY_CLOSED)
+            how = Close.CLOSED
+            try:
+                if (was_busy or sum_up_idle) and not await self._summed_up(member):
+                    how = Close.INTERRUPTED
+            except asyncio.CancelledError:
+                how = Close.INTERRUPTED
+                raise
+            finally:
+                await self._leave(member, how)
+            return Closed(member.agent, how)
+
+    async def _leave(self, member: Member, how: Close) -> None:
+        status = Status.CLOSED if how is Close.CLOSED else Status.INTERRUPTED
+        member.touch(status=status, owner=None)
+        outcome = Outcome.OK if how is Close.CLOSED else Outcome.INTERRUPTED
+        self._work.audit(member, "close", outcome)
+        self._office.scribe.note(member, {"event": "closed", "status": status})
+        self._team.roster.remove(member)
+        thread, member.thread = member.thread, None
+        await self._office.scribe.settle(member)
+        if thread is not None:
+            await self._book.put_away(thread)
+
+    async def _summed_up(self, member: Member) -> bool:
+        """Ask for a summary and keep it. True as well if there is nothing to sum up."""
+        thread = member.thread
+        if thread is None or self._book.supervisor.pid is None:
+            return member.summed_up
+        await self._stopped(thread)
+        if member.summed_up or self._settings.summary_timeout == 0:
+            return True
+        spec = TurnSpec(SUMMARY_PROMPT, time_limit=self._settings.summary_timeout)
+        turn = thread.submit(spec, Nobody(), full_events=False, last=True)
+        turn.delivered = True
+        turn.purpose = "summary"
+        # Its own limit ends it; a core that does not even begin is not waited for much longer.
+        outcome = await turn.wait(2 * self._settings.summary_timeout)
+        if outcome.status is not TurnStatus.COMPLETED or not outcome.content.strip():
+            logger.warning("agent %s has not summed up its work: %s", member.agent.identity, outcome.content)
+            return False
+        try:
+            await asyncio.to_thread(
+                write_summary, self._settings.state_dir, member.agent.identity, thread.id, outcome.content
+            )
+        except (OSError, Refused) as exc:
+            logger.error("cannot keep the summary of agent %s: %s", member.agent.identity, exc)
+            return False
+        member.summed_up = True
+        return True
+
+    async def _stopped(self, thread: Thread) -> None:
+        """Wait for the end of what was stopped."""
+        for turn in thread.unfinished():
+            await turn.wait()
+
+    async def _settle_stale(self, agent: Agent) -> Closed:
+        """Nobody runs it any longer: write down that it is closed."""
+        claim = await self._office.store.leases.claim(agent.codex_id)
+        if isinstance(claim, OwnedBy):
+            raise refusals.owned_elsewhere(agent, claim.node)
+        agent = replace(agent, status=Status.CLOSED, thread_state=State.CLOSED, owner=None)
+        await self._office.store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+        await self._office.store.records.unbind(claim, agent.team, agent.identity)
+        await self._office.store.leases.release(claim)
+        await self._office.scribe.flush()
+        return Closed(agent, Close.CLOSED)

@@ -1,0 +1,157 @@
+"""Everybody and everything that a team consists of on this server, put together."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from msgspec.structs import replace
+
+from codex_mcp.base.settings import Settings
+from codex_mcp.state.contract import Claim
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import Agent, State, Status
+from codex_mcp.team.audit_entry import AuditEntry, Outcome
+from codex_mcp.team.closing import Closing
+from codex_mcp.team.member import Member
+from codex_mcp.team.moments import written_moment
+from codex_mcp.team.office import Office, OpenStore
+from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.team.team import Team
+from codex_mcp.team.work import Work
+from codex_mcp.threads.book import Book
+
+logger = logging.getLogger(__name__)
+
+NEWEST = ""
+"""Resume whichever agent of the default name was used last."""
+
+
+class Crew:
+    """One server's part of a team. `resume` names the agent that the first call goes on with; see `NEWEST`."""
+
+    def __init__(self, settings: Settings, book: Book, open_store: OpenStore, resume: str | None = None) -> None:
+        self._settings = settings
+        self._book = book
+        self._resume = resume
+        self._began = time.monotonic()
+        self.office = Office(settings.state_dir, open_store)
+        self.team = Team(settings, book, self.office)
+        self.roster = self.team.roster
+        self.work = Work(settings, self.roster, self.office)
+        self.closing = Closing(settings, book, self.team, self.work, self.office)
+        book.listener = self.work
+        self.office.fenced = self._fenced
+        self.office.lost = self._lost
+
+    async def resumed_first(self, identity: str | None, principal: str) -> str | None:
+        """Of the first call for a new agent, if the server was told to resume: the agent to go on with."""
+        if self._resume is None or identity not in (None, self._settings.default_identity):
+            return None
+        reference, self._resume = self._resume, None
+        await self.office.ready()
+        agent = await self.team.recorded(reference or self._settings.default_identity, principal)
+        if agent is None and reference:
+            raise refusals.not_found(reference)
+        return None if agent is None else agent.codex_id
+
+    async def agent(self, reference: str, principal: str) -> Agent:
+        """An agent, whoever runs it. Raises TeamRefused."""
+        await self.office.ready()
+        agent = await self.team.recorded(reference, principal)
+        if agent is None:
+            raise refusals.not_found(reference)
+        return agent
+
+    async def agents(self, principal: str) -> list[Agent]:
+        """All agents of this principal, ours as they are now, and those of dead servers as what they are."""
+        await self.office.ready()
+        ours = {member.agent.codex_id: member.record for member in self.roster}
+        alive = {node.id for node in await self.office.store.leases.nodes() if node.alive}
+        found: dict[str, Agent] = {}
+        for agent in await self.office.scribe.agents():
+            if agent.is_active and (agent.owner is None or agent.owner.node not in alive):
+                agent = replace(agent, status=Status.STALE, thread_state=State.CLOSED)
+            found[agent.codex_id] = agent
+        return [
+            agent
+            for agent in (found | ours).values()
+            if agent.principal == principal and agent.team == self._settings.team
+        ]
+
+    async def status(self, principal: str) -> dict[str, object]:
+        """How everything stands."""
+        members = self.roster.of(principal)
+        busy = sum(member.state is State.BUSY for member in members)
+        return {
+            "core": self._core(),
+            "team": self._settings.team,
+            "uptime_seconds": round(time.monotonic() - self._began, 3),
+            "threads": {
+                "active": len(members),
+                "busy": busy,
+                "idle": len(members) - busy,
+                "limit": self._settings.max_concurrent_threads,
+            },
+            "identities": {member.agent.identity: member.agent.codex_id for member in members},
+            "queues": {
+                member.agent.identity: len(member.thread.unfinished())
+                for member in members
+                if member.thread is not None and not member.thread.idle
+            },
+            "paused": {
+                member.agent.identity: pause.reason
+                for member in members
+                if (pause := self.work.pause(member)) is not None
+            },
+            "pending_mail": 0,
+            "state": {
+                "lease": self.office.lease,
+                "trouble": self.office.scribe.trouble if self.office.is_open else None,
+            },
+        }
+
+    def _core(self) -> dict[str, object]:
+        supervisor = self._book.supervisor
+        return {"alive": supervisor.pid is not None, "pid": supervisor.pid, "starts": supervisor.starts}
+
+    def note_refusal(self, tool: str, request_id: str, principal: str, refusal: TeamRefused) -> None:
+        """Write down that something was refused."""
+        self.office.audit.append(
+            AuditEntry(
+                timestamp=written_moment(time.time()),
+                event=tool,
+                outcome=Outcome.REFUSED,
+                request_id=request_id,
+                team=self._settings.team,
+                principal=principal,
+                error=str(refusal),
+            )
+        )
+
+    async def aclose(self) -> None:
+        """Close every agent, and the office. Cancelled: they are closed without a summary."""
+        try:
+            await self.closing.close_all()
+        finally:
+            await self.office.aclose()
+
+    def _fenced(self, claim: Claim) -> None:
+        member = next((member for member in self.roster if member.claim == claim), None)
+        if member is not None:
+            self._forget(member)
+
+    def _lost(self) -> None:
+        for member in self.roster:
+            self._forget(member)
+
+    def _forget(self, member: Member) -> None:
+        """Another server runs it now: stop what it does here, and write nothing more about it."""
+        why = str(refusals.lost(member.agent))
+        logger.error("%s", why)
+        member.claim = None
+        self.roster.remove(member)
+        if member.thread is not None:
+            for turn in member.thread.unfinished():
+                turn.record.stop_because(why)
+            member.thread.shut()

@@ -1,0 +1,67 @@
+"""An agent that this server runs: its record, its claim, its thread, and what it is to be told next."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from msgspec.structs import replace
+
+from codex_mcp.state.contract import Claim
+from codex_mcp.team.agent import Agent, State
+from codex_mcp.team.context import Surroundings
+from codex_mcp.team.guards import Usage
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn import Turn
+
+
+class Member:
+    """One agent of ours."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.claim: Claim | None = None
+        self.thread: Thread | None = None
+        self.life = asyncio.Lock()
+        """Held while it is started, resumed or closed: one at a time."""
+        self.closing = False
+        """Somebody is closing it."""
+        self.is_elsewhere = False
+        """Its folder is one of another machine."""
+        self.told: Surroundings | None = None
+        """What the model knows of where it is."""
+        self.prefaces: list[str] = []
+        """What its next turn begins with."""
+        self.summed_up = True
+        """It has done nothing since its last summary."""
+        self.first: Turn | None = None
+        """The turn that it was started for by this server."""
+        self.usage = Usage()
+
+    def __repr__(self) -> str:
+        return f"<Member {self.agent.identity} {self.agent.codex_id} {self.state}>"
+
+    @property
+    def state(self) -> State:
+        """What it does, from where it is known."""
+        if self.thread is None:
+            return State.CLOSED if not self.agent.is_active else State.BUSY  # it is being started
+        return State.IDLE if self.thread.idle else State.BUSY
+
+    @property
+    def record(self) -> Agent:
+        """Its record as of now."""
+        return replace(self.agent, thread_state=self.state if self.agent.is_active else State.CLOSED)
+
+    @property
+    def names(self) -> dict[str, object]:
+        """What a result says of it."""
+        return {
+            "codex_id": self.agent.codex_id,
+            "identity": self.agent.identity,
+            "team": self.agent.team,
+        }
+
+    def touch(self, **changes: object) -> None:
+        """It has done something: change its record, and note the time."""
+        self.agent = replace(self.agent, last_active=time.time(), **changes)

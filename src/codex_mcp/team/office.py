@@ -1,0 +1,145 @@
+"""Where a server keeps its papers: the store with its lease, the scribe, the audit. Opened when first needed.
+
+A server that was silent too long may find that another one has taken its agents over. Then it is told so, forgets them,
+and joins again as a newcomer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.state.contract import Claim, Fenced, Store
+from codex_mcp.state.keeper import Keeper
+from codex_mcp.team.agent import Agent, Owner, State, Status
+from codex_mcp.team.audit import Audit
+from codex_mcp.team.registry import RegistryFile
+from codex_mcp.team.scribe import AGENT, Scribe, decoded
+
+logger = logging.getLogger(__name__)
+
+OpenStore: TypeAlias = Callable[[], Awaitable[Store]]
+
+
+class Office:
+    """One server's papers."""
+
+    def __init__(self, state_dir: str, open_store: OpenStore) -> None:
+        self._state_dir = state_dir
+        self._open_store = open_store
+        self._opening: asyncio.Task[None] | None = None
+        self._tasks = TaskSet()
+        self._keeper: Keeper | None = None
+        self._store: Store | None = None
+        self._scribe: Scribe | None = None
+        self.audit = Audit(state_dir)
+        self.owner = Owner(node="", pid=os.getpid(), host=socket.gethostname())
+        self.fenced: Callable[[Claim], None] = lambda _: None
+        """Told when an agent turns out to be another server's."""
+        self.lost: Callable[[], None] = lambda: None
+        """Told when all of them are."""
+
+    @property
+    def store(self) -> Store:
+        """What all servers share; only when ready."""
+        if self._store is None:
+            raise RuntimeError("the store is not open yet")
+        return self._store
+
+    @property
+    def scribe(self) -> Scribe:
+        """Who writes; only when ready."""
+        if self._scribe is None:
+            raise RuntimeError("the store is not open yet")
+        return self._scribe
+
+    @property
+    def lease(self) -> str:
+        """How it stands with our right to write, in one word."""
+        return "none" if self._keeper is None else str(self._keeper.phase)
+
+    @property
+    def is_open(self) -> bool:
+        """It has been needed."""
+        return self._scribe is not None
+
+    def open_soon(self) -> None:
+        """Begin to open it. A failure is told to the first call that needs it."""
+        self._opened()
+
+    async def ready(self) -> None:
+        """Wait until it is open. Raises Unavailable."""
+        opening = self._opened()
+        await asyncio.wait([opening])  # not awaited itself: whoever asks may be cancelled, and the others still wait
+        opening.result()
+
+    def _opened(self) -> asyncio.Task[None]:
+        failed = (
+            self._opening is not None
+            and self._opening.done()
+            and (self._opening.cancelled() or self._opening.exception() is not None)
+        )
+        if self._opening is None or failed:
+            self._opening = self._tasks.spawn(self._open(), name="opening of the state folder")
+        return self._opening
+
+    async def _open(self) -> None:
+        if self._store is None:
+            self._store = await self._open_store()
+            self._keeper = Keeper(self._store.leases, self._on_lost)
+        await self._join()
+        if self._scribe is None:
+            self._scribe = Scribe(self._store, RegistryFile(self._state_dir), lambda claim: self.fenced(claim))
+        await self._bury_dead()
+
+    async def _join(self) -> None:
+        assert self._keeper is not None
+        node = await self._keeper.join()
+        self.owner = Owner(node.id, node.pid, node.host)
+
+    def _on_lost(self) -> None:
+        logger.error("another server has taken over the agents of this one, which was silent for too long")
+        self.lost()
+        self._opening = self._tasks.spawn(self._open(), name="joining again")
+
+    async def _bury_dead(self) -> None:
+        """Say of the agents of servers that are gone that they are stale, and free their names."""
+        for node in await self.store.leases.nodes():
+            if not node.alive:
+                for claim in await self.store.leases.take(node.id):
+                    await self._mark_stale(claim)
+        await self.scribe.flush()
+
+    async def _mark_stale(self, claim: Claim) -> None:
+        body = await self.store.records.get(AGENT, claim.thread)
+        try:
+            for agent in decoded([] if body is None else [body]):
+                if agent.is_active:
+                    await self.store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(_stale(agent)))
+                await self.store.records.unbind(claim, agent.team, agent.identity)
+            await self.store.leases.release(claim)
+        except Fenced:
+            return  # somebody was faster
+
+    async def aclose(self) -> None:
+        """Write what is left, leave, close."""
+        await self._tasks.aclose()
+        if self._scribe is not None:
+            await self._scribe.aclose()
+        if self._keeper is not None:
+            await self._keeper.aclose()
+        if self._store is not None:
+            await self._store.aclose()
+        await asyncio.to_thread(self.audit.close)
+
+
+def _stale(agent: Agent) -> Agent:
+    return replace(agent, status=Status.STALE, thread_state=State.CLOSED, owner=None)

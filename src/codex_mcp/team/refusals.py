@@ -1,0 +1,97 @@
+"""Pure. What the team refuses, each with a word for programs and a sentence for people that says how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.state.contract import Node
+from codex_mcp.team.agent import Agent
+
+
+class Why(StrEnum):
+    """What a program may want to tell apart."""
+
+    IDENTITY_TAKEN = "identity_taken"
+    NOT_FOUND = "not_found"
+    CLOSED = "closed"
+    TOO_MANY = "too_many"
+    OWNED_ELSEWHERE = "owned_elsewhere"
+    PAUSED = "paused"
+    BUSY = "busy"
+    LOST = "lost"
+
+
+class TeamRefused(Refused):
+    """The team will not do it."""
+
+    def __init__(self, why: Why, text: str, facts: Mapping[str, object] | None = None) -> None:
+        super().__init__(text)
+        self.why = why
+        self.facts = dict(facts or {})
+
+
+def identity_taken(identity: str, holder: Agent | None) -> TeamRefused:
+    """Somebody has the name; who it is, if the caller may know."""
+    facts: dict[str, object] = {"identity": identity}
+    who = "an agent of somebody else"
+    if holder is not None:
+        facts["codex_id"] = holder.codex_id
+        who = f"agent {holder.codex_id}"
+    text = (
+        f'The identity "{identity}" is taken by {who}. Continue that agent with codex-reply, '
+        "close it with codex_close, or choose another identity."
+    )
+    return TeamRefused(Why.IDENTITY_TAKEN, text, facts)
+
+
+def not_found(reference: str) -> TeamRefused:
+    """There is no such agent, or not for this caller."""
+    text = f"No agent {reference} is known in this team; codex_threads lists those that are."
+    return TeamRefused(Why.NOT_FOUND, text, {"asked": reference})
+
+
+def closed(agent: Agent) -> TeamRefused:
+    """It must be resumed first."""
+    text = (
+        f"Agent {agent.identity} ({agent.codex_id}) is closed. Resume it with codex "
+        f'{{"codex_id": "{agent.codex_id}", "prompt": …}}, or start a new one.'
+    )
+    return TeamRefused(Why.CLOSED, text, {"codex_id": agent.codex_id})
+
+
+def too_many(limit: int) -> TeamRefused:
+    """As many agents as may be."""
+    text = (
+        f"{limit} agents are active, which is the limit (max_concurrent_threads). Close one with codex_close, "
+        "or raise the limit."
+    )
+    return TeamRefused(Why.TOO_MANY, text, {"limit": limit})
+
+
+def owned_elsewhere(agent: Agent, node: Node) -> TeamRefused:
+    """Another server runs it."""
+    text = (
+        f"Agent {agent.identity} ({agent.codex_id}) is run by another server, process {node.pid} on {node.host}. "
+        "Ask there; when that server ends, this one can take it over."
+    )
+    facts = {"codex_id": agent.codex_id, "pid": node.pid, "host": node.host}
+    return TeamRefused(Why.OWNED_ELSEWHERE, text, facts)
+
+
+def paused(agent: Agent, reason: str) -> TeamRefused:
+    """It has reached a limit."""
+    return TeamRefused(Why.PAUSED, f"Agent {agent.identity} is paused: {reason}", {"codex_id": agent.codex_id})
+
+
+def queue_full(agent: Agent, limit: int) -> TeamRefused:
+    """Too many prompts wait."""
+    text = f"Agent {agent.identity} is busy and {limit} more prompts are waiting already; wait for one to end."
+    return TeamRefused(Why.BUSY, text, {"codex_id": agent.codex_id})
+
+
+def lost(agent: Agent) -> TeamRefused:
+    """Another server took it over while this one was silent."""
+    text = f"Another server has taken agent {agent.identity} ({agent.codex_id}) over. Ask again."
+    return TeamRefused(Why.LOST, text, {"codex_id": agent.codex_id})

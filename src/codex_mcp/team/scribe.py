@@ -1,0 +1,166 @@
+"""Writes down what changes: each agent's record and journal into the store, and the picture of all into the registry.
+
+Changes that come while something is being written are written together afterwards, each agent once and as it is then.
+So nobody waits for a disk but who wants to be sure (`flush`), and what waits is never more than one record an agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
+from codex_mcp.team.agent import Agent
+from codex_mcp.team.member import Member
+from codex_mcp.team.registry import RegistryFile
+
+logger = logging.getLogger(__name__)
+
+AGENT: Final = "agent"
+"""The kind of the records."""
+
+EVENTS: Final = "events"
+"""The journal's stream of what happened to an agent."""
+
+EVENTS_WAITING: Final = 1_000
+"""Journal entries that wait to be written, of all agents; a store that is so far behind loses the oldest."""
+
+
+class Scribe:
+    """Owns the task that writes."""
+
+    def __init__(self, store: Store, registry: RegistryFile, fenced: Callable[[Claim], None]) -> None:
+        self._store = store
+        self._registry = registry
+        self._fenced = fenced
+        self._changed: dict[str, Member] = {}
+        self._events: list[tuple[Claim, bytes]] = []
+        self._wanted = asyncio.Event()
+        self._written = 0
+        self._asked = 0
+        self._progress = asyncio.Condition()
+        self._tasks = TaskSet()
+        self._closed = False
+        self.trouble: str | None = None
+        """Why the last writing failed, if it did."""
+        self._tasks.spawn(self._write_for_ever(), name="writing of the registry")
+
+    def note(self, member: Member, event: dict[str, object] | None = None) -> None:
+        """This agent has changed, and this happened to it."""
+        if member.claim is None:
+            return
+        self._changed[member.agent.codex_id] = member
+        if event is not None and len(self._events) < EVENTS_WAITING:
+            self._events.append((member.claim, msgspec.json.encode(event)))
+        self._want()
+
+    async def flush(self) -> None:
+        """Wait until all that is known by now is written, or could not be."""
+        if self._closed:
+            return
+        self._want()
+        target = self._asked
+        async with self._progress:
+            await self._progress.wait_for(lambda: self._written >= target)
+
+    async def settle(self, member: Member) -> None:
+        """Write an agent's last record, and let go of its name and its claim."""
+        claim, agent = member.claim, member.record
+        self._changed.pop(agent.codex_id, None)
+        if claim is None:
+            return
+        try:
+            await self._append_events()
+            await self._store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+            await self._store.records.unbind(claim, agent.team, agent.identity)
+            await self._store.leases.release(claim)
+        except (Fenced, LeaseLost):
+            logger.warning("agent %s belongs to another server by now", agent.codex_id)
+        except Unavailable as exc:
+            self.trouble = str(exc)
+            logger.error("cannot write down the end of agent %s: %s", agent.codex_id, exc)
+        member.claim = None
+        await self.flush()
+
+    async def drop(self, member: Member) -> None:
+        """Forget an agent that never came to be."""
+        claim, agent = member.claim, member.agent
+        self._changed.pop(agent.codex_id, None)
+        member.claim = None
+        if claim is None:
+            return
+        try:
+            await self._store.records.delete(claim, AGENT, agent.codex_id)
+            await self._store.records.unbind(claim, agent.team, agent.identity)
+            await self._store.leases.release(claim)
+        except (Fenced, LeaseLost, Unavailable) as exc:
+            logger.warning("cannot forget agent %s: %s", agent.codex_id, exc)
+        self._want()
+
+    async def agents(self) -> list[Agent]:
+        """All agents of the state folder, whoever runs them."""
+        return list(decoded((await self._store.records.find(AGENT)).values()))
+
+    async def aclose(self) -> None:
+        """Write what is left, and stop."""
+        await self.flush()
+        self._closed = True
+        await self._tasks.aclose()
+
+    def _want(self) -> None:
+        self._asked += 1
+        self._wanted.set()
+
+    async def _write_for_ever(self) -> None:
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            target = self._asked
+            try:
+                await self._write()
+                self.trouble = None
+            except (Unavailable, OSError) as exc:
+                self.trouble = str(exc)
+                logger.error("cannot write down the agents: %s", exc)
+            async with self._progress:
+                self._written = target
+                self._progress.notify_all()
+
+    async def _write(self) -> None:
+        while self._changed:
+            codex_id, member = next(iter(self._changed.items()))
+            claim, agent = member.claim, member.record
+            if claim is not None:
+                try:
+                    await self._store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+                except (Fenced, LeaseLost):
+                    self._fenced(claim)
+            if member.record == agent:  # else it has changed meanwhile, and is written again
+                self._changed.pop(codex_id, None)
+        await self._append_events()
+        revision = await asyncio.to_thread(self._registry.next_revision)
+        agents = await self.agents()
+        await asyncio.to_thread(self._registry.write, agents, revision)
+
+    async def _append_events(self) -> None:
+        events, self._events = self._events, []
+        for claim, event in events:
+            try:
+                at = await self._store.journal.head(claim.thread, EVENTS)
+                await self._store.journal.append(claim, EVENTS, at, [event])
+            except (Fenced, LeaseLost):
+                self._fenced(claim)
+
+
+def decoded(bodies: Iterable[bytes]) -> Iterable[Agent]:
+    """The agents in these records; one of a later version that we cannot read is left out, and said."""
+    for body in bodies:
+        try:
+            yield msgspec.json.decode(body, type=Agent)
+        except msgspec.MsgspecError as exc:
+            logger.warning("cannot read the record of an agent: %s", exc)

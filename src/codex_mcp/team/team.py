@@ -1,0 +1,309 @@
+"""The team as this server knows it: starts agents, finds them, brings back those of servers that are gone.
+
+Who may write about an agent is decided by the store alone (`state.contract`): an agent is ours from the claim to the
+settling, and what another living server runs is named, never touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections.abc import AsyncIterator
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.redact import redact
+from codex_mcp.base.settings import Settings
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, ThreadHeld, ThreadNotFound, ThreadSpec
+from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
+from codex_mcp.team import context, identity, refusals
+from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Status
+from codex_mcp.team.guards import Usage
+from codex_mcp.team.looking import look_around
+from codex_mcp.team.member import Member
+from codex_mcp.team.office import Office
+from codex_mcp.team.roster import Roster
+from codex_mcp.team.scribe import AGENT, decoded
+from codex_mcp.team.summaries import as_preface, read_summary
+from codex_mcp.threads.book import Book
+from codex_mcp.threads.thread import Thread
+
+logger = logging.getLogger(__name__)
+
+ID_BYTES: Final = 6
+"""Of a codex_id: short enough for a model to repeat, and no two alike in a lifetime of teams."""
+
+NAME_ATTEMPTS: Final = 20
+"""How often another server may snatch the default name that we have just chosen."""
+
+
+HELD_DELAYS: Final = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+"""Seconds to wait for the Codex of a server that is gone. It ends some tenths of a second after its server."""
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """An agent to be."""
+
+    spec: ThreadSpec
+    principal: str
+    identity: str | None = None
+    default_identity: str
+    role: str | None = None
+    tag: str | None = None
+    source: str | None = None
+    """The agent file that it comes from."""
+    request_id: str | None = None
+    """Whoever asks again with the same one gets the same agent."""
+
+
+class Team:
+    """Agents of one team."""
+
+    def __init__(self, settings: Settings, book: Book, office: Office) -> None:
+        self._settings = settings
+        self._book = book
+        self._office = office
+        self.roster = Roster()
+
+    # -- starting -----------------------------------------------------------------------------------------------------
+
+    async def start(self, order: Order) -> Member:
+        """Start an agent; one whose `first` turn is set already is that of an earlier request with the same id."""
+        await self._office.ready()
+        if order.identity is not None and (why := identity.why_invalid(order.identity)) is not None:
+            raise Refused(why)
+        self._check_capacity()
+        claim = await self._claimed_for(order)
+        if isinstance(claim, Agent):
+            return await self.find(claim.codex_id, order.principal, resume=True)
+        member = Member(self._new_agent(claim.thread, order))
+        async with member.life, self._joining(member, claim):
+            await self._name(member, claim, order)
+            await self._open(member, order.spec)
+        return member
+
+    def _new_agent(self, codex_id: str, order: Order) -> Agent:
+        now = time.time()
+        return Agent(
+            codex_id=codex_id,
+            identity=order.identity or order.default_identity,
+            team=self._settings.team,
+            cwd=order.spec.cwd or os.getcwd(),
+            started_at=now,
+            last_active=now,
+            tag=order.tag,
+            role=order.role,
+            agent_source=order.source,
+            principal=order.principal,
+            auto_mail=self._settings.auto_mail,
+            owner=self._office.owner,
+            backend=self._settings.backend,
+        )
+
+    async def _claimed_for(self, order: Order) -> Claim | Agent:
+        """The claim of a new agent, or the agent that the same request led to before."""
+        codex_id = f"{CODEX_ID_PREFIX}{os.urandom(ID_BYTES).hex()}"
+        claim = await self._claim(codex_id)
+        if order.request_id is None:
+            return claim
+        earlier = await self._office.store.records.once(claim, order.principal, order.request_id)
+        if earlier is None or earlier.thread == codex_id:
+            return claim
+        await self._office.store.leases.release(claim)
+        started = self.roster.called(earlier.thread, order.principal)
+        agent = started.agent if started is not None else await self.recorded(earlier.thread, order.principal)
+        # One that could not be started left its id and no record: this is the second attempt.
+        return agent or await self._claim(earlier.thread)
+
+    async def _claim(self, codex_id: str) -> Claim:
+        claim = await self._office.store.leases.claim(codex_id)
+        if isinstance(claim, OwnedBy):
+            raise refusals.owned_elsewhere(await self._named(codex_id), claim.node)
+        return claim
+
+    async def _named(self, codex_id: str) -> Agent:
+        body = await self._office.store.records.get(AGENT, codex_id)
+        for agent in decoded([] if body is None else [body]):
+            return agent
+        return Agent(codex_id=codex_id, identity="?", team=self._settings.team, cwd="", started_at=0.0, last_active=0.0)
+
+    @contextlib.asynccontextmanager
+    async def _joining(self, member: Member, claim: Claim) -> AsyncIterator[None]:
+        """It is one of us from here on, unless it fails."""
+        member.claim = claim
+        self.roster.add(member)
+        try:
+            yield
+        except BaseException:
+            self.roster.remove(member)
+            await asyncio.shield(self._office.scribe.drop(member))
+            raise
+
+    async def _name(self, member: Member, claim: Claim, order: Order) -> None:
+        records = self._office.store.records
+        for _attempt in range(NAME_ATTEMPTS):
+            taken = {binding.identity for binding in await records.bindings(self._settings.team) if binding.stands}
+            name = identity.chosen(order.identity, order.default_identity, taken)
+            member.agent = replace(member.agent, identity=name)
+            try:
+                await records.bind(claim, self._settings.team, name)
+            except IdentityTaken as exc:
+                if order.identity is not None:
+                    raise await self._taken(name, exc.thread, order.principal) from exc
+            else:
+                return
+        raise refusals.identity_taken(member.agent.identity, None)
+
+    async def _taken(self, name: str, codex_id: str, principal: str) -> refusals.TeamRefused:
+        holder = await self.recorded(codex_id, principal)
+        return refusals.identity_taken(name, holder)
+
+    async def _open(self, member: Member, spec: ThreadSpec) -> None:
+        """Begin its thread, with what it needs to know of itself."""
+        member.is_elsewhere = spec.environment == EXEC_ENVIRONMENT
+        told = await look_around(member)
+        agent = member.agent
+        block = context.context_block(agent.identity, agent.team, told)
+        spec = replace(spec, developer_instructions=_joined(spec.developer_instructions, block))
+        thread = await self._book.start(spec, agent.principal)
+        self._has_thread(member, thread, spec)
+
+    def _has_thread(self, member: Member, thread: Thread, spec: ThreadSpec) -> None:
+        member.thread = thread
+        member.agent = replace(member.agent, thread_id=thread.id, cwd=thread.cwd, spec=_remembered(spec))
+        self._office.scribe.note(member)
+
+    # -- finding ------------------------------------------------------------------------------------------------------
+
+    async def find(self, reference: str, principal: str, *, resume: bool) -> Member:
+        """The agent by codex_id, identity or thread id, ready for a turn; `resume` also brings a closed one back."""
+        await self._office.ready()
+        member = self.roster.called(reference, principal)
+        if member is None:
+            agent = await self.recorded(reference, principal)
+            if agent is None:
+                raise refusals.not_found(reference)
+            if agent.status in (Status.CLOSED, Status.INTERRUPTED) and not resume:
+                raise refusals.closed(agent)
+            # Meanwhile somebody else may have brought it back.
+            member = self.roster.called(agent.codex_id, principal)
+            if member is None:
+                return await self._bring_back(agent)
+        async with member.life:
+            if member not in self.roster:  # it was being closed, or could not be started
+                return await self.find(member.agent.codex_id, principal, resume=resume)
+            await self._loaded(member)
+        return member
+
+    async def recorded(self, reference: str, principal: str) -> Agent | None:
+        """The newest agent of this principal with this codex_id, identity or thread id, whoever runs it."""
+        known = {agent.codex_id: agent for agent in await self._office.scribe.agents()}
+        known |= {member.agent.codex_id: member.record for member in self.roster}  # which may not be written yet
+        found = [
+            agent
+            for agent in known.values()
+            if agent.team == self._settings.team
+            and agent.principal == principal
+            and reference in (agent.codex_id, agent.identity, agent.thread_id)
+        ]
+        return max(found, key=lambda agent: (agent.is_active, agent.last_active), default=None)
+
+    async def _bring_back(self, agent: Agent) -> Member:
+        """Resume an agent that nobody runs."""
+        self._check_capacity()
+        member = Member(replace(agent, status=Status.ACTIVE, owner=self._office.owner))
+        member.summed_up = agent.status is Status.CLOSED
+        member.usage = Usage(tokens=agent.tokens)
+        async with member.life:
+            self.roster.add(member)  # at once: whoever asks for it now waits for us
+            try:
+                claim = await self._claim(agent.codex_id)
+            except BaseException:
+                self.roster.remove(member)
+                raise
+            member.claim = claim
+            try:
+                await self._rejoin(member, claim)
+            except BaseException:
+                self.roster.remove(member)
+                member.agent = agent
+                await asyncio.shield(self._office.scribe.settle(member))
+                raise
+        return member
+
+    async def _rejoin(self, member: Member, claim: Claim) -> None:
+        agent = member.agent
+        try:
+            await self._office.store.records.bind(claim, agent.team, agent.identity)
+        except IdentityTaken as exc:
+            raise await self._taken(agent.identity, exc.thread, agent.principal) from exc
+        summary = await asyncio.to_thread(
+            read_summary, self._settings.state_dir, agent.identity, agent.thread_id or agent.codex_id
+        )
+        if summary is None:
+            logger.warning("agent %s is resumed without a summary: it has none", agent.identity)
+        else:
+            member.prefaces.append(as_preface(summary))
+        member.told = context.Surroundings(agent.repo_root, agent.repo_name, agent.branch, agent.cwd)
+        await self._loaded(member)
+        member.touch()
+        self._office.scribe.note(member, {"event": "resumed"})
+
+    async def _loaded(self, member: Member) -> None:
+        """Make sure that its thread is open here; one that cannot be resumed is begun anew with what we remember."""
+        agent = member.agent
+        spec = _spec_of(agent)
+        member.is_elsewhere = spec.environment == EXEC_ENVIRONMENT
+        try:
+            if agent.thread_id is None:
+                raise ThreadNotFound("it has no thread yet")
+            thread = await self._found(agent.thread_id, agent.principal, spec)
+        except ThreadNotFound as exc:
+            logger.warning("the thread of agent %s cannot be resumed (%s); it gets a new one", agent.identity, exc)
+            thread = await self._book.start(spec, agent.principal)
+            member.prefaces.append(NEW_THREAD)
+        thread.open()
+        self._has_thread(member, thread, spec)
+
+    async def _found(self, thread_id: str, principal: str, spec: ThreadSpec) -> Thread:
+        """The thread; of a server that has just been killed, once its Codex is dead as well."""
+        for delay in HELD_DELAYS:
+            try:
+                return await self._book.find(thread_id, principal, spec)
+            except ThreadHeld as exc:
+                logger.info("%s; trying again in %g s", exc, delay)
+                await asyncio.sleep(delay)
+        return await self._book.find(thread_id, principal, spec)
+
+    def _check_capacity(self) -> None:
+        if len(self.roster) >= self._settings.max_concurrent_threads:
+            raise refusals.too_many(self._settings.max_concurrent_threads)
+
+
+NEW_THREAD: Final = "Your earlier conversation could not be loaded. What you need of it must be told to you again."
+
+
+def _joined(given: str | None, block: str) -> str:
+    return f"{given.rstrip()}\n\n{block}" if given else block
+
+
+def _remembered(spec: ThreadSpec) -> dict[str, object]:
+    """A spec as it is kept: without secrets, which its caller must give again."""
+    shown = {key: value for key, value in spec.config.items() if redact(f"{key}={value}") == f"{key}={value}"}
+    kept: dict[str, object] = msgspec.to_builtins(replace(spec, config=shown))
+    return kept
+
+
+def _spec_of(agent: Agent) -> ThreadSpec:
+    try:
+        spec = msgspec.convert(agent.spec, ThreadSpec)
+    except msgspec.ValidationError:
+        spec = ThreadSpec()
+    return replace(spec, cwd=agent.cwd)

@@ -1,0 +1,155 @@
+"""Gives agents their turns, watches them, and writes down what came of each."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codex_mcp.base.settings import SERVE_TURN_TIMEOUT, Settings
+from codex_mcp.codex.core import TurnSpec
+from codex_mcp.team import context, guards, refusals
+from codex_mcp.team.audit_entry import AuditEntry, Outcome
+from codex_mcp.team.guards import Limits, Paused
+from codex_mcp.team.looking import look_around
+from codex_mcp.team.member import Member
+from codex_mcp.team.moments import written_moment
+from codex_mcp.team.office import Office
+from codex_mcp.team.roster import Roster
+from codex_mcp.threads.record import Status
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn import Audience, Turn
+from codex_mcp.threads.turns import QueueFull, QueueShut, Source
+
+logger = logging.getLogger(__name__)
+
+OUTCOMES: Final = {
+    Status.COMPLETED: Outcome.OK,
+    Status.FAILED: Outcome.FAILED,
+    Status.INTERRUPTED: Outcome.INTERRUPTED,
+    Status.RUNNING: Outcome.RUNNING,
+}
+
+
+class Assignment(Struct, frozen=True):
+    """Something to do, for whom, and why."""
+
+    spec: TurnSpec
+    audience: Audience
+    full_events: bool
+    purpose: str
+    """What the audit calls it."""
+    source: Source = Source.CALLER
+
+
+class Work:
+    """The turns of a team's agents."""
+
+    def __init__(self, settings: Settings, roster: Roster, office: Office) -> None:
+        self._settings = settings
+        self._roster = roster
+        self._office = office
+        self._limits = Limits(
+            turns_per_hour=settings.turns_per_hour,
+            tokens_per_thread=settings.tokens_per_thread,
+            tokens_per_team=settings.tokens_per_team,
+            hops=settings.max_hops,
+        )
+        self.team_tokens = 0
+        """Of all turns that this server has seen."""
+
+    @property
+    def time_limit(self) -> float | None:
+        """Seconds that a turn may run."""
+        limit = SERVE_TURN_TIMEOUT if self._settings.turn_timeout is None else self._settings.turn_timeout
+        return limit or None
+
+    def pause(self, member: Member) -> Paused | None:
+        """Why it may not have another turn, if it may not."""
+        return guards.check(self._limits, member.usage, self.team_tokens, time.time())
+
+    async def submit(self, member: Member, task: Assignment) -> Turn:
+        """Give an agent something to do. Raises TeamRefused."""
+        pause = self.pause(member)
+        if pause is not None:
+            self.audit(member, "paused", Outcome.REFUSED, error=pause.reason)
+            raise refusals.paused(member.agent, pause.reason)
+        note = await self._what_changed(member)
+        prefaces, member.prefaces = member.prefaces, []
+        told = replace(task.spec, preface="\n\n".join([*prefaces, *note]), time_limit=self.time_limit)
+        thread = member.thread
+        if thread is None or member not in self._roster:
+            raise refusals.closed(member.agent)
+        try:
+            turn = thread.submit(told, task.audience, full_events=task.full_events, source=task.source)
+        except (QueueFull, QueueShut) as exc:
+            member.prefaces = prefaces + member.prefaces
+            if isinstance(exc, QueueShut):
+                raise refusals.closed(member.agent) from exc
+            raise refusals.queue_full(member.agent, self._settings.max_turns_waiting) from exc
+        turn.purpose = task.purpose
+        if member.first is None:
+            member.first = turn
+        return turn
+
+    async def _what_changed(self, member: Member) -> list[str]:
+        """What the model must be told of its surroundings, if they are not what it knows."""
+        before = member.told
+        now = await look_around(member)
+        note = None if before is None else context.change_note(before, now)
+        return [] if note is None else [note]
+
+    # -- what threads tell --------------------------------------------------------------------------------------------
+
+    def turn_submitted(self, thread: Thread, turn: Turn) -> None:
+        """An agent is busy."""
+        member = self._roster.of_thread(thread.id)
+        if member is None:
+            return
+        member.summed_up = False
+        member.usage = guards.with_turn(member.usage, time.time())
+        member.touch(turns=member.agent.turns + 1)
+        self._office.scribe.note(member)
+
+    def turn_concluded(self, thread: Thread, turn: Turn) -> None:
+        """A turn is over: add it up, and write it down."""
+        member = self._roster.of_thread(thread.id)
+        if member is None:
+            return
+        outcome = turn.outcome
+        tokens = 0 if outcome.usage is None else outcome.usage.total_tokens
+        self.team_tokens += tokens
+        member.usage = guards.with_tokens(member.usage, tokens)
+        error = outcome.content if outcome.status is Status.FAILED else None
+        member.touch(tokens=member.agent.tokens + tokens, last_error=error)
+        event = {"event": "turn", "outcome": outcome.status, "tokens": tokens, "at": time.time()}
+        self._office.scribe.note(member, event)
+        self.audit(
+            member,
+            turn.purpose,
+            OUTCOMES[outcome.status],
+            request_id=turn.audience.label or None,
+            what=turn.spec.prompt,
+            error=error,
+            duration_ms=round(outcome.seconds * 1000),
+            tokens=tokens,
+        )
+
+    def audit(self, member: Member, event: str, outcome: Outcome, **details: Any) -> None:
+        """Note an outcome; `details` are further fields of the entry."""
+        agent = member.agent
+        entry = AuditEntry(
+            timestamp=written_moment(time.time()),
+            event=event,
+            outcome=outcome,
+            codex_id=agent.codex_id,
+            thread_id=agent.thread_id,
+            identity=agent.identity,
+            team=agent.team,
+            principal=agent.principal,
+            **details,
+        )
+        self._office.audit.append(entry)

@@ -1,0 +1,22 @@
+"""`codex-mcp serve` from its flags to its end."""
+
+from pathlib import Path
+
+from tests.support.team_server import say, team_server
+
+
+async def test_it_lists_its_tools_at_once_and_introduces_itself(tmp_path: Path) -> None:
+    async with team_server(tmp_path) as (server, _model):
+        tools = (await server.result(server.request("tools/list")))["tools"]
+        assert len(tools) == 7
+        assert {tool["name"] for tool in tools} >= {"codex", "codex-reply", "codex_threads", "codex_close"}
+
+
+async def test_flags_name_the_team_and_whom_to_resume(tmp_path: Path) -> None:
+    async with team_server(tmp_path, "--team", "red", "--identity", "arch") as (server, _model):
+        first = await server.start(say("one"))
+        assert (first["team"], first["identity"]) == ("red", "arch")
+    async with team_server(tmp_path, "--team", "red", "--identity", "arch", "--resume") as (server, model):
+        again = await server.start(say("two"))
+        assert again["codex_id"] == first["codex_id"]
+        assert "earlier-summary" in str(model.requests[-1])

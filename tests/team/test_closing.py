@@ -1,0 +1,92 @@
+"""Closing: everybody is answered, the name is free, and the work is summed up if there was any."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.team.agent import Status
+from codex_mcp.team.closing import Close
+from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.team.summaries import read_summary
+from codex_mcp.threads.record import Status as TurnStatus
+from tests.support.crews import Crewed, crewed
+from tests.support.team_server import GATE, say
+
+
+def summary_of(team: Crewed, folder: Path, thread_id: str | None, identity: str = "arch") -> str | None:
+    summary = read_summary(str(folder / "state"), identity, thread_id or "")
+    return None if summary is None else summary.text
+
+
+async def test_an_idle_agent_is_closed_at_once_without_a_summary(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch")
+        await team.ask(arch, say("one"))
+        requests = len(team.model.requests)
+        closed = await team.crew.closing.close("arch", "local")
+        assert (closed.how, closed.agent.status, len(team.model.requests)) == (Close.CLOSED, Status.CLOSED, requests)
+        await team.start("arch")
+
+
+async def test_a_busy_agent_is_stopped_its_queue_answered_and_its_work_summed_up(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch")
+        running, waiting = await team.submit(arch, GATE), await team.submit(arch, say("never"))
+        await team.model.wait_for_gate("gate")
+        first, second = await asyncio.gather(
+            team.crew.closing.close("arch", "local"), team.crew.closing.close("arch", "local")
+        )
+        assert [first.how, second.how] == [Close.CLOSED, Close.ALREADY_CLOSED]
+        assert running.outcome.status is TurnStatus.INTERRUPTED
+        assert "closed" in waiting.outcome.content
+        assert summary_of(team, tmp_path, arch.agent.thread_id)
+        assert (await team.crew.closing.close("arch", "local")).how is Close.ALREADY_CLOSED
+
+
+async def test_without_a_summary_in_time_it_is_interrupted(tmp_path: Path) -> None:
+    async with crewed(tmp_path, summary_timeout=0.001) as team:
+        arch = await team.start("arch")
+        await team.submit(arch, GATE)
+        await team.model.wait_for_gate("gate")
+        closed = await team.crew.closing.close("arch", "local")
+        assert (closed.how, closed.agent.status) == (Close.INTERRUPTED, Status.INTERRUPTED)
+        assert summary_of(team, tmp_path, arch.agent.thread_id) is None
+
+
+async def test_a_closed_agent_is_not_talked_to_and_can_be_resumed_with_its_summary(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch")
+        await team.submit(arch, GATE)
+        await team.model.wait_for_gate("gate")
+        await team.crew.closing.close("arch", "local")
+        with pytest.raises(TeamRefused, match="is closed"):
+            await team.crew.team.find("arch", "local", resume=False)
+        again = await team.crew.team.find(arch.agent.codex_id, "local", resume=True)
+        assert again.agent.status is Status.ACTIVE
+        assert (await team.ask(again, say("back"))).content == "back"
+        assert "earlier-summary" in str(team.model.requests[-1])
+
+
+async def test_at_the_end_all_agents_sum_up_at_once(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        members = [await team.start(f"dev-{number}") for number in range(3)]
+        for member in members:
+            await team.ask(member, say("worked"))
+        await team.crew.closing.close_all()
+        assert all(summary_of(team, tmp_path, each.agent.thread_id, each.agent.identity) for each in members)
+        assert len(team.crew.roster) == 0
+        assert {agent.status for agent in await team.crew.agents("local")} == {Status.CLOSED}
+
+
+async def test_who_is_in_a_hurry_gets_no_summaries_and_a_true_record(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch")
+        await team.submit(arch, GATE)
+        await team.model.wait_for_gate("gate")
+        tasks = TaskSet()
+        tasks.spawn(team.crew.closing.close_all(), name="end")
+        await asyncio.sleep(0)  # it begins
+        await tasks.aclose()
+        assert [agent.status for agent in await team.crew.agents("local")] == [Status.INTERRUPTED]

@@ -1,0 +1,65 @@
+"""A crew knows all agents, resumes where it is told to, and lets go of what is another's."""
+
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.state.memory import World
+from codex_mcp.team.agent import Status
+from codex_mcp.team.crew import NEWEST
+from codex_mcp.team.refusals import TeamRefused
+from tests.support.crews import crewed
+from tests.support.team_server import GATE, say
+
+
+async def test_its_status_tells_who_is_busy_and_who_has_which_name(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch")
+        await team.start("dev")
+        await team.submit(arch, GATE)
+        await team.model.wait_for_gate("gate")
+        status = await team.crew.status("local")
+        assert status["threads"] == {"active": 2, "busy": 1, "idle": 1, "limit": 10}
+        assert set(status["identities"]) == {"arch", "dev"}  # type: ignore[call-overload]
+        assert status["queues"] == {"arch": 1}
+        core = status["core"]
+        assert isinstance(core, dict)
+        assert core["alive"] is True
+        team.model.release("gate")
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+async def test_the_first_call_goes_on_where_the_last_server_stopped(tmp_path: Path, *, by_name: bool) -> None:
+    world = World()
+    async with crewed(tmp_path, world) as before:
+        member = await before.start()
+        await before.ask(member, say("one"))
+        codex_id = member.agent.codex_id
+    async with crewed(tmp_path, world, codex_id if by_name else NEWEST) as after:
+        assert [agent.status for agent in await after.crew.agents("local")] == [Status.CLOSED]
+        assert await after.crew.resumed_first("somebody", "local") is None
+        assert await after.crew.resumed_first(None, "local") == codex_id
+        assert await after.crew.resumed_first(None, "local") is None
+
+
+async def test_to_resume_somebody_unknown_is_refused_and_nobody_is_fine(tmp_path: Path) -> None:
+    async with crewed(tmp_path, resume="codex:nobody") as team:
+        with pytest.raises(TeamRefused, match="codex:nobody"):
+            await team.crew.resumed_first(None, "local")
+        with pytest.raises(TeamRefused, match="nobody"):
+            await team.crew.agent("nobody", "local")
+    async with crewed(tmp_path, resume=NEWEST) as team:
+        assert await team.crew.resumed_first(None, "local") is None
+
+
+async def test_agents_that_another_server_took_over_are_let_go_and_their_callers_told(tmp_path: Path) -> None:
+    world = World()
+    async with crewed(tmp_path, world) as team:
+        arch = await team.start("arch")
+        turn = await team.submit(arch, GATE)
+        await team.model.wait_for_gate("gate")
+        team.crew.office.lost()
+        outcome = await turn.wait()
+        assert "Another server has taken agent arch" in outcome.content
+        assert len(team.crew.roster) == 0
+        team.model.release("gate")

@@ -1,0 +1,94 @@
+"""The office opens when it is needed, buries the dead, and joins again when it was taken for dead."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from codex_mcp.state.contract import OwnedBy, Store, Unavailable
+from codex_mcp.state.memory import MemoryStore, World
+from codex_mcp.team.agent import Agent, Status
+from codex_mcp.team.office import Office
+from codex_mcp.team.scribe import AGENT
+from tests.team.test_agent import agent
+
+
+async def test_it_opens_once_and_says_how_it_stands(tmp_path: Path) -> None:
+    opened: list[MemoryStore] = []
+
+    async def open_store() -> Store:
+        opened.append(MemoryStore(World()))
+        return opened[-1]
+
+    office = Office(str(tmp_path), open_store)
+    assert (office.is_open, office.lease) == (False, "none")
+    with pytest.raises(RuntimeError):
+        _ = office.store
+    office.open_soon()
+    await office.ready()
+    await office.ready()
+    assert (len(opened), office.is_open, office.lease) == (1, True, "holding")
+    assert office.owner.node
+    await office.aclose()
+
+
+async def test_a_folder_that_cannot_be_used_is_tried_again(tmp_path: Path) -> None:
+    attempts: list[int] = []
+
+    async def open_store() -> Store:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise Unavailable("no such folder")
+        return MemoryStore(World())
+
+    office = Office(str(tmp_path), open_store)
+    with pytest.raises(Unavailable):
+        await office.ready()
+    await office.ready()
+    await office.aclose()
+
+
+async def test_agents_of_a_dead_server_are_stale_and_their_names_free(tmp_path: Path) -> None:
+    world = World()
+    dead = MemoryStore(world)
+    node = await dead.leases.join()
+    claim = await dead.leases.claim(agent().codex_id)
+    assert not isinstance(claim, OwnedBy)
+    await dead.records.put(claim, AGENT, agent().codex_id, msgspec.json.encode(agent()))
+    await dead.records.bind(claim, "t", "arch")
+    world.kill(node.id)
+
+    async def open_store() -> Store:
+        return MemoryStore(world)
+
+    office = Office(str(tmp_path), open_store)
+    await office.ready()
+    (stale,) = await office.scribe.agents()
+    assert (stale.status, stale.owner) == (Status.STALE, None)
+    assert await office.store.records.bindings("t") == []
+    await office.aclose()
+
+
+async def test_who_was_taken_for_dead_is_told_and_joins_again(tmp_path: Path) -> None:
+    world = World()
+
+    async def open_store() -> Store:
+        return MemoryStore(world)
+
+    told: list[str] = []
+    office = Office(str(tmp_path), open_store)
+    office.lost = lambda: told.append("lost")
+    await office.ready()
+    before = office.owner.node
+    assert isinstance(agent(), Agent)
+    world.kill(before)
+    other = MemoryStore(world)
+    await other.leases.join()
+    await other.leases.take(before)
+    assert office._keeper is not None
+    await office._keeper.renew()
+    await office.ready()
+    assert told == ["lost"]
+    assert office.owner.node != before
+    await office.aclose()
+    await other.aclose()

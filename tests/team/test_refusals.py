@@ -1,0 +1,34 @@
+"""Every refusal has a word for programs, and says how to go on."""
+
+import pytest
+
+from codex_mcp.state.contract import Node
+from codex_mcp.team import refusals
+from codex_mcp.team.refusals import TeamRefused, Why
+from tests.team.test_agent import agent
+
+NODE = Node(id="n", pid=7, host="h", address="", expires=0.0, alive=True)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "why", "says"),
+    [
+        (refusals.identity_taken("arch", agent()), Why.IDENTITY_TAKEN, "codex_close"),
+        (refusals.identity_taken("arch", None), Why.IDENTITY_TAKEN, "somebody else"),
+        (refusals.not_found("x"), Why.NOT_FOUND, "codex_threads"),
+        (refusals.closed(agent()), Why.CLOSED, '"codex_id": "codex:0123456789ab"'),
+        (refusals.too_many(3), Why.TOO_MANY, "max_concurrent_threads"),
+        (refusals.owned_elsewhere(agent(), NODE), Why.OWNED_ELSEWHERE, "process 7 on h"),
+        (refusals.paused(agent(), "it rests"), Why.PAUSED, "it rests"),
+        (refusals.queue_full(agent(), 2), Why.BUSY, "2 more prompts"),
+        (refusals.lost(agent()), Why.LOST, "Ask again"),
+    ],
+)
+def test_it_says_why_and_what_to_do(refusal: TeamRefused, why: Why, says: str) -> None:
+    assert refusal.why is why
+    assert says in str(refusal)
+
+
+def test_who_holds_a_name_is_said_only_to_whom_it_belongs() -> None:
+    assert refusals.identity_taken("arch", None).facts == {"identity": "arch"}
+    assert refusals.identity_taken("arch", agent()).facts["codex_id"] == agent().codex_id

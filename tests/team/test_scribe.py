@@ -1,0 +1,113 @@
+"""What changes is written, together if it comes together, and nothing is written that another server owns."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.state.contract import Claim, OwnedBy, Unavailable
+from codex_mcp.state.memory import MemoryStore, World
+from codex_mcp.team.member import Member
+from codex_mcp.team.registry import RegistryFile
+from codex_mcp.team.scribe import EVENTS, Scribe
+from tests.team.test_agent import agent
+
+
+class Broken(MemoryStore):
+    """A store whose disk is full for a while."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.is_full = False
+        put = self.records.put
+
+        async def full_or_not(claim: Claim, kind: str, key: str, body: bytes) -> None:
+            if self.is_full:
+                raise Unavailable("the disk is full")
+            await put(claim, kind, key, body)
+
+        self.records.put = full_or_not  # type: ignore[method-assign]
+
+
+async def owned(store: MemoryStore) -> Member:
+    member = Member(agent())
+    claim = await store.leases.claim(member.agent.codex_id)
+    assert not isinstance(claim, OwnedBy)
+    member.claim = claim
+    return member
+
+
+def shown(folder: Path) -> list[str]:
+    return [entry["last_error"] for entry in json.loads((folder / "registry.json").read_text())["sessions"]]
+
+
+async def test_the_last_of_many_changes_is_in_the_store_and_in_the_registry(tmp_path: Path) -> None:
+    store = MemoryStore(World())
+    fenced: list[Claim] = []
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), fenced.append)
+    member = await owned(store)
+    for number in range(50):
+        member.touch(last_error=str(number))
+        scribe.note(member, {"number": number})
+    await scribe.flush()
+    assert [each.last_error for each in await scribe.agents()] == shown(tmp_path) == ["49"]
+    assert len(await store.journal.read(member.agent.codex_id, EVENTS, 0, 100)) == 50
+    await scribe.settle(member)
+    assert await store.leases.owner(member.agent.codex_id) is None
+    await scribe.aclose()
+    await scribe.flush()
+    assert fenced == []
+    await store.aclose()
+
+
+async def test_what_another_server_owns_by_now_is_told_and_not_written(tmp_path: Path) -> None:
+    world = World()
+    ours, theirs = MemoryStore(world), MemoryStore(world)
+    node = await ours.leases.join()
+    await theirs.leases.join()
+    fenced: list[Claim] = []
+    scribe = Scribe(ours, RegistryFile(str(tmp_path)), fenced.append)
+    member = await owned(ours)
+    world.kill(node.id)
+    await owned(theirs)
+    scribe.note(member)
+    await scribe.flush()
+    assert fenced == [member.claim]
+    assert await scribe.agents() == []
+    await scribe.aclose()
+    await theirs.aclose()
+
+
+async def test_what_could_not_be_written_is_written_later(tmp_path: Path) -> None:
+    store = Broken(World())
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    member = await owned(store)
+    store.is_full = True
+    scribe.note(member)
+    await scribe.flush()
+    assert scribe.trouble == "the disk is full"
+    store.is_full = False
+    await scribe.flush()
+    assert [scribe.trouble, len(await scribe.agents())] == [None, 1]
+    await scribe.drop(member)
+    await scribe.flush()
+    assert await scribe.agents() == []
+    await scribe.aclose()
+    await store.aclose()
+
+
+@pytest.mark.parametrize("body", [b"no json", b"{}"])
+async def test_a_record_that_cannot_be_read_hides_no_other(tmp_path: Path, body: bytes) -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    member = await owned(store)
+    assert member.claim is not None
+    await store.records.put(member.claim, "agent", "odd", body)
+    scribe.note(member)
+    await scribe.flush()
+    assert [each.codex_id for each in await scribe.agents()] == [member.agent.codex_id]
+    await scribe.aclose()
+    await store.aclose()

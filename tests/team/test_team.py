@@ -1,0 +1,82 @@
+"""Agents are started under a name, found by every name, and brought back."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.codex.core import ConfigRefused
+from codex_mcp.team.refusals import TeamRefused, Why
+from tests.support.crews import crewed
+from tests.support.team_server import say
+
+
+async def test_an_agent_has_the_name_that_was_asked_for_and_is_found_by_all_of_its_names(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch")
+        assert (await team.ask(arch, say("yes"))).content == "yes"
+        assert arch.agent.thread_id is not None
+        for name in ("arch", arch.agent.codex_id, arch.agent.thread_id):
+            assert await team.crew.team.find(name, "local", resume=False) is arch
+
+
+async def test_without_a_name_the_default_is_numbered_and_a_name_that_was_asked_for_never_is(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        names = [(await team.start()).agent.identity for _ in range(3)]
+        assert names == ["codex", "codex-2", "codex-3"]
+        with pytest.raises(TeamRefused) as refused:
+            await team.start("codex-2")
+        assert refused.value.why is Why.IDENTITY_TAKEN
+        holder = team.crew.roster.called("codex-2", "local")
+        assert holder is not None
+        assert refused.value.facts["codex_id"] == holder.agent.codex_id
+        assert len(team.crew.roster) == 3
+
+
+async def test_a_name_that_is_none_starts_nothing(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        with pytest.raises(Refused, match="as an identity"):
+            await team.start("../x")
+        assert len(team.crew.roster) == 0
+
+
+async def test_as_many_agents_as_may_be_and_no_more(tmp_path: Path) -> None:
+    async with crewed(tmp_path, max_concurrent_threads=1) as team:
+        first = await team.start()
+        with pytest.raises(TeamRefused, match="1 agents are active"):
+            await team.start()
+        await team.crew.closing.close(first.agent.codex_id, "local")
+        await team.start()
+
+
+async def test_an_agent_that_could_not_be_started_leaves_nothing(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        order = team.order("arch", request_id="r-1")
+        broken = replace(order, spec=replace(order.spec, config={"model_provider": "missing"}))
+        with pytest.raises(ConfigRefused):
+            await team.crew.team.start(broken)
+        assert len(team.crew.roster) == 0
+        assert await team.crew.agents("local") == []
+        second_attempt = await team.crew.team.start(order)
+        assert (await team.ask(second_attempt, say("now"))).content == "now"
+
+
+async def test_the_same_request_is_the_same_agent_also_while_it_is_being_started(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        one, two = await asyncio.gather(team.start("arch", request_id="r-1"), team.start("arch", request_id="r-1"))
+        assert one is two
+        other = await team.start("dev", request_id="r-2")
+        assert other is not one
+
+
+async def test_what_belongs_to_another_principal_is_not_there(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        await team.start("arch", principal="local")
+        with pytest.raises(TeamRefused) as unknown:
+            await team.crew.team.find("arch", "somebody", resume=True)
+        assert unknown.value.why is Why.NOT_FOUND
+        with pytest.raises(TeamRefused) as taken:
+            await team.start("arch", principal="somebody")
+        assert "codex_id" not in taken.value.facts

@@ -1,0 +1,69 @@
+"""Agents get their turns, within limits, and what came of each is written down."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codex_mcp.base.settings import SERVE_TURN_TIMEOUT
+from codex_mcp.team.audit import read_audit
+from codex_mcp.team.refusals import TeamRefused, Why
+from codex_mcp.threads.record import Status
+from tests.support.crews import crewed
+from tests.support.team_server import GATE, say
+
+
+async def test_turns_and_tokens_are_counted_and_outcomes_audited(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch")
+        await team.ask(arch, say("one"))
+        failed = await team.ask(arch, "[[scene: fail]]")
+        assert failed.status is Status.FAILED
+        assert (arch.agent.turns, arch.agent.tokens, team.crew.work.team_tokens) == (2, 120, 120)
+        assert arch.agent.last_error == failed.content
+    entries = read_audit(str(tmp_path / "state"), identity="arch")
+    assert [(entry.event, entry.outcome) for entry in entries][:2] == [("test", "ok"), ("test", "failed")]
+    assert entries[0].what == say("one")
+    assert entries[0].duration_ms is not None
+
+
+@pytest.mark.parametrize(
+    ("limits", "word"), [({"turns_per_hour": 1}, "turns_per_hour"), ({"tokens_per_thread": 100}, "tokens_per_thread")]
+)
+async def test_at_a_limit_an_agent_is_paused_and_says_so(tmp_path: Path, limits: dict[str, Any], word: str) -> None:
+    async with crewed(tmp_path, **limits) as team:
+        arch = await team.start("arch")
+        await team.ask(arch, say("one"))
+        with pytest.raises(TeamRefused, match=word) as paused:
+            await team.submit(arch, say("two"))
+        assert paused.value.why is Why.PAUSED
+        assert "arch" in str((await team.crew.status("local"))["paused"])
+
+
+async def test_a_team_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    async with crewed(tmp_path, tokens_per_team=100) as team:
+        await team.ask(await team.start("arch"), say("one"))
+        with pytest.raises(TeamRefused, match="tokens_per_team"):
+            await team.submit(await team.start("dev"), say("two"))
+
+
+async def test_a_full_queue_and_a_closed_agent_refuse_and_lose_no_preface(tmp_path: Path) -> None:
+    async with crewed(tmp_path, max_turns_waiting=1) as team:
+        arch = await team.start("arch")
+        await team.submit(arch, GATE)
+        await team.model.wait_for_gate("gate")
+        await team.submit(arch, say("waits"))
+        arch.prefaces = ["remember this"]
+        with pytest.raises(TeamRefused, match="1 more prompts"):
+            await team.submit(arch, say("too many"))
+        assert arch.prefaces == ["remember this"]
+        await team.crew.closing.close("arch", "local")
+        with pytest.raises(TeamRefused, match="is closed"):
+            await team.submit(arch, say("too late"))
+
+
+async def test_a_turn_may_run_for_half_an_hour_unless_somebody_says_otherwise(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        assert team.crew.work.time_limit == SERVE_TURN_TIMEOUT
+    async with crewed(tmp_path, turn_timeout=0.0) as team:
+        assert team.crew.work.time_limit is None
