@@ -15,7 +15,10 @@ def test_columns_are_as_wide_as_they_need_to_be() -> None:
 
 
 def test_the_widest_column_is_cut_first() -> None:
-    assert table(["A", "B"], [["short", "a text that is long"]], 20).splitlines() == ["A      B", "short  a text that …"]
+    assert table(["A", "B"], [["short", "a text that is long"]], 20).splitlines() == [
+        "A      B",
+        "short  a text that …",
+    ]
 
 
 def test_wide_characters_take_two_columns_and_marks_none() -> None:
@@ -40,3 +43,8 @@ def test_it_fits_or_is_as_narrow_as_it_gets(cells: list[list[str]], width: int) 
 def test_without_a_width_nothing_is_lost(cells: list[list[str]]) -> None:
     told = table(["ONE", "TWO", "THREE"], cells, None)
     assert "…" not in told or any("…" in cell for row in cells for cell in row)
+
+
+def test_ids_are_not_cut() -> None:
+    told = table(["ID", "B"], [["an id that is long", "a text that is long"]], 20, whole=1)
+    assert told.splitlines()[1] == "an id that is long  a text …"
