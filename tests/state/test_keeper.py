@@ -1,10 +1,13 @@
 """The keeper: renews on the beat, freezes by itself, and says once that it was taken over."""
 
+import asyncio
 import logging
+from pathlib import Path
 
 import pytest
 
 from codex_mcp.state.contract import Bounds
+from codex_mcp.state.embedded.store import open_store
 from codex_mcp.state.keeper import Keeper
 from codex_mcp.state.lease import Phase
 from codex_mcp.state.memory import MemoryStore, World
@@ -67,6 +70,7 @@ def test_one_that_was_taken_over_says_so_once_and_can_join_again(caplog: pytest.
         await scene.other.leases.take(node.id)
         with caplog.at_level(logging.WARNING):
             await clock.advance(3 * TTL)
+            await scene.keeper.renew()
         assert (scene.losses, scene.keeper.phase) == (1, Phase.LOST)
         assert [record.getMessage() for record in caplog.records] == [
             "the lease of this server was holding and is lost: another server found it silent and took over"
@@ -98,3 +102,17 @@ def test_a_store_that_is_away_freezes_the_node_and_is_logged_once(caplog: pytest
         await scene.keeper.aclose()
 
     run_with_clock(test)
+
+
+async def test_what_a_late_renewal_says_of_the_earlier_node_does_not_hurt_the_new_one(tmp_path: Path) -> None:
+    losses: list[int] = []
+    store = await open_store(str(tmp_path))
+    keeper = Keeper(store.leases, lambda: losses.append(1))
+    await keeper.join()
+    for late_first in (False, True):
+        calls = [keeper.join(), keeper.renew()]
+        await asyncio.gather(*(reversed(calls) if late_first else calls))
+        assert keeper.holding
+    assert losses == []
+    await keeper.aclose()
+    await store.aclose()

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.state.contract import TTL, LeaseLost, TakenOver, Unavailable
+from codex_mcp.state.contract import TTL, LeaseLost, Renewed, TakenOver, Unavailable
 from codex_mcp.state.lease import BEATS_PER_TTL, Lease, Phase
 
 if TYPE_CHECKING:
@@ -35,15 +35,18 @@ class Keeper:
         self._clock = clock
         self._ttl = ttl
         self._lease = Lease(ttl)
+        self._node: Node | None = None
         self._said = self._lease.phase
         self._tasks = TaskSet()
         self._beating: asyncio.Task[None] | None = None
 
     async def join(self, address: str = "") -> Node:
         """Become a node, also again after it was lost, and stay one."""
+        # A renewal under way is the earlier node's, and says nothing about the new one.
+        self._node, self._lease = None, Lease(self._ttl)
         sent_at = self._clock()
-        node = await self._leases.join(address)
-        self._lease = Lease(self._ttl).renewed(sent_at, self._clock())
+        node = self._node = await self._leases.join(address)
+        self._lease = self._lease.renewed(sent_at, self._clock())
         self._say_if_changed("joined")
         if self._beating is None or self._beating.done():
             self._beating = self._tasks.spawn(self._beat(), name="keep the lease")
@@ -69,18 +72,23 @@ class Keeper:
 
     async def renew(self) -> None:
         """Renew now, and take in what that says."""
-        sent_at, why = self._clock(), "in time"
+        node, sent_at, why = self._node, self._clock(), "in time"
+        if node is None:
+            return  # it is joining
+        answer: Renewed | TakenOver | None = None
         try:
             answer = await self._leases.renew()
         except Unavailable as error:
             why = str(error)
         except LeaseLost:
-            self._lost()
-        else:
-            if isinstance(answer, TakenOver):
-                self._lost()
-            else:
+            answer = TakenOver()
+        if self._node is not node:
+            return
+        match answer:
+            case Renewed():
                 self._lease = self._lease.renewed(sent_at, self._clock())
+            case TakenOver():
+                self._lost()
         self._say_if_changed(why)
 
     def _lost(self) -> None:

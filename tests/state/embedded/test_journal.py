@@ -2,11 +2,15 @@
 
 import asyncio
 import sqlite3
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Bounds
+from codex_mcp.state.embedded import journal
 from codex_mcp.state.embedded.store import open_store
 from tests.support.state_processes import node_process
 from tests.support.state_worlds import claimed
@@ -44,3 +48,25 @@ async def test_followers_hear_of_what_another_process_appends(tmp_path: Path) ->
                 assert await queue.get() == entry.encode()
         await tasks.aclose()
         await store.aclose()
+
+
+async def test_followers_hear_of_our_own_appends_without_looking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "LOOK_EVERY", 3600.0)
+    store = await open_store(str(tmp_path))
+    await store.leases.join()
+    claim = await claimed(store, "t")
+    entries = aiter(store.journal.follow("t", "s", 0))
+    for number in range(3):
+        waiting = TaskSet()
+        coming = waiting.spawn(anext_of(entries), name="follower")
+        await store.journal.head("t", "s")  # behind the follower's own read, so it waits now
+        await store.journal.append(claim, "s", number, [b"%d" % number])
+        assert await coming == b"%d" % number
+        await waiting.aclose()
+    await store.aclose()
+
+
+async def anext_of(entries: AsyncIterator[bytes]) -> bytes:
+    return await anext(entries)
