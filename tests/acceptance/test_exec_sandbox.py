@@ -331,6 +331,22 @@ async def test_an_interrupted_confined_process_ends_its_own_way(tmp_path: Path) 
             assert (await wire.output("q"))[1] == 137
 
 
+async def test_ctrl_c_on_a_confined_terminal_reaches_the_command_and_not_what_confines_it(tmp_path: Path) -> None:
+    async with target(tmp_path) as here:
+        furnished(here)
+        async with session(here.url) as wire:
+            script = 'trap \'echo got-int\' INT; echo ready; read line; echo "read $line"; read line; echo "read $line"'
+            await wire.call("process/start", here.shell("p", script, tty=True, sandbox=project(here)))
+            await wire.said("p", "ready")
+            assert await wire.write("p", b"dropped\x03", "1") == "accepted"
+            await wire.said("p", "^Cgot-int")
+            assert await wire.write("p", b"one\ntwo\n", "2") == "accepted"
+            said, code = await wire.output("p")
+            assert code == 0
+            assert "dropped" not in said.partition("got-int")[2]
+            assert "two" in said
+
+
 async def test_what_cannot_be_enforced_is_refused(tmp_path: Path) -> None:
     async with target(tmp_path) as here:
         furnished(here)

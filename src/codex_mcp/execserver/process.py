@@ -27,6 +27,7 @@ from codex_mcp.execserver.launch import Child, set_size
 from codex_mcp.execserver.output import Closed, Event, Exited, OutputLog
 from codex_mcp.execserver.sandbox_denial import looks_denied
 from codex_mcp.execserver.stdin import Stdin
+from codex_mcp.execserver.terminal_keys import press_keys
 from codex_mcp.wire.exec_base64 import encode_base64_bytes
 from codex_mcp.wire.exec_envelope import encode_notification
 from codex_mcp.wire.execserver import Chunk, ProcessClosed, ProcessExited, Stream
@@ -58,7 +59,7 @@ READS_AT_ONCE: Final = 4
 BUSY_READS: Final = 8
 BUSY_PAUSE: Final = 0.001
 """A child that writes in small pieces would wake us for each. After so many short reads in a row it is left alone for a
-millisecond: its pipe holds what it writes meanwhile. The echo of a keystroke is no such row."""
+millisecond: its pipe holds what it writes meanwhile. Answers to what a client writes are no such row."""
 
 TERMINAL_KILLED: Final = 1
 """0.166.0 says 1 for a child on a terminal that a signal ended, and 128 + the signal for one on pipes."""
@@ -159,15 +160,25 @@ class Process:
                     finally:
                         self._waiters.discard(waiter)
 
+    def was_written(self) -> None:
+        """It got input: what it says now may be an answer, for which somebody waits."""
+        self._short_reads = 0
+
     def interrupt(self) -> None:
         """SIGINT to the whole group."""
-        if not self.is_wrapped:
+        if self.is_wrapped:
+            self._signal_inside(signal.SIGINT)
+        else:
             self._signal(signal.SIGINT)
-            return
-        for pid in members(self._child.pid):
-            if pid != self._child.pid:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGINT)
+
+    def write(self, data: bytes) -> asyncio.Future[None] | None:
+        """Write to its input. If there was no room, a future says when there is. Raises StdinFull."""
+        assert self.stdin is not None, "only what has an input is written to"
+        if self.is_wrapped and self._is_terminal and self._child.stdout in self._streams:
+            data, pressed = press_keys(self._child.stdout, self._child.pid, data)
+            for number in pressed:
+                self._signal_inside(number)
+        return self.stdin.write(data)
 
     def terminate(self) -> bool:
         """Kill the whole group; the answer says whether the child itself still ran."""
@@ -217,6 +228,13 @@ class Process:
         if self.log.closed is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child.pid, number)
+
+    def _signal_inside(self, number: signal.Signals) -> None:
+        """To all of the group but the first, which is bubblewrap's."""
+        for pid in members(self._child.pid):
+            if pid != self._child.pid:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
 
     def _choose_reading(self) -> None:
         """Read from the child, or let it wait."""

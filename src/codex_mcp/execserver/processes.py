@@ -153,9 +153,10 @@ class Processes:
         if process.stdin.was_ended:
             return ProcessWritten(WriteStatus.STDIN_CLOSED)
         try:
-            room = process.stdin.write(data)
+            room = process.write(data)
         except StdinFull:
             raise internal_error("cannot write to process stdin: it does not read; write again later") from None
+        process.was_written()
         seen.add(asked.write_id)
         return ProcessWritten(WriteStatus.ACCEPTED) if room is None else _written_later(room)
 
