@@ -43,6 +43,7 @@ def test_the_four_kinds_of_messages_are_told_apart_by_their_keys() -> None:
         (b'{"id": 9223372036854775808, "method": "m"}', "data did not match any variant of untagged enum RequestId"),
         (b'{"id": 1, "id": 2, "method": "m"}', "duplicate JSON object key `id`"),
         (b'{"id": 1, "method": "m", "params": {"a": {"b": 1, "b": 2}}}', "duplicate JSON object key `b`"),
+        (b' \n\t{"id": 1, "method": "m", "method": "m"} ', "duplicate JSON object key `method`"),
         (b'{"id": 11, "method": 5}', "invalid type for `method`, expected a string"),
         (b'{"result": 1}', "data did not match any variant of untagged enum RequestId"),
     ],

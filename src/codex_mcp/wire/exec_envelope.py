@@ -106,7 +106,8 @@ def _check(frame: bytes) -> None:
     """Look at what the typed decoder skips: keys that stand twice, and the number of values."""
     if len(frame) <= KEYS_CHECKED_BYTES:
         try:
-            _look_for_keys_twice(frame.decode())
+            text = frame.decode()
+            _look_for_keys_twice(text, text.index("{"))
         except json.JSONDecodeError as exc:
             raise msgspec.DecodeError(str(exc)) from None
     elif len(frame) > MAX_VALUES * MIN_BYTES_PER_VALUE and _count_values(msgspec.json.decode(frame)) > MAX_VALUES:
@@ -114,7 +115,7 @@ def _check(frame: bytes) -> None:
 
 
 def _each_once(pairs: list[tuple[str, object]]) -> None:
-    if len(pairs) > 1 and len({key for key, _ in pairs}) != len(pairs):
+    if len(pairs) > 1 and len(dict(pairs)) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
@@ -122,7 +123,8 @@ def _each_once(pairs: list[tuple[str, object]]) -> None:
             seen.add(key)
 
 
-_look_for_keys_twice = json.JSONDecoder(object_pairs_hook=_each_once).decode
+_look_for_keys_twice = json.JSONDecoder(object_pairs_hook=_each_once).raw_decode
+"""From the first brace on: that there is an object and nothing else has been seen to already."""
 
 
 def _count_values(value: object) -> int:
