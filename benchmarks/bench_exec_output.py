@@ -16,8 +16,8 @@ ONE = 2048
 """Blocks that a single command writes: 128 MiB."""
 
 MANY = 50
-OF_MANY = 40
-"""Blocks that each of many writes: 2.5 MiB."""
+OF_MANY = 80
+"""Blocks that each of many writes: 5 MiB."""
 
 ON_TERMINAL = 256
 """Blocks that one writes on a terminal, which is slower: 16 MiB."""

