@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from codex_mcp.execserver import process
 from codex_mcp.execserver import processes as module
 from codex_mcp.execserver.processes import Processes
 from codex_mcp.execserver.sandbox import Confinement
@@ -54,6 +55,15 @@ async def test_stdin_can_be_closed_and_then_takes_nothing() -> None:
         assert processes.close_stdin(CloseStdin("none")) == ProcessWritten(WriteStatus.UNKNOWN_PROCESS)
         processes.start(shell("q", "true"))
         assert processes.close_stdin(CloseStdin("q")) == ProcessWritten(WriteStatus.STDIN_CLOSED)
+
+
+async def test_who_answers_every_write_is_read_at_once_however_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "BUSY_PAUSE", 3600.0)  # a rest would be seen
+    async with a_session() as (processes, outlet):
+        processes.start(shell("p", "cat", pipe_stdin=True))
+        for number in range(3 * process.BUSY_READS):
+            processes.write(WriteProcess("p", "eA==", str(number)))
+            await eventually(lambda number=number: len(outlet.messages) > number)  # type: ignore[misc]
 
 
 async def test_a_terminal_is_resized_and_only_a_terminal() -> None:
