@@ -69,6 +69,16 @@ async def test_a_process_that_says_much_while_nobody_is_connected_waits_and_lose
             assert b"".join(rest) == bytes(size)
 
 
+async def test_a_connection_that_died_without_a_word_does_not_keep_its_client_out(tmp_path: Path) -> None:
+    with served_by(own_exec_server()):
+        async with connected(tmp_path) as setting:
+            process = await setting.client.start(["head", "-n", "1"], Launch(pipe_stdin=True))
+            setting.proxy.is_lingering = True  # the server is not told of the end
+            setting.proxy.cut()
+            await process.write(b"still here\n")
+            assert (await process.collect()).stdout == b"still here\n"
+
+
 async def test_a_process_reads_the_end_of_its_input(tmp_path: Path) -> None:
     with served_by(own_exec_server()):
         async with connected(tmp_path) as setting:

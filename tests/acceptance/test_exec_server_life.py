@@ -1,13 +1,15 @@
 """Our exec-server from start to end: who may come in, what it keeps for whom, and that nobody is left behind."""
 
-import asyncio
+import fcntl
 import os
 import signal
+import sys
+import termios
 from pathlib import Path
 
 import pytest
 
-from codex_mcp.transports.websocket import HandshakeRefused
+from codex_mcp.transports.dialled_socket import HandshakeRefused
 from tests.support.exec_parts import eventually
 from tests.support.exec_wire import OURS, Target, Wire, serving, session, target, text_of
 
@@ -119,13 +121,35 @@ async def eventually_closed(wire: Wire) -> None:
         await wire.until(len(wire.news) + 1)
 
 
+def has_stopped_reading(server: int) -> bool:
+    """Its four children have filled their pipes, and it sleeps nevertheless."""
+    writers = children(server)
+    return len(writers) == 4 and all(map(fills_its_pipe, writers)) and state(server) == "S"
+
+
+def fills_its_pipe(pid: int) -> bool:
+    try:
+        output = os.open(f"/proc/{pid}/fd/1", os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return False  # not quite started
+    try:
+        waiting = fcntl.ioctl(output, termios.FIONREAD, bytes(4))
+        return int.from_bytes(waiting, sys.byteorder) >= fcntl.fcntl(output, fcntl.F_GETPIPE_SZ)
+    finally:
+        os.close(output)
+
+
+def state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 async def test_a_client_that_does_not_read_does_not_fill_the_memory(tmp_path: Path) -> None:
     async with serving(tmp_path / "home", OURS) as (url, process), session(url) as wire:
         inner = inner_server(process.pid)
         here = Target(url, tmp_path)
         for number in range(4):
-            wire.ask("process/start", here.shell(str(number), "head -c 100000000 /dev/zero"))
-        await asyncio.sleep(0.5)  # nobody reads meanwhile; there is nothing to wait for
+            wire.ask("process/start", here.process(str(number), ["head", "-c", "100000000", "/dev/zero"]))
+        await eventually(lambda: has_stopped_reading(inner))
         assert resident_bytes(inner) < 150 * MIB
         for number in range(4):
             events = await wire.closed(str(number))

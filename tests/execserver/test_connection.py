@@ -1,9 +1,11 @@
 import asyncio
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.execserver import processes
 from codex_mcp.execserver.connection import QUEUE, Connection
 from codex_mcp.execserver.sandbox import Confinement
 from codex_mcp.execserver.server import Server
@@ -114,7 +116,24 @@ async def test_an_unexpected_notification_is_answered_and_the_client_dropped() -
     await house.server.aclose()
 
 
-async def test_a_lost_connection_leaves_its_processes_to_the_next_one() -> None:
+async def test_who_wants_a_session_that_is_attached_makes_its_holder_prove_that_it_lives() -> None:
+    house = House()
+    house.greet()
+    result = (await house.outlet.answer(0))["result"]
+    assert isinstance(result, dict)
+    outlet = Outlet()
+    second = house.server.accept(outlet)
+    again = {"clientName": "test", "resumeSessionId": result["sessionId"]}
+    second.frame_received(json.dumps({"id": 5, "method": "initialize", "params": again}).encode())
+    error = (await outlet.answer(5))["error"]
+    assert isinstance(error, dict)
+    assert error["code"] == -32010
+    assert house.outlet.probes == 1
+    await house.server.aclose()
+
+
+async def test_a_lost_connection_leaves_its_processes_to_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "HELD", 0.01)  # this client does not read what it missed
     house = House()
     house.greet()
     house.say({"id": 1, "method": "process/start", "params": start("p", "cat", pipeStdin=True)})

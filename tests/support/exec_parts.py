@@ -21,6 +21,7 @@ class Outlet:
         self.messages: list[dict[str, object]] = []
         self.is_paused = False
         self.is_dropped = False
+        self.probes = 0
         self._news = asyncio.Event()
 
     def send(self, *parts: bytes) -> None:
@@ -32,6 +33,9 @@ class Outlet:
 
     def resume_reading(self) -> None:
         self.is_paused = False
+
+    def probe(self) -> None:
+        self.probes += 1
 
     def drop(self) -> None:
         self.is_dropped = True

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codex_mcp.transports.websocket import DialledSocket, dial
+from codex_mcp.transports.dialled_socket import DialledSocket, dial
 from codex_mcp.wire.exec_base64 import decode_base64, encode_base64
 
 PATIENCE = 20.0

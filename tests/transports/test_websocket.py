@@ -1,24 +1,24 @@
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
 import pytest
 
-from codex_mcp.transports import websocket
-from codex_mcp.transports.websocket import (
-    AcceptedSocket,
-    DialledSocket,
-    Door,
-    HandshakeRefused,
-    dial,
-    frame_header,
-    listen,
-)
+from codex_mcp.transports import dialled_socket, websocket
+from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
+from codex_mcp.transports.websocket import KEEPALIVE, AcceptedSocket, Door, frame_header, listen
 from tests.support.exec_parts import eventually
 
 PATIENCE = 10.0
 """Seconds until a wait is taken for a hang."""
+
+
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
 
 
 class Listener:
@@ -87,7 +87,7 @@ async def test_messages_arrive_whole_in_both_directions() -> None:
 
 
 async def test_long_messages_leave_in_pieces_that_clients_accept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(websocket, "DIALLED_FRAME_BYTES", websocket.FRAGMENT_BYTES)
+    monkeypatch.setattr(dialled_socket, "DIALLED_FRAME_BYTES", websocket.FRAGMENT_BYTES)
     async with a_pair() as (server, client):
         message = bytes(range(256)) * 40_000
         server.outlet.send(message)
@@ -133,6 +133,60 @@ async def test_pings_go_out_and_ask_for_nothing(monkeypatch: pytest.MonkeyPatch)
         assert await server.frames.get() == b"still here"
 
 
+async def test_a_client_that_lives_survives_a_probe() -> None:
+    async with a_pair() as (server, client):
+        server.outlet.probe()
+        server.outlet.probe()
+        assert server.outlet.is_probed
+        await eventually(lambda: not server.outlet.is_probed)
+        client.send(b"still here")
+        assert await server.frames.get() == b"still here"
+
+
+async def test_a_client_that_takes_what_is_sent_survives_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_pair() as (server, client):
+        server.outlet.pause_reading()
+        count = 0
+        while not server.pressure:
+            server.outlet.send(b"x" * 1_000_000)
+            count += 1
+            await asyncio.sleep(0)
+        monkeypatch.setattr(websocket, "PROBE_SECONDS", 1.0)
+        server.outlet.probe()
+        assert sum(map(len, await messages(client, count))) == count * 1_000_000
+        await eventually(lambda: not server.outlet.is_probed)
+        server.outlet.resume_reading()
+        client.send(b"still here")
+        assert await server.frames.get() == b"still here"
+
+
+async def test_a_client_that_shows_no_life_is_dropped_by_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "PROBE_SECONDS", 0.01)
+    accepted: list[Listener] = []
+
+    def accept(outlet: AcceptedSocket) -> Listener:
+        accepted.append(Listener(outlet))
+        return accepted[0]
+
+    door = Door(accept, lambda _: None, lambda: False)
+    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, door) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.sockets[0].getsockname()[1])
+        writer.write(UPGRADE)
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+        accepted[0].outlet.probe()
+        await accepted[0].lost.wait()
+        writer.close()
+
+
+async def test_the_kernel_is_told_to_notice_a_silent_end() -> None:
+    async with a_pair() as (server, _):
+        assert server.outlet._transport is not None
+        tcp = server.outlet._transport.get_extra_info("socket")
+        assert tcp.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        for name, value in KEEPALIVE.items():
+            assert tcp.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) == value
+
+
 @pytest.mark.parametrize(
     ("refusal", "is_full", "status"),
     [("no token", False, HTTPStatus.UNAUTHORIZED), (None, True, HTTPStatus.SERVICE_UNAVAILABLE)],
@@ -144,13 +198,6 @@ async def test_who_may_not_come_in_is_told_why(refusal: str | None, is_full: boo
         with pytest.raises(HandshakeRefused) as caught:
             await dial(f"ws://127.0.0.1:{port}", {}, PATIENCE)
         assert caught.value.status == status
-
-
-async def test_what_is_no_websocket_cannot_be_dialled() -> None:
-    with pytest.raises(ValueError, match="no WebSocket URL"):
-        await dial("http://127.0.0.1", {}, PATIENCE)
-    with pytest.raises(ConnectionRefusedError):
-        await dial("ws://127.0.0.1:1", {}, PATIENCE)
 
 
 def test_the_head_of_a_frame_says_its_length() -> None:

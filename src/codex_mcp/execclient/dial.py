@@ -9,7 +9,7 @@ from codex_mcp.execclient.errors import CannotConnect
 from codex_mcp.execclient.link import Dial
 from codex_mcp.execclient.options import ExecServerClientConnectOptions
 from codex_mcp.rpc.channel import Channel
-from codex_mcp.transports.websocket import HandshakeRefused, dial
+from codex_mcp.transports.dialled_socket import HandshakeRefused, dial
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,9 @@ class Outlet(Protocol):
     def resume_reading(self) -> None:
         """Go on."""
 
+    def probe(self) -> None:
+        """Somebody else wants this client's session: close unless it shows a sign of life."""
+
     def drop(self) -> None:
         """Write what is queued, then close."""
 

@@ -213,6 +213,9 @@ class StdioOutlet:
         """Go on."""
         self.may_read.set()
 
+    def probe(self) -> None:
+        """Nobody else can come; and a pipe has no other end than its own."""
+
     def drop(self) -> None:
         """There is only this one client: without it, we stop."""
         self.is_dropped = True

@@ -86,7 +86,9 @@ class Server:
             return resumed, self.sessions.resume(resumed, connection)
         except UnknownSession:
             raise invalid_request(f"unknown session id {resumed}") from None
-        except AlreadyAttached:
+        except AlreadyAttached as exc:
+            if isinstance(exc.holder, Connection):
+                exc.holder.outlet.probe()  # it may be gone without a word; then the client's next try succeeds
             raise already_attached(resumed) from None
 
     def detach(self, connection: Connection) -> None:

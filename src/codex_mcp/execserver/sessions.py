@@ -24,6 +24,10 @@ class UnknownSession(Exception):
 class AlreadyAttached(Exception):
     """Another connection still speaks for this session."""
 
+    def __init__(self, session_id: str, holder: object) -> None:
+        super().__init__(session_id)
+        self.holder = holder
+
 
 @dataclass(slots=True)
 class _Stay(Generic[S]):
@@ -62,7 +66,7 @@ class Sessions(Generic[S]):
         if stay is None:
             raise UnknownSession(session_id)
         if stay.holder is not None:
-            raise AlreadyAttached(session_id)
+            raise AlreadyAttached(session_id, stay.holder)
         stay.holder, stay.until = holder, None
         return stay.session
 

@@ -1,9 +1,9 @@
-"""WebSockets, accepted and dialled; the only module that knows the library.
+"""WebSockets that we accept; with `dialled_socket` the only module that knows the library.
 
-Accepted sockets are driven by calls, not by tasks: a frame arrives and is answered within the same pass of the loop,
-and everything written in one pass leaves in one system call (the event loop's own doing, if it is uvloop). Dialled ones
-are a Channel. Pings go out every half minute; answers to them are not asked for, as a laptop may sleep for longer than
-anybody would wait.
+They are driven by calls, not by tasks: a frame arrives and is answered within the same pass of the loop, and everything
+written in one pass leaves in one system call (the event loop's own doing, if it is uvloop). Pings go out every half
+minute; answers to them are not asked for, as a laptop may sleep for longer than anybody would wait, unless somebody
+else wants what the client has (`probe`).
 """
 
 from __future__ import annotations
@@ -11,17 +11,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol
 
 import picows
-from picows import WSFrame, WSListener, WSMsgType, WSTransport, WSUpgradeRequest, WSUpgradeResponse
+from picows import (
+    WSAutoPingStrategy,
+    WSFrame,
+    WSListener,
+    WSMsgType,
+    WSTransport,
+    WSUpgradeRequest,
+    WSUpgradeResponse,
+)
+from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
-from codex_mcp.rpc.channel import Kind
-from codex_mcp.wire.jsonrpc import Id
+from codex_mcp.transports.first_bytes import FirstBytes
 
 logger = logging.getLogger(__name__)
 
@@ -34,19 +41,24 @@ MAX_MESSAGE_BYTES: Final = 64 * 1024 * 1024
 FRAGMENT_BYTES: Final = 4 * 1024 * 1024
 """Longer messages leave in frames of this size: clients refuse frames above 16 MiB."""
 
+HANDSHAKE_SECONDS: Final = 5.0
+READ_BUFFER_BYTES: Final = 16 * 1024
+"""The library's own numbers."""
+
 PING_INTERVAL: Final = 30.0
+
+PROBE_SECONDS: Final = 5.0
+"""For a sign of life from a client whose session another connection wants. Clients try for 25 seconds to come back."""
+
+KEEPALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 30, "TCP_KEEPCNT": 10, "TCP_USER_TIMEOUT": 360_000}
+"""A peer that is gone without a word is noticed after six minutes, whether or not something was on its way to it. A
+laptop may sleep for as long, and find its processes alive."""
 
 QUEUE_HIGH: Final = 1024 * 1024
 """Unsent bytes above which whoever produces them is told to wait: some ten chunks, more than a local socket takes."""
 
 QUEUE_LOW: Final = 256 * 1024
 """Unsent bytes at which they may go on: the socket must not run dry meanwhile."""
-
-DIALLED_FRAME_BYTES: Final = 128 * 1024 * 1024
-"""The real server answers with frames of up to 84 MB."""
-
-QUICK_ACKNOWLEDGEMENT: Final[int] = getattr(socket, "TCP_QUICKACK", 0)
-"""Linux has it; elsewhere it is 0, and left alone."""
 
 TEXT: Final = 0x1
 CONTINUATION: Final = 0x0
@@ -89,6 +101,7 @@ class AcceptedSocket(WSListener):
         self._parts: list[bytes] = []
         self._size = 0
         self._ping: asyncio.TimerHandle | None = None
+        self._probe: asyncio.TimerHandle | None = None
         self.peer = ""
 
     def __repr__(self) -> str:
@@ -101,6 +114,7 @@ class AcceptedSocket(WSListener):
         self._socket = transport
         self._transport = transport.underlying_transport
         self._transport.set_write_buffer_limits(high=QUEUE_HIGH, low=QUEUE_LOW)
+        _notice_death(self._transport.get_extra_info("socket"))
         host, port = self._transport.get_extra_info("peername")[:2]
         self.peer = f"{host}:{port}"
         self._inlet = self._accept(self)
@@ -108,6 +122,8 @@ class AcceptedSocket(WSListener):
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         """A frame arrived; a message may be whole now."""
+        if self._probe is not None:
+            self._is_alive()
         kind = frame.msg_type
         if kind in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION):
             payload = frame.get_payload_as_bytes()
@@ -121,6 +137,7 @@ class AcceptedSocket(WSListener):
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         """The connection is over."""
+        self._is_alive()
         if self._ping is not None:
             self._ping.cancel()
         inlet, self._inlet = self._inlet, None
@@ -157,6 +174,11 @@ class AcceptedSocket(WSListener):
             self._socket.send_ping()
         self._ping = asyncio.get_running_loop().call_later(PING_INTERVAL, self._send_ping)
 
+    @property
+    def is_probed(self) -> bool:
+        """A sign of life is being waited for."""
+        return self._probe is not None
+
     # What the owner calls.
 
     def send(self, *parts: bytes) -> None:
@@ -188,10 +210,39 @@ class AcceptedSocket(WSListener):
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
+    def probe(self) -> None:
+        """Somebody else wants what this client has: end the connection if it shows no sign of life."""
+        transport = self._transport
+        if self._probe is None and transport is not None and self._socket is not None and not transport.is_closing():
+            self._socket.send_ping()
+            queued = transport.get_write_buffer_size()
+            self._probe = asyncio.get_running_loop().call_later(PROBE_SECONDS, self._probed, transport, queued)
+
+    def _probed(self, transport: asyncio.Transport, queued: int) -> None:
+        self._probe = None
+        # A client that is not read for now cannot answer; it lives if it takes what is sent.
+        is_silent = transport.get_write_buffer_size() >= queued if queued else transport.is_reading()
+        if is_silent:
+            logger.warning("connection %s: dropped, it showed no sign of life", self.peer)
+            transport.abort()
+
+    def _is_alive(self) -> None:
+        if self._probe is not None:
+            self._probe.cancel()
+            self._probe = None
+
     def drop(self) -> None:
         """Write what is queued, then close, without a word."""
         if self._transport is not None:
             self._transport.close()
+
+
+def _notice_death(tcp: socket.socket) -> None:
+    """Let the kernel end a connection whose other side is gone without a word."""
+    tcp.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in KEEPALIVE.items():
+        if (option := getattr(socket, name, None)) is not None:  # Linux has them all, macOS some
+            tcp.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +262,28 @@ async def listen(host: str, port: int, door: Door) -> asyncio.Server:
         answer = _answer(request, door)
         return picows.WSUpgradeResponseWithListener(answer, None) if answer is not None else AcceptedSocket(door.accept)
 
-    return await picows.ws_create_server(
-        knocked,
-        host,
-        port,
-        use_aiofastnet=False,  # it writes at once; uvloop writes once per pass
-        max_frame_size=MAX_FRAME_BYTES,
-        logger_name=logging.getLogger("picows.quiet"),
-    )
+    def websocket() -> asyncio.BufferedProtocol:
+        # What the library's own server does for each connection; but that one would meet every request itself.
+        protocol: asyncio.BufferedProtocol = WSProtocol(
+            host_port=None,
+            ws_path=None,
+            is_client_side=False,
+            ws_listener_factory=knocked,
+            logger=logging.getLogger("picows.quiet"),
+            disconnect_on_exception=True,
+            websocket_handshake_timeout=HANDSHAKE_SECONDS,
+            enable_auto_ping=False,
+            auto_ping_idle_timeout=PING_INTERVAL,
+            auto_ping_reply_timeout=PING_INTERVAL,
+            auto_ping_strategy=WSAutoPingStrategy.PING_WHEN_IDLE,
+            enable_auto_pong=True,
+            max_frame_size=MAX_FRAME_BYTES,
+            extra_headers=None,
+            read_buffer_init_size=READ_BUFFER_BYTES,
+        )
+        return protocol
+
+    return await asyncio.get_running_loop().create_server(lambda: FirstBytes(websocket), host, port)
 
 
 def _answer(request: WSUpgradeRequest, door: Door) -> WSUpgradeResponse | None:
@@ -243,135 +308,3 @@ def _error(status: HTTPStatus, text: str = "") -> WSUpgradeResponse:
     headers = {"Content-Type": "text/plain; charset=utf-8"} if text else None
     answer: WSUpgradeResponse = WSUpgradeResponse.create_error_response(status, text.encode(), headers)
     return answer
-
-
-class DialledSocket(WSListener):
-    """A connection that we opened, as a Channel."""
-
-    def __init__(self) -> None:
-        self._socket: WSTransport | None = None
-        self._inbox: list[bytes] = []
-        self._inbox_bytes = 0
-        self._parts: list[bytes] = []
-        self._news: asyncio.Future[None] | None = None
-        self._drained: list[asyncio.Future[None]] = []
-        self._tcp: socket.socket | None = None
-        self._lost = False
-
-    def on_ws_connected(self, transport: WSTransport) -> None:
-        """The handshake is done."""
-        self._socket = transport
-        transport.underlying_transport.set_write_buffer_limits(high=1, low=0)
-        if QUICK_ACKNOWLEDGEMENT:
-            self._tcp = transport.underlying_transport.get_extra_info("socket")
-
-    def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        """A frame arrived; a message may be whole now."""
-        if frame.msg_type in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION):
-            self._parts.append(frame.get_payload_as_bytes())
-            if frame.fin:
-                message = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-                self._parts = []
-                self._inbox.append(message)
-                self._inbox_bytes += len(message)
-                if self._inbox_bytes > QUEUE_HIGH:
-                    transport.underlying_transport.pause_reading()
-                _wake(self._news)
-        elif frame.msg_type == WSMsgType.CLOSE:
-            transport.send_close(frame.get_close_code())
-            transport.disconnect()
-
-    def on_ws_disconnected(self, transport: WSTransport) -> None:
-        """The connection is over."""
-        self._lost = True
-        _wake(self._news)
-        self.resume_writing()
-
-    def pause_writing(self) -> None:
-        """The socket is full."""
-
-    def resume_writing(self) -> None:
-        """What was queued has left, or nobody will read it."""
-        waiters, self._drained = self._drained, []
-        for waiter in waiters:
-            _wake(waiter)
-
-    async def receive(self) -> Sequence[bytes]:
-        """Return the messages that came; nothing at the end."""
-        while not self._inbox and not self._lost:
-            self._news = asyncio.get_running_loop().create_future()
-            await self._news
-        messages, self._inbox = self._inbox, []
-        self._acknowledge()
-        if self._inbox_bytes > QUEUE_HIGH and self._socket is not None and not self._lost:
-            self._socket.underlying_transport.resume_reading()
-        self._inbox_bytes = 0
-        return messages
-
-    def _acknowledge(self) -> None:
-        """Let the kernel say at once that this came: Codex' server sends no small message before it knows, which else
-        costs 40 ms each. The kernel forgets the wish, so that it is repeated."""
-        if self._tcp is not None and not self._lost:
-            with suppress(OSError):
-                self._tcp.setsockopt(socket.IPPROTO_TCP, QUICK_ACKNOWLEDGEMENT, 1)
-
-    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
-        """Queue one message."""
-        if self._socket is not None and not self._lost and not self._socket.underlying_transport.is_closing():
-            self._socket.send(WSMsgType.TEXT, frame)
-
-    async def drain(self, below: int) -> None:
-        """Wait until fewer bytes than that are queued, or nobody reads any longer."""
-        while self._socket is not None and not self._lost:
-            if self._socket.underlying_transport.get_write_buffer_size() < below:
-                return
-            waiter = asyncio.get_running_loop().create_future()
-            self._drained.append(waiter)
-            await waiter
-
-    async def aclose(self) -> None:
-        """Say goodbye and close; twice is fine."""
-        if self._socket is not None and not self._lost:
-            self._socket.send_close(picows.WSCloseCode.OK)
-            self._socket.disconnect()
-            with suppress(ConnectionError):
-                await self._socket.wait_disconnected()
-
-
-class HandshakeRefused(Exception):
-    """The other side answered, but not with a WebSocket."""
-
-    def __init__(self, status: HTTPStatus, body: bytes) -> None:
-        text = body.decode(errors="replace").strip()
-        super().__init__(f"{status.value} {status.phrase}" + (f": {text}" if text else ""))
-        self.status = status
-
-
-async def dial(url: str, headers: Mapping[str, str], timeout: float) -> DialledSocket:
-    """Open a WebSocket. Raises OSError, TimeoutError, or HandshakeRefused."""
-    try:
-        async with asyncio.timeout(timeout):
-            _, listener = await picows.ws_connect(
-                DialledSocket,
-                url,
-                extra_headers=dict(headers),
-                max_frame_size=DIALLED_FRAME_BYTES,
-                websocket_handshake_timeout=timeout,
-                max_redirects=0,
-                logger_name=logging.getLogger("picows.quiet"),
-            )
-    except picows.WSInvalidStatusError as exc:
-        status = exc.response.status if exc.response is not None else HTTPStatus.BAD_GATEWAY
-        raise HandshakeRefused(status, exc.raw_body or b"") from exc
-    except picows.WSInvalidURL as exc:
-        raise ValueError(f"cannot dial {url}: it is no WebSocket URL") from exc
-    except picows.WSError as exc:
-        raise ConnectionError(f"{url} does not speak WebSocket: {exc}") from exc
-    if not isinstance(listener, DialledSocket):
-        raise ConnectionError(f"{url} closed the connection instead of answering")
-    return listener
-
-
-def _wake(waiter: asyncio.Future[None] | None) -> None:
-    if waiter is not None and not waiter.done():
-        waiter.set_result(None)

@@ -141,10 +141,10 @@ async def values_are_counted(target: Target) -> None:
 async def http(target: Target) -> None:
     port = int(target.url.rpartition(":")[2])
 
-    async def status(path: str, **headers: str) -> int:
+    async def status(path: str, method: str = "GET", version: str = "1.1", **headers: str) -> int:
         async with connect(port) as line:
             fields = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-            line.send_raw(f"GET {path} HTTP/1.1\r\nHost: x\r\n{fields}\r\n".encode())
+            line.send_raw(f"{method} {path} HTTP/{version}\r\nHost: x\r\n{fields}\r\n".encode())
             return (await line.read_head())[0]
 
     upgrade = {
@@ -154,6 +154,13 @@ async def http(target: Target) -> None:
         "Sec_WebSocket_Key": "AAAAAAAAAAAAAAAAAAAAAA==",
     }
     assert await status("/readyz") == 200
+    assert await status("/readyz", version="1.0") == 200
+    assert await status("/readyz", "HEAD") == 200
+    assert await status("/readyz", "POST") == 405
+    assert await status("/readyz", "POST", Origin="null") == 403
+    assert await status("/", "HEAD") == 405
+    assert await status("/", "POST") == 405
+    assert await status("/other", "POST") == 404
     assert await status("/healthz") == 404
     assert await status("/") == 400
     assert await status("/readyz", Origin="null") == 403

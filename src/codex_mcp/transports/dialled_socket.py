@@ -1,0 +1,158 @@
+"""WebSockets that we dial, as a Channel."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Final
+
+import picows
+from picows import WSFrame, WSListener, WSMsgType, WSTransport
+
+from codex_mcp.rpc.channel import Kind
+from codex_mcp.wire.jsonrpc import Id
+
+QUEUE_HIGH: Final = 1024 * 1024
+"""Bytes of unread messages above which the socket is not read."""
+
+DIALLED_FRAME_BYTES: Final = 128 * 1024 * 1024
+"""The real server answers with frames of up to 84 MB."""
+
+QUICK_ACKNOWLEDGEMENT: Final[int] = getattr(socket, "TCP_QUICKACK", 0)
+"""Linux has it; elsewhere it is 0, and left alone."""
+
+
+class DialledSocket(WSListener):
+    """A connection that we opened, as a Channel."""
+
+    def __init__(self) -> None:
+        self._socket: WSTransport | None = None
+        self._inbox: list[bytes] = []
+        self._inbox_bytes = 0
+        self._parts: list[bytes] = []
+        self._news: asyncio.Future[None] | None = None
+        self._drained: list[asyncio.Future[None]] = []
+        self._tcp: socket.socket | None = None
+        self._lost = False
+
+    def on_ws_connected(self, transport: WSTransport) -> None:
+        """The handshake is done."""
+        self._socket = transport
+        transport.underlying_transport.set_write_buffer_limits(high=1, low=0)
+        if QUICK_ACKNOWLEDGEMENT:
+            self._tcp = transport.underlying_transport.get_extra_info("socket")
+
+    def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
+        """A frame arrived; a message may be whole now."""
+        if frame.msg_type in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION):
+            self._parts.append(frame.get_payload_as_bytes())
+            if frame.fin:
+                message = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+                self._parts = []
+                self._inbox.append(message)
+                self._inbox_bytes += len(message)
+                if self._inbox_bytes > QUEUE_HIGH:
+                    transport.underlying_transport.pause_reading()
+                _wake(self._news)
+        elif frame.msg_type == WSMsgType.CLOSE:
+            transport.send_close(frame.get_close_code())
+            transport.disconnect()
+
+    def on_ws_disconnected(self, transport: WSTransport) -> None:
+        """The connection is over."""
+        self._lost = True
+        _wake(self._news)
+        self.resume_writing()
+
+    def pause_writing(self) -> None:
+        """The socket is full."""
+
+    def resume_writing(self) -> None:
+        """What was queued has left, or nobody will read it."""
+        waiters, self._drained = self._drained, []
+        for waiter in waiters:
+            _wake(waiter)
+
+    async def receive(self) -> Sequence[bytes]:
+        """Return the messages that came; nothing at the end."""
+        while not self._inbox and not self._lost:
+            self._news = asyncio.get_running_loop().create_future()
+            await self._news
+        messages, self._inbox = self._inbox, []
+        self._acknowledge()
+        if self._inbox_bytes > QUEUE_HIGH and self._socket is not None and not self._lost:
+            self._socket.underlying_transport.resume_reading()
+        self._inbox_bytes = 0
+        return messages
+
+    def _acknowledge(self) -> None:
+        """Let the kernel say at once that this came: Codex' server sends no small message before it knows, which else
+        costs 40 ms each. The kernel forgets the wish, so that it is repeated."""
+        if self._tcp is not None and not self._lost:
+            with suppress(OSError):
+                self._tcp.setsockopt(socket.IPPROTO_TCP, QUICK_ACKNOWLEDGEMENT, 1)
+
+    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
+        """Queue one message."""
+        if self._socket is not None and not self._lost and not self._socket.underlying_transport.is_closing():
+            self._socket.send(WSMsgType.TEXT, frame)
+
+    async def drain(self, below: int) -> None:
+        """Wait until fewer bytes than that are queued, or nobody reads any longer."""
+        while self._socket is not None and not self._lost:
+            if self._socket.underlying_transport.get_write_buffer_size() < below:
+                return
+            waiter = asyncio.get_running_loop().create_future()
+            self._drained.append(waiter)
+            await waiter
+
+    async def aclose(self) -> None:
+        """Say goodbye and close; twice is fine."""
+        if self._socket is not None and not self._lost:
+            self._socket.send_close(picows.WSCloseCode.OK)
+            self._socket.disconnect()
+            with suppress(ConnectionError):
+                await self._socket.wait_disconnected()
+
+
+class HandshakeRefused(Exception):
+    """The other side answered, but not with a WebSocket."""
+
+    def __init__(self, status: HTTPStatus, body: bytes) -> None:
+        text = body.decode(errors="replace").strip()
+        super().__init__(f"{status.value} {status.phrase}" + (f": {text}" if text else ""))
+        self.status = status
+
+
+async def dial(url: str, headers: Mapping[str, str], timeout: float) -> DialledSocket:
+    """Open a WebSocket. Raises OSError, TimeoutError, or HandshakeRefused."""
+    try:
+        async with asyncio.timeout(timeout):
+            _, listener = await picows.ws_connect(
+                DialledSocket,
+                url,
+                extra_headers=dict(headers),
+                max_frame_size=DIALLED_FRAME_BYTES,
+                websocket_handshake_timeout=timeout,
+                max_redirects=0,
+                logger_name=logging.getLogger("picows.quiet"),
+            )
+    except picows.WSInvalidStatusError as exc:
+        status = exc.response.status if exc.response is not None else HTTPStatus.BAD_GATEWAY
+        raise HandshakeRefused(status, exc.raw_body or b"") from exc
+    except picows.WSInvalidURL as exc:
+        raise ValueError(f"cannot dial {url}: it is no WebSocket URL") from exc
+    except picows.WSError as exc:
+        raise ConnectionError(f"{url} does not speak WebSocket: {exc}") from exc
+    if not isinstance(listener, DialledSocket):
+        raise ConnectionError(f"{url} closed the connection instead of answering")
+    return listener
+
+
+def _wake(waiter: asyncio.Future[None] | None) -> None:
+    if waiter is not None and not waiter.done():
+        waiter.set_result(None)

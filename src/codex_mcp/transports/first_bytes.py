@@ -1,0 +1,93 @@
+"""What comes before a WebSocket: the first line of a request decides who answers it.
+
+A GET of HTTP/1.1 is handed to the WebSocket library with all that came so far, and from then on this module is out of
+the way. Every other request is answered here, since the library would call it malformed: as the real server does, a
+probe gets its answer, and the rest is told what is allowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final, cast
+
+MAX_HEAD_BYTES: Final = 16 * 1024
+"""The longest head of a request that is answered here; probes need a hundredth of it."""
+
+HEAD_SECONDS: Final = 5.0
+"""For the head of a request; the library gives a handshake as much."""
+
+READY: Final = b"/readyz"
+HEAD_END: Final = b"\r\n\r\n"
+
+
+class FirstBytes(asyncio.Protocol):
+    """A connection of which nothing is known yet."""
+
+    def __init__(self, websocket: Callable[[], asyncio.BufferedProtocol]) -> None:
+        self._websocket = websocket
+        self._transport: asyncio.Transport | None = None
+        self._came = b""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Somebody came."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._timer = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._transport.abort)
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        """It is gone."""
+        self._stop_waiting()
+
+    def data_received(self, data: bytes) -> None:
+        """Answer, hand over, or wait for more."""
+        assert self._transport is not None
+        if self._transport.is_closing():
+            return
+        self._came += data
+        line, end, _ = self._came.partition(b"\r\n")
+        if end and line.startswith(b"GET ") and line.endswith(b" HTTP/1.1"):
+            self._hand_over(self._transport)
+        elif HEAD_END in self._came:
+            self._transport.write(answer_to(self._came.partition(HEAD_END)[0]))
+            self._transport.close()
+        elif len(self._came) > MAX_HEAD_BYTES:
+            self._transport.abort()
+
+    def _hand_over(self, transport: asyncio.Transport) -> None:
+        self._stop_waiting()
+        websocket = self._websocket()
+        transport.set_protocol(websocket)
+        websocket.connection_made(transport)
+        rest = memoryview(self._came)
+        while rest:
+            room = memoryview(websocket.get_buffer(len(rest)))
+            size = min(len(room), len(rest))
+            room[:size] = rest[:size]
+            websocket.buffer_updated(size)
+            rest = rest[size:]
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def answer_to(head: bytes) -> bytes:
+    """The whole answer to a request that cannot become a WebSocket."""
+    line, *fields = head.split(b"\r\n")
+    words = line.split(b" ")
+    if len(words) != 3 or not words[2].startswith(b"HTTP/1."):
+        return _answer(HTTPStatus.BAD_REQUEST)
+    method, path = words[0], words[1].partition(b"?")[0]
+    if any(field.lower().startswith(b"origin:") for field in fields):
+        return _answer(HTTPStatus.FORBIDDEN)  # a web page, in somebody's browser
+    if path == READY:
+        is_probe = method in (b"GET", b"HEAD")
+        return _answer(HTTPStatus.OK) if is_probe else _answer(HTTPStatus.METHOD_NOT_ALLOWED, b"allow: GET,HEAD\r\n")
+    return _answer(HTTPStatus.METHOD_NOT_ALLOWED if path == b"/" else HTTPStatus.NOT_FOUND)
+
+
+def _answer(status: HTTPStatus, fields: bytes = b"") -> bytes:
+    line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
+    return line + fields + b"content-length: 0\r\nconnection: close\r\n\r\n"
