@@ -164,3 +164,16 @@ def test_a_change_of_what_a_view_lies_on_is_seen(name: str, change: Callable[[Pa
         change(tmp_path / name)
         with ExitStack() as later:
             assert Mounts(policy, places, later, later).sight != sight
+
+
+def test_a_write_to_a_writable_file_is_no_change_of_the_view(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    policy, places = (
+        Policy(has_network=False, grants=(READ_ALL, Grant(str(tmp_path / "file"), Access.WRITE))),
+        Placeholders(),
+    )
+    with ExitStack() as held:
+        before = Mounts(policy, places, held, held).sight
+        (tmp_path / "file").write_text("x")
+        (tmp_path / "file").chmod(0o600)
+        assert Mounts(policy, places, held, held).sight == before

@@ -110,7 +110,7 @@ class Mounts:
     def _lay(self, path: str, kind: Kind, found: int, shown: int | None = None) -> None:
         """Cover what was found with itself, or with what shall be shown in its place."""
         self.layers.append(Layer(path, kind, found if shown is None else shown))
-        self._found.append((path, kind, _identity(found)))
+        self._found.append((path, kind, _identity(found, kind)))
 
     def _opened(self, path: str) -> int:
         """What is there now, by way of folders only: a link that somebody puts there meanwhile leads nowhere."""
@@ -189,8 +189,9 @@ class Mounts:
         )
 
 
-def _identity(descriptor: int) -> Identity:
-    """Which file or folder it is. A file can be given back its name without being another file, but not without a trace
-    in the time of its last change."""
+def _identity(descriptor: int, kind: Kind) -> Identity:
+    """Which file or folder it is. A file can lose its name and get it back without being another file, but not without
+    a trace in the time of its last change. One that is writable changes all the time, and loses nothing but rights."""
     found = os.fstat(descriptor)
-    return found.st_dev, found.st_ino, 0 if stat.S_ISDIR(found.st_mode) else found.st_ctime_ns
+    is_sure = stat.S_ISDIR(found.st_mode) or kind is Kind.WRITE
+    return found.st_dev, found.st_ino, 0 if is_sure else found.st_ctime_ns
