@@ -279,6 +279,12 @@ async def test_what_it_cannot_do_is_said_or_does_nothing() -> None:
         assert await o.core.running_commands("own") == {"c": "c"}
         await o.core.terminate_command("own", "c")  # there is none to be found
         await o.core.unload_thread("own")
+        await o.core.unload_thread("nobody's")
+        assert (await o.core.resume_thread("own", ThreadSpec())).thread_id == "own"
+        unused = await o.new_thread()
+        await o.core.unload_thread(unused)
+        with pytest.raises(CannotResume):
+            await o.core.resume_thread(unused, ThreadSpec())
         assert not (await o.core.account()).requires_openai_auth
         with pytest.raises(CoreError, match="takes nothing but prompts"):
             await o.core.tell_model("own", {})

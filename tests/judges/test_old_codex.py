@@ -14,6 +14,7 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.core import CannotResume, ThreadSpec, TurnSpec
 from codex_mcp.codex.legacy_processes import commands_of
+from codex_mcp.mcp.specs import CONFIG_REFUSED
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.decisions import Aborted, Decision, Denied
@@ -207,7 +208,10 @@ async def test_a_killed_codex_is_an_error_and_its_threads_are_lost(tmp_path: Pat
         assert outcome.status is Status.FAILED
         assert "signal SIGKILL" in outcome.content
         assert "start a new one with codex" in outcome.content
-        assert "cannot resume thread" in (await run(thread, say("gone"))).content
+        assert (await run(thread, say("gone"))).content == outcome.content
+        with pytest.raises(CannotResume, match="Its threads are lost"):
+            await book.find(thread.id)
+        assert book.supervisor.starts == 1
         assert (await run(await book.start(ThreadSpec()), say("new"))).content == "new"
 
 
@@ -223,6 +227,8 @@ async def test_after_a_failure_of_the_model_the_thread_is_given_up(tmp_path: Pat
         assert watcher.kinds[-2:] == ["error", "task_complete"]
         assert "after a failed turn" in refused.content
         assert len(model.requests) == asked
+        with pytest.raises(CannotResume, match="after a failed turn"):
+            await book.find(thread.id)
 
 
 async def test_a_failure_after_a_cancel_is_heard_to_its_end_and_the_thread_goes_on(tmp_path: Path) -> None:
@@ -263,8 +269,10 @@ async def test_what_it_cannot_do_is_refused_in_a_sentence(
     async with old_book(tmp_path) as (book, _model):
         thread = await book.start(spec)
         outcome = await ended(submit(thread, "hello", None, **turn))
-        assert outcome.status is Status.FAILED
+        assert (outcome.status, outcome.thread_id) == (Status.FAILED, "")
         assert why in outcome.content
+        await book.unload_idle(float("inf"))
+        assert (await ended(submit(await book.start(ThreadSpec()), say("fine")))).content == "fine"
 
 
 async def test_an_exec_server_is_refused(tmp_path: Path) -> None:
@@ -304,6 +312,12 @@ async def test_the_whole_server_runs_on_it(tmp_path: Path) -> None:
         assert result["structuredContent"]["content"] == "It ran."
         events = {msg["type"] for msg in server.events(call)}
         assert {"task_started", "exec_approval_request", "exec_command_end", "task_complete"} <= events
+
+        refused = await server.run("codex", {"prompt": "hello", "config": {"model_provider": "nobody"}})
+        assert refused == {
+            "content": [{"type": "text", "text": f"{CONFIG_REFUSED}Model provider `nobody` not found"}],
+            "isError": True,
+        }
 
         unknown = await server.run("codex-reply", {"threadId": str(server.process.pid), "prompt": "hello"})
         assert "cannot resume thread" in unknown["content"][0]["text"]

@@ -14,7 +14,7 @@ from codex_mcp.threads.record import Outcome, Status
 
 OUTCOMES = st.builds(
     Outcome,
-    thread_id=st.text(),
+    thread_id=st.text(min_size=1),
     status=st.sampled_from(Status),
     content=st.text(),
     activity=st.text(),
@@ -139,3 +139,8 @@ def test_what_is_known_of_a_thread_besides_its_id_is_said_everywhere() -> None:
     assert names.items() <= failed["structuredContent"].items()
     assert "codex_id: codex:1, threadId: " in str(failed["content"])
     assert "[arch, codex:1] completed" in str(wait_result([outcome(Status.COMPLETED)], lambda _: names))
+
+
+def test_of_a_thread_that_did_not_even_begin_no_id_is_told() -> None:
+    failed = msgspec.structs.replace(outcome(Status.FAILED), thread_id="")
+    assert turn_result(failed) == refused(failed.content)

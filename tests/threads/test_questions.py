@@ -16,6 +16,7 @@ from codex_mcp.threads.questions import (
     Unreadable,
     UserQuestion,
     command_argv,
+    item_of,
     old_action,
     question_from,
 )
@@ -197,3 +198,9 @@ def test_a_patch_of_an_old_codex_brings_its_changes() -> None:
     question = ask(Method.OLD, OLD_PATCH)
     assert isinstance(question, PatchQuestion)
     assert (question.is_old, question.changes, question.grant_root) == (True, CHANGES, "/home/ada")
+
+
+@given(st.recursive(st.none() | st.text() | st.integers(), st.lists))
+def test_a_request_is_about_an_item_or_none(spoiled: object) -> None:
+    assert item_of(msgspec.Raw(msgspec.json.encode(COMMAND))) == "call-1"
+    assert item_of(msgspec.Raw(msgspec.json.encode(spoiled))) == ""

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from codex_mcp.wire.approvals import CommandApproval, OfferedDecision, OfferedRule, ServerElicitation
+from codex_mcp.wire.approvals import CommandApproval, OfferedDecision, OfferedRule, OldQuestion, ServerElicitation
 from tests.support.questions import COMMAND, RULE, TOOL
 
 
@@ -30,3 +30,13 @@ def test_the_meta_field_is_spelled_with_an_underscore() -> None:
 def test_a_request_without_its_thread_is_an_error() -> None:
     with pytest.raises(msgspec.ValidationError, match="threadId"):
         msgspec.json.decode(b'{"turnId":"t","itemId":"i"}', type=CommandApproval)
+
+
+def test_a_question_comes_with_the_event_that_announced_it_or_without() -> None:
+    elicitation = {"codex_elicitation": "exec-approval", "threadId": "t", "codex_command": ["ls"]}
+    announced = {"type": "exec_approval_request", "call_id": "c", "reason": "why", "available_decisions": ["abort", {}]}
+    for event in (announced, None):
+        encoded = msgspec.json.encode({"elicitation": elicitation, "announced": event})
+        asked = msgspec.json.decode(encoded, type=OldQuestion)
+        assert (asked.elicitation.thread_id, asked.elicitation.codex_command) == ("t", ["ls"])
+        assert (asked.announced is None) is (event is None)

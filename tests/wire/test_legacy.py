@@ -28,16 +28,6 @@ def test_an_answer_says_all_its_texts_in_order(texts: list[str], is_error: bool)
     assert (result.text, result.is_error) == ("\n".join(texts), is_error)
 
 
-def test_a_question_comes_with_the_event_that_announced_it_or_without() -> None:
-    elicitation = {"codex_elicitation": "exec-approval", "threadId": "t", "codex_command": ["ls"]}
-    announced = {"type": "exec_approval_request", "call_id": "c", "reason": "why", "available_decisions": ["abort", {}]}
-    for event in (announced, None):
-        encoded = msgspec.json.encode({"elicitation": elicitation, "announced": event})
-        asked = msgspec.json.decode(encoded, type=legacy.AskedWithEvent)
-        assert (asked.elicitation.thread_id, asked.elicitation.codex_command) == ("t", ["ls"])
-        assert (asked.announced is None) is (event is None)
-
-
 def test_a_tool_may_take_nothing() -> None:
     tools = msgspec.json.decode(b'{"tools": [{"name": "x"}, {"name": "y", "inputSchema": {}}]}', type=legacy.Tools)
     assert [tool.input_schema.properties for tool in tools.tools] == [{}, {}]

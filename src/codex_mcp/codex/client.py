@@ -30,6 +30,7 @@ from codex_mcp.codex.core import (
     ThreadSpec,
     TurnSpec,
 )
+from codex_mcp.codex.facts import fact_of
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
@@ -52,6 +53,8 @@ UNHEARD: Final = ("thread/status/changed", "thread/readState/changed")
 class AppServer:
     """One running app-server: a `Core`."""
 
+    resumes = True
+    fact_of = staticmethod(fact_of)
     after_loss = "The thread is on disk: call codex-reply to go on, and a new Codex starts by itself."
 
     def __init__(self, channel: Channel, listener: CoreListener, settings: Settings, pace: Pace) -> None:

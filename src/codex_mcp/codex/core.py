@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 from msgspec import Raw, Struct, field
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.codex.facts import Fact
 from codex_mcp.wire.appserver import Account
 from codex_mcp.wire.jsonrpc import Id
 
@@ -68,8 +69,13 @@ class TurnSpec(Struct, frozen=True):
 class Core(Protocol):
     """A running Codex. Every call raises CoreError."""
 
+    resumes: bool
+    """Threads outlive it: the next one of its kind can load them."""
     after_loss: str
     """What becomes of its threads when it dies, and what to do: a sentence."""
+
+    def fact_of(self, method: str, params: Raw, /) -> Fact | None:
+        """What a notification of its own means for a turn, if anything."""
 
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
         """Begin a new thread."""

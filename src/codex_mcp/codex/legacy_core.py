@@ -40,13 +40,14 @@ from codex_mcp.codex.legacy_arguments import (
     reply_arguments,
     start_arguments,
 )
-from codex_mcp.codex.legacy_facts import EVENT, USED, Used
+from codex_mcp.codex.legacy_facts import EVENT, USED, Used, any_fact_of
 from codex_mcp.codex.legacy_processes import kill_commands
 from codex_mcp.codex.legacy_thread import LegacyThread
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer, PendingCall
 from codex_mcp.wire import appserver, legacy
+from codex_mcp.wire.approvals import OldElicitation
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Notification, Request
 
 logger = logging.getLogger(__name__)
@@ -75,6 +76,9 @@ class OldRelease(Struct, frozen=True):
 
 class LegacyCore:
     """One running `codex mcp-server`: a `Core`."""
+
+    resumes = False
+    fact_of = staticmethod(any_fact_of)
 
     def __init__(
         self, channel: Channel, listener: CoreListener, settings: Settings, pace: Pace, release: OldRelease
@@ -171,7 +175,10 @@ class LegacyCore:
         await asyncio.to_thread(kill_commands, thread_id)
 
     async def unload_thread(self, thread_id: str) -> None:
-        """Do nothing: what it let go of it could not load again."""
+        """Do nothing: what it let go of it could not load again. A thread that never began is forgotten."""
+        known = self._threads.get(thread_id)
+        if known is not None and not known.is_named and not known.is_busy:
+            del self._threads[thread_id]
 
     async def account(self) -> appserver.Account:
         """Say nothing: who is signed in cannot be asked; the first turn will tell."""
@@ -312,7 +319,7 @@ class LegacyCore:
     async def _asked(self, request: Request) -> object:
         """Hand on a question. It must be answered in any case: an error would leave Codex waiting for ever."""
         try:
-            asked = msgspec.json.decode(request.params, type=legacy.Elicitation)
+            asked = msgspec.json.decode(request.params, type=OldElicitation)
         except msgspec.MsgspecError as exc:
             return _denied(f"the question could not be read: {exc}")
         known = self._threads.get(asked.thread_id or "")

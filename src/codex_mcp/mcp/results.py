@@ -37,6 +37,8 @@ def turn_result(outcome: Outcome, names: Mapping[str, object] | None = None) -> 
     """The result of `codex` and `codex-reply`; `names` is what else is known of the thread."""
     structured = described(outcome, names)
     if outcome.status in (Status.FAILED, Status.INTERRUPTED):
+        if not outcome.thread_id and not names:
+            return refused(str(structured["content"]))  # an old Codex did not even begin the thread
         name = f"codex_id: {structured['codex_id']}, " if "codex_id" in structured else ""
         text = f"{structured['content']}\n\n{name}threadId: {outcome.thread_id} (codex-reply continues the thread)"
         return {"content": [_text(text)], "structuredContent": structured, "isError": True}

@@ -15,7 +15,16 @@ from msgspec.structs import replace
 
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.core import EXEC_ENVIRONMENT, Core, CoreError, CoreLost, OpenedThread, ThreadNotFound, ThreadSpec
+from codex_mcp.codex.core import (
+    EXEC_ENVIRONMENT,
+    CannotResume,
+    Core,
+    CoreError,
+    CoreLost,
+    OpenedThread,
+    ThreadNotFound,
+    ThreadSpec,
+)
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.approvals import refusal
@@ -110,6 +119,8 @@ class Book:
         if self._owners.owner(thread_id) != principal:
             raise ThreadNotFound(f"no thread {thread_id}")
         if (thread := self._threads.get(thread_id)) is not None:
+            if thread.gone:
+                raise CannotResume(thread.gone)
             return thread
         opening = self._opening.get(thread_id)
         if opening is None:

@@ -13,6 +13,7 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct, field
 
+from codex_mcp.wire.app_notes import AboutItem
 from codex_mcp.wire.approvals import (
     CommandAction,
     CommandApproval,
@@ -21,11 +22,12 @@ from codex_mcp.wire.approvals import (
     NetworkAmendment,
     NetworkContext,
     OfferedDecision,
+    OldAnnouncement,
+    OldQuestion,
     PermissionsApproval,
     ServerElicitation,
     UserInputRequest,
 )
-from codex_mcp.wire.legacy import ApprovalRequest, AskedWithEvent
 
 Json = Mapping[str, object]
 
@@ -152,6 +154,17 @@ def question_from(method: str, params: msgspec.Raw, changes: Json | None = None)
         return Unreadable(method, f"cannot ask the user: {method} came malformed: {exc}")
 
 
+def item_of(params: msgspec.Raw) -> str:
+    """The id of the item that a request is about; "" if there is none."""
+    try:
+        return _about_item.decode(params).item_id
+    except msgspec.MsgspecError:
+        return ""
+
+
+_about_item = msgspec.json.Decoder(AboutItem)
+
+
 def command_argv(command_line: str) -> tuple[str, ...]:
     """The command as a list, as 0.153.4 sent it. What cannot be split is shown as a script, whole."""
     try:
@@ -271,8 +284,8 @@ def _server(params: msgspec.Raw, _changes: Json) -> Question:
 
 
 def _old(params: msgspec.Raw, _changes: Json) -> Question:
-    whole = msgspec.json.decode(params, type=AskedWithEvent)
-    asked, said = whole.elicitation, whole.announced or ApprovalRequest()
+    whole = msgspec.json.decode(params, type=OldQuestion)
+    asked, said = whole.elicitation, whole.announced or OldAnnouncement()
     if asked.codex_elicitation == "patch-approval":
         return PatchQuestion(
             thread_id=asked.thread_id or "",

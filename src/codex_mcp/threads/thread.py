@@ -13,28 +13,25 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import Any, Final, Protocol
 
-import msgspec
 from msgspec import Raw
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.core import Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events import Event, EventTranslator
 from codex_mcp.codex.facts import ItemEnded, QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted
-from codex_mcp.codex.legacy_facts import any_fact_of
 from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
 from codex_mcp.threads.counts import Counts
 from codex_mcp.threads.decisions import Denied, is_approval, word_for
 from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.open_questions import OpenQuestions
-from codex_mcp.threads.questions import Unreadable, question_from
+from codex_mcp.threads.questions import Unreadable, item_of, question_from
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.stopping import Cores, interrupt
 from codex_mcp.threads.turn import Audience, Turn
 from codex_mcp.threads.turns import Action, Conclude, Interrupt, Place, Source, Start, State, TurnQueue
-from codex_mcp.wire.app_notes import AboutItem
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
@@ -75,6 +72,9 @@ class Thread:
         self._cores = cores
         self._settings = settings
         self._loaded_in: Core | None = core
+        self._fact_of = core.fact_of
+        self.gone = ""
+        """Why it can never go on, if it cannot."""
         self._translator = EventTranslator(self.id, full=spec.raw_events)
         self._queue = TurnQueue(settings.max_turns_waiting)
         self._turns: dict[Place, Turn] = {}
@@ -123,7 +123,7 @@ class Thread:
         last: bool = False,
     ) -> Turn:
         """Queue a turn; `last` is one that a shut thread still takes. Raises QueueFull, QueueShut."""
-        turn = Turn(self.id, spec, audience, full_events=full_events, source=source)
+        turn = Turn(self.id if self.is_named else "", spec, audience, full_events=full_events, source=source)
         actions = self._queue.offer(turn.place, last=last)
         self._turns[turn.place] = turn
         self._newest = turn
@@ -200,7 +200,7 @@ class Thread:
 
     def notification_received(self, method: str, params: Raw) -> None:
         """Something happened in this thread."""
-        fact = any_fact_of(method, params)
+        fact = self._fact_of(method, params)
         for event in self._translator.notification(method, params):
             self._publish(event)
         if fact is None:
@@ -231,6 +231,7 @@ class Thread:
         """The core is gone, and with it the turn that it had and those behind it."""
         if self._loaded_in is core:
             self._loaded_in = None
+            self.gone = self.gone if core.resumes else str(reason)
         # A turn that has not been handed to a core yet goes on with the next one.
         if self.current is not None and self.current.core is core:
             self._fail_all(str(reason))
@@ -282,6 +283,7 @@ class Thread:
                 turn.core = core
                 turn_id = await core.start_turn(self.id, turn.spec, self.spec)
             except (CoreError, Refused) as exc:
+                self.gone = str(exc) if isinstance(exc, CannotResume) else self.gone
                 self._start_failed(turn, str(exc))
                 return
             if not self._queue.accepted(turn_id, turn.place):
@@ -309,10 +311,12 @@ class Thread:
 
     async def _loaded(self) -> Core:
         """The core that has this thread, loading it from disk if need be."""
+        if self.gone:
+            raise CannotResume(self.gone)
         core = await self._cores.core()
         if self._loaded_in is not core:
             await core.resume_thread(self.id, self.spec)
-            self._loaded_in = core
+            self._loaded_in, self._fact_of = core, core.fact_of
         return core
 
     async def _stop(self, turn: Turn, stopped: asyncio.Future[None]) -> None:
@@ -358,7 +362,7 @@ class Thread:
 
     async def _answer(self, question_id: Id, method: str, params: Raw) -> object:
         turn = self.current
-        question = question_from(method, params, self._translator.changes_of(_item_of(params)))
+        question = question_from(method, params, self._translator.changes_of(item_of(params)))
         if isinstance(question, Unreadable) or turn is None:
             why = question.why if isinstance(question, Unreadable) else "no turn is running"
             logger.warning("refused a question of the core (%s): %s", method, why)
@@ -383,13 +387,3 @@ class Thread:
 def _release(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():
         waiting.set_result(None)
-
-
-_about_item = msgspec.json.Decoder(AboutItem)
-
-
-def _item_of(params: Raw) -> str:
-    try:
-        return _about_item.decode(params).item_id
-    except msgspec.MsgspecError:
-        return ""

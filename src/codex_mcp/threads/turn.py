@@ -49,6 +49,7 @@ class Turn:
         source: Source = Source.CALLER,
     ) -> None:
         self.thread_id = thread_id
+        """Empty as long as the thread has no id of its own."""
         self.name = os.urandom(NAME_BYTES).hex()
         """Ours, from the beginning: the core gives it an id only when it starts."""
         self.spec = spec

@@ -131,3 +131,35 @@ class ServerElicitation(msgspec.Struct, frozen=True, rename="camel"):
     elicitation_id: str | None = None
     title: str | None = None
     meta: dict[str, object] | None = msgspec.field(default=None, name="_meta")
+
+
+class OldElicitation(msgspec.Struct, frozen=True):
+    """elicitation/create of an old `codex mcp-server`. `codex_elicitation` is exec-approval or patch-approval."""
+
+    codex_elicitation: str
+    thread_id: str | None = msgspec.field(default=None, name="threadId")
+    codex_mcp_tool_call_id: str = ""
+    codex_event_id: str = ""
+    codex_call_id: str = ""
+    codex_command: list[str] = msgspec.field(default_factory=list)
+    codex_cwd: str = ""
+    codex_parsed_cmd: list[dict[str, object]] = msgspec.field(default_factory=list)
+    codex_changes: dict[str, object] = msgspec.field(default_factory=dict)
+    codex_reason: str | None = None
+    codex_grant_root: str | None = None
+
+
+class OldAnnouncement(msgspec.Struct, frozen=True):
+    """Its event exec_approval_request, which says more than the question that follows it."""
+
+    call_id: str = ""
+    reason: str | None = None
+    proposed_execpolicy_amendment: list[str] | None = None
+    available_decisions: list[object] | None = None
+
+
+class OldQuestion(msgspec.Struct, frozen=True):
+    """A question, with the event that announced it if there was one."""
+
+    elicitation: OldElicitation
+    announced: OldAnnouncement | None = None

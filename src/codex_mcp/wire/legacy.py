@@ -1,6 +1,7 @@
-"""Pure. What an old `codex mcp-server` (0.103 to 0.153) sends: events, answers, questions, its list of tools.
+"""Pure. What an old `codex mcp-server` (0.103 to 0.153) sends: events, answers, its list of tools.
 
-Only what somebody reads is decoded; unknown fields are ignored, since fifty releases differ in them.
+Its questions are in `wire.approvals`. Only what somebody reads is decoded; unknown fields are ignored, since fifty
+releases differ in them.
 """
 
 from __future__ import annotations
@@ -120,35 +121,3 @@ class EventMsg(Struct, frozen=True):
     invocation: Invocation = Invocation()
     error: ErrorInfo | None = None
     info: TokenInfo | None = None
-
-
-class Elicitation(Struct, frozen=True):
-    """The parameters of `elicitation/create`. `codex_elicitation` is exec-approval or patch-approval."""
-
-    codex_elicitation: str
-    thread_id: str | None = field(default=None, name="threadId")
-    codex_mcp_tool_call_id: str = ""
-    codex_event_id: str = ""
-    codex_call_id: str = ""
-    codex_command: list[str] = field(default_factory=list)
-    codex_cwd: str = ""
-    codex_parsed_cmd: list[dict[str, object]] = field(default_factory=list)
-    codex_changes: dict[str, object] = field(default_factory=dict)
-    codex_reason: str | None = None
-    codex_grant_root: str | None = None
-
-
-class ApprovalRequest(Struct, frozen=True):
-    """The event exec_approval_request, which says more than the question that follows it."""
-
-    call_id: str = ""
-    reason: str | None = None
-    proposed_execpolicy_amendment: list[str] | None = None
-    available_decisions: list[object] | None = None
-
-
-class AskedWithEvent(Struct, frozen=True):
-    """A question, with the event that announced it if there was one."""
-
-    elicitation: Elicitation
-    announced: ApprovalRequest | None = None
