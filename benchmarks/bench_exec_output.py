@@ -30,15 +30,19 @@ def run(place: Place) -> list[Row]:
     one: tuple[list[float], list[float]] = ([], [])
     many: tuple[list[float], list[float]] = ([], [])
     terminal: tuple[list[float], list[float]] = ([], [])
+    work: tuple[list[float], list[float]] = ([], [])
     with both(place) as servers:
         for _ in place.effort.rounds(ROUNDS, SECONDS):
             for side, server in enumerate(servers):
                 with server.talk() as talk:
+                    before = server.cpu_milliseconds()
                     one[side].append(_rate(server, talk, 1, ONE))
+                    work[side].append((server.cpu_milliseconds() - before) * 1e6 / (ONE * BLOCK))
                     many[side].append(_rate(server, talk, MANY, OF_MANY))
                     terminal[side].append(_rate(server, talk, 1, ON_TERMINAL, tty=True))
     return [
         Row("exec: output of one process (more is better)", Unit.MEGABYTES_PER_SECOND, *one, WANTED),
+        Row("… processor time of the server per megabyte", Unit.MILLISECONDS, *work),
         Row(f"exec: output of {MANY} processes (more is better)", Unit.MEGABYTES_PER_SECOND, *many, WANTED),
         Row("exec: output on a terminal (more is better)", Unit.MEGABYTES_PER_SECOND, *terminal),
     ]

@@ -67,6 +67,12 @@ def _pipelined(server: ExecServer, talk: ExecTalk) -> float:
     return WINDOW * WINDOWS * 1000 / watch.milliseconds()
 
 
+def _processor_time(server: ExecServer, talk: ExecTalk) -> float:
+    before = server.cpu_milliseconds()
+    _pipelined(server, talk)
+    return (server.cpu_milliseconds() - before) * 1000 / (WINDOW * WINDOWS)
+
+
 def _echo(server: ExecServer, talk: ExecTalk) -> float:
     start = talk.process(["cat"], server.cwd, pipeStdin=True)
     talk.call(*start)
@@ -106,6 +112,7 @@ def _write_file(server: ExecServer, talk: ExecTalk) -> float:
 ROWS: list[tuple[str, Unit, Aim | None, Callable[[ExecServer, ExecTalk], float]]] = [
     ("exec: request, round trip", Unit.MICROSECONDS, Aim(times_theirs=2), _round_trip),
     ("exec: requests answered, pipelined (more is better)", Unit.PER_SECOND, Aim(at_least=25_000), _pipelined),
+    ("… processor time of the server for each", Unit.MICROSECONDS, None, _processor_time),
     ("exec: a byte to stdin until it is echoed", Unit.MICROSECONDS, None, _echo),
     ("exec: read a file of 16 MiB (more is better)", Unit.MEGABYTES_PER_SECOND, None, _read_file),
     ("exec: read it in blocks of 1 MiB (more is better)", Unit.MEGABYTES_PER_SECOND, None, _read_blocks),

@@ -28,6 +28,7 @@ def run(place: Place) -> list[Row]:
     plain: tuple[list[float], list[float]] = ([], [])
     rates: tuple[list[float], list[float]] = ([], [])
     crowds: tuple[list[float], list[float]] = ([], [])
+    work: tuple[list[float], list[float]] = ([], [])
     with both(place) as servers:
         for _ in place.effort.rounds(ROUNDS, SECONDS):
             for side, server in enumerate(servers):
@@ -35,7 +36,9 @@ def run(place: Place) -> list[Row]:
                     plain[side].extend(_times(server, talk, PLAIN))
                 with server.talk() as talk:
                     times = _times(server, talk, IN_TURN)
+                    before = server.cpu_milliseconds()
                     crowds[side].append(_crowds(server, talk))
+                    work[side].append((server.cpu_milliseconds() - before) / (AT_ONCE * BATCHES))
                 single[side].extend(times)
                 rates[side].append(IN_TURN * 1000 / sum(times))
     return [
@@ -43,6 +46,7 @@ def run(place: Place) -> list[Row]:
         Row("… for a client that does not acknowledge at once", Unit.MILLISECONDS, *plain),
         Row("exec: starts, one at a time (more is better)", Unit.PER_SECOND, *rates),
         Row(f"exec: starts, {AT_ONCE} at once (more is better)", Unit.PER_SECOND, *crowds, Aim(at_least=500)),
+        Row("… processor time of the server for each", Unit.MILLISECONDS, *work),
     ]
 
 

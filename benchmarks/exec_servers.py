@@ -12,7 +12,7 @@ from typing import Self
 
 from benchmarks.exec_talk import ExecTalk
 from benchmarks.lines import NoAnswer, Program
-from benchmarks.memory import children_of, resident
+from benchmarks.memory import children_of, cpu_milliseconds, resident
 from benchmarks.place import Place
 
 PATIENCE = 30.0
@@ -60,6 +60,10 @@ class ExecServer:
     def resident_mebibytes(self) -> float:
         """The memory of the server, its guard included, and without the processes that it runs for clients."""
         return resident(self._own)
+
+    def cpu_milliseconds(self) -> float:
+        """How long it has been at work, in all its threads; 0 where nobody tells."""
+        return sum(map(cpu_milliseconds, self._own))
 
     def file(self, name: str, size: int = 0) -> Path:
         """A file in its folder, of this size."""
