@@ -42,8 +42,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     with readable(folder):
         agents = chosen(agents_in(folder), repo=arguments.repo, identity=arguments.identity, closed=closed)
     if arguments.prune:
+        before = now - arguments.older_than * DAY
         with readable(folder):
-            removed = pruned(folder, outdated(agents, now - arguments.older_than * DAY))
+            removed = pruned(folder, outdated(agents, before), before)
         _print_removed(removed, now, as_json=arguments.json)
     elif arguments.json:
         print_json({"schema": SCHEMA, "state_dir": folder, "threads": entries(agents, now)})

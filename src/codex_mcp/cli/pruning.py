@@ -17,23 +17,23 @@ from codex_mcp.team.scribe import AGENT, decoded
 from codex_mcp.team.summaries import path_of
 
 
-def pruned(folder: str, agents: Sequence[Agent]) -> list[Agent]:
-    """Forget these agents; return those that were forgotten. Raises Unavailable, OSError."""
+def pruned(folder: str, agents: Sequence[Agent], before: float) -> list[Agent]:
+    """Forget those of these agents that nobody runs or has used since; return them. Raises Unavailable, OSError."""
     if not agents:
         return []
     if os.path.exists(os.path.join(folder, opening.NAME)):
-        removed, rest = asyncio.run(_pruned_from_store(folder, agents))
+        removed, rest = asyncio.run(_pruned_from_store(folder, agents, before))
     else:
         removed, rest = _pruned_from_file(folder, agents)
     _remove_summaries(folder, removed, rest)
     return removed
 
 
-async def _pruned_from_store(folder: str, agents: Sequence[Agent]) -> tuple[list[Agent], list[Agent]]:
+async def _pruned_from_store(folder: str, agents: Sequence[Agent], before: float) -> tuple[list[Agent], list[Agent]]:
     store = await open_store(folder)
     try:
         await store.leases.join()
-        removed = [agent for agent in agents if await _forgotten(store, agent)]
+        removed = [agent for agent in agents if await _forgotten(store, agent, before)]
         papers = RegistryFile(folder)
         revision = await asyncio.to_thread(papers.next_revision)
         rest = list(decoded((await store.records.find(AGENT)).values()))
@@ -43,15 +43,15 @@ async def _pruned_from_store(folder: str, agents: Sequence[Agent]) -> tuple[list
     return removed, rest
 
 
-async def _forgotten(store: Store, agent: Agent) -> bool:
+async def _forgotten(store: Store, agent: Agent, before: float) -> bool:
     claim = await store.leases.claim(agent.codex_id)
     if isinstance(claim, OwnedBy):
         return False  # somebody has brought it back meanwhile
     try:
         body = await store.records.get(AGENT, agent.codex_id)
-        # Looked at again, now that it is ours: it may have run and ended since we read of it.
+        # Looked at again, now that it is ours: the registry may be older than what happened last.
         as_it_is = next(iter(decoded([] if body is None else [body])), None)
-        if as_it_is is not None and as_it_is.last_active > agent.last_active:
+        if as_it_is is not None and as_it_is.last_active >= before:
             return False
         await store.records.unbind(claim, agent.team, agent.identity)
         await store.journal.forget(claim)
