@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import sysconfig
@@ -42,11 +41,7 @@ def _module_folders() -> list[str]:
     """Where the helper's modules are. Not all of sys.path: `python -m` puts the current folder there."""
     ours = os.path.dirname(os.path.dirname(codex_mcp.__file__ or ""))
     theirs = [os.path.dirname(os.path.dirname(library.__file__ or "")) for library in (msgspec, pybase64)]
-    standard = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(_compiled_module())]
+    # Compiled modules of the standard library have a folder of their own; which of them are there differs by system.
+    compiled = [path for path in sys.path if os.path.basename(path) == "lib-dynload"]
+    standard = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), *compiled]
     return list(dict.fromkeys([ours, *standard, *theirs]))
-
-
-def _compiled_module() -> str:
-    """A module of the standard library that is compiled; those have a folder of their own."""
-    found = importlib.util.find_spec("_socket")
-    return found.origin if found is not None and found.origin is not None else os.__file__
