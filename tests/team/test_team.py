@@ -35,6 +35,12 @@ async def test_without_a_name_the_default_is_numbered_and_a_name_that_was_asked_
         assert len(team.crew.roster) == 3
 
 
+async def test_many_that_start_at_once_get_a_number_each(tmp_path: Path) -> None:
+    async with crewed(tmp_path, max_concurrent_threads=30) as team:
+        members = await asyncio.gather(*(team.start() for _ in range(30)))
+        assert {member.agent.identity for member in members} == {"codex", *(f"codex-{n}" for n in range(2, 31))}
+
+
 async def test_a_name_that_is_none_starts_nothing(tmp_path: Path) -> None:
     async with crewed(tmp_path) as team:
         with pytest.raises(Refused, match="as an identity"):
@@ -49,6 +55,13 @@ async def test_as_many_agents_as_may_be_and_no_more(tmp_path: Path) -> None:
             await team.start()
         await team.crew.closing.close(first.agent.codex_id, "local")
         await team.start()
+
+
+async def test_of_many_that_start_at_once_no_more_than_may_be_are_started(tmp_path: Path) -> None:
+    async with crewed(tmp_path, max_concurrent_threads=3) as team:
+        started = await asyncio.gather(*(team.start() for _ in range(8)), return_exceptions=True)
+        assert sum(isinstance(each, TeamRefused) for each in started) == 5
+        assert len(team.crew.roster) == 3
 
 
 async def test_an_agent_that_could_not_be_started_leaves_nothing(tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ class Team:
         self._book = book
         self._office = office
         self.roster = Roster()
+        self._naming = asyncio.Lock()
+        """One at a time, else many that start at once would all try the same numbers."""
 
     # -- starting -----------------------------------------------------------------------------------------------------
 
@@ -85,7 +87,8 @@ class Team:
             return await self.find(claim.codex_id, order.principal, resume=True)
         member = Member(self._new_agent(claim.thread, order))
         async with member.life, self._joining(member, claim):
-            await self._name(member, claim, order)
+            async with self._naming:
+                await self._name(member, claim, order)
             await self._open(member, order.spec)
         return member
 
@@ -138,8 +141,9 @@ class Team:
     async def _joining(self, member: Member, claim: Claim) -> AsyncIterator[None]:
         """It is one of us from here on, unless it fails."""
         member.claim = claim
-        self.roster.add(member)
         try:
+            self._check_capacity()  # again: others may have come meanwhile
+            self.roster.add(member)
             yield
         except BaseException:
             self.roster.remove(member)
