@@ -107,8 +107,6 @@ NOT_YET: Final = frozenset(
     name
     for row in (
         "FR-1.1 FR-1.2 FR-1.3",
-        "FR-2.1 FR-2.2 FR-2.3 FR-2.4 FR-2.5 FR-2.6 FR-2.7 FR-2.8",
-        "FR-3.1 FR-3.2 FR-3.3 FR-3.4",
         "FR-5.1 FR-5.2 FR-5.3 FR-5.4 FR-5.5",
         "FR-6.1 FR-6.2 FR-6.3 FR-6.4",
         "FR-7.1 FR-7.2 FR-7.3 FR-7.4",
@@ -120,7 +118,7 @@ NOT_YET: Final = frozenset(
         "FR-13.1 FR-13.2 FR-13.3 FR-13.4 FR-13.5 FR-13.6",
         "FR-14.1 FR-14.2 FR-14.3",
         "FR-15.2",
-        "FR-16.1 FR-16.2 FR-16.3 FR-16.4 FR-16.5 FR-16.6",
+        "FR-16.4",
         "FR-17.1 FR-17.2 FR-17.3 FR-17.4 FR-17.5 FR-17.7 FR-17.8 FR-17.9 FR-17.10 FR-17.11",
         "NFR-1 NFR-2 NFR-3 NFR-4 NFR-5",
     )
