@@ -28,7 +28,11 @@ class TeamServer(McpServer):
 
     async def start(self, prompt: str, **arguments: Any) -> Json:
         """Start an agent; return what is said of it and its answer."""
-        return structured(await self.run("codex", {"prompt": prompt, **arguments}))
+        return await self.start_with({"prompt": prompt, **arguments})
+
+    async def start_with(self, arguments: Json) -> Json:
+        """Start an agent, or resume one, with these arguments and no others."""
+        return structured(await self.run("codex", arguments))
 
     async def reply(self, who: str, prompt: str, **arguments: Any) -> Json:  # type: ignore[override]
         """Go on with an agent, by whatever name."""
