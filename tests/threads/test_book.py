@@ -204,7 +204,9 @@ async def test_an_idle_thread_is_put_away_and_comes_back_with_its_settings(tmp_p
         await turn.wait(PATIENCE)
 
 
-async def test_settings_of_a_thread_survive_a_resume_that_failed(tmp_path: Path) -> None:
+async def test_a_thread_whose_core_dies_while_it_is_loaded_comes_back_in_the_next_one_with_its_settings(
+    tmp_path: Path,
+) -> None:
     async with scripted_book(tmp_path) as (book, _model):
         spec = ThreadSpec(config={"tools.update_plan.enabled": True})
         thread = await book.start(spec)
@@ -214,20 +216,12 @@ async def test_settings_of_a_thread_survive_a_resume_that_failed(tmp_path: Path)
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         async with asyncio.TaskGroup() as group:
-            finding = group.create_task(_refused(book, thread.id))
+            finding = group.create_task(book.find(thread.id))
             while not book._opens:  # noqa: ASYNC110  nobody is told
                 await asyncio.sleep(0)
             os.kill(pid, signal.SIGKILL)
-        assert finding.result()
-        assert (await book.find(thread.id)).spec == spec
-
-
-async def _refused(book: Book, thread_id: str) -> bool:
-    try:
-        await book.find(thread_id)
-    except CoreError:
-        return True
-    return False
+        assert finding.result().spec == spec
+        assert book.supervisor.starts == 2
 
 
 async def test_an_answer_that_nobody_has_seen_keeps_its_thread_here_unless_there_are_too_many(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -99,7 +99,20 @@ class Book:
 
     async def start(self, spec: ThreadSpec, principal: str = LOCAL) -> Thread:
         """Begin a new thread for this principal. Raises CoreError or Refused."""
+        return await self._with_core(lambda core: self._started(core, spec, principal))
+
+    async def _with_core(self, open_thread: Callable[[Core], Awaitable[Thread]]) -> Thread:
+        """Open a thread in the running core; should that turn out to be dead, in the next one."""
         core = await self._supervisor.core()
+        try:
+            return await open_thread(core)
+        except CoreLost:
+            following = await self._supervisor.core()
+            if following is core:
+                raise
+            return await open_thread(following)
+
+    async def _started(self, core: Core, spec: ThreadSpec, principal: str) -> Thread:
         await self._check_signed_in(core, spec)
         self._opens += 1
         try:
@@ -138,7 +151,9 @@ class Book:
         return [thread for thread in self if self._owners.owner(thread.id) == principal]
 
     async def _resume(self, thread_id: str, given: ThreadSpec | None) -> Thread:
-        core = await self._supervisor.core()
+        return await self._with_core(lambda core: self._resumed(core, thread_id, given))
+
+    async def _resumed(self, core: Core, thread_id: str, given: ThreadSpec | None) -> Thread:
         self._opens += 1
         try:
             spec = self._put_away.get(thread_id) or given or ThreadSpec()
