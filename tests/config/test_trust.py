@@ -88,7 +88,11 @@ def test_a_limit_that_is_none_is_an_error_all_the_same() -> None:
         untrusted(layer(max_hops="many"), BELOW)
 
 
-@given(st.dictionaries(st.sampled_from(sorted(OPTIONS)), st.integers(1, 100)))
+@given(
+    st.fixed_dictionaries(
+        {}, optional={name: st.booleans() if name == "auto_mail" else st.integers(1, 100) for name in OPTIONS}
+    )
+)
 def test_everything_is_kept_as_it_is_or_warned_about(values: dict[str, object]) -> None:
     given_layer = layer(**values)
     kept, warnings = untrusted(given_layer, BELOW)
