@@ -2,11 +2,13 @@
 
 Changes that come while something is being written are written together afterwards, each agent once and as it is then.
 So nobody waits for a disk but who wants to be sure (`flush`), and what waits is never more than one record an agent.
+After each writing there is a short pause, unless somebody is in a hurry: a turn changes its agent's state twice.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -27,6 +29,9 @@ AGENT: Final = "agent"
 EVENTS: Final = "events"
 """The journal's stream of what happened to an agent."""
 
+PAUSE: Final = 0.1
+"""Seconds between two writings that nobody waits for. Long beside a writing, short beside a person who looks."""
+
 EVENTS_WAITING: Final = 1_000
 """Journal entries that wait to be written, of all agents; a store that is so far behind loses the oldest."""
 
@@ -41,6 +46,7 @@ class Scribe:
         self._changed: dict[str, Member] = {}
         self._events: list[tuple[Claim, bytes]] = []
         self._wanted = asyncio.Event()
+        self._hurried = asyncio.Event()
         self._written = 0
         self._asked = 0
         self._progress = asyncio.Condition()
@@ -63,10 +69,15 @@ class Scribe:
         """Wait until all that is known by now is written, or could not be."""
         if self._closed:
             return
-        self._want()
+        self.hurry()
         target = self._asked
         async with self._progress:
             await self._progress.wait_for(lambda: self._written >= target)
+
+    def hurry(self) -> None:
+        """Write what is known by now without a pause."""
+        self._want()
+        self._hurried.set()
 
     async def settle(self, member: Member) -> None:
         """Write an agent's last record, and let go of its name and its claim."""
@@ -119,19 +130,31 @@ class Scribe:
     async def _write_for_ever(self) -> None:
         while True:
             await self._wanted.wait()
-            self._wanted.clear()
-            target = self._asked
-            try:
-                await self._write()
-                self.trouble = None
-            except (Unavailable, OSError) as exc:
-                self.trouble = str(exc)
-                logger.error("cannot write down the agents: %s", exc)
+            target = await self._write()
             async with self._progress:
                 self._written = target
                 self._progress.notify_all()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PAUSE):
+                    await self._hurried.wait()
 
-    async def _write(self) -> None:
+    async def _write(self) -> int:
+        """Write all that is known; return up to where that is, also if it could not be written."""
+        self._wanted.clear()
+        self._hurried.clear()
+        target = self._asked
+        try:
+            await self._write_records()
+            await self._append_events()
+            revision = await asyncio.to_thread(self._registry.next_revision)
+            await asyncio.to_thread(self._registry.write, await self.agents(), revision)
+            self.trouble = None
+        except (Unavailable, OSError) as exc:
+            self.trouble = str(exc)
+            logger.error("cannot write down the agents: %s", exc)
+        return target
+
+    async def _write_records(self) -> None:
         while self._changed:
             codex_id, member = next(iter(self._changed.items()))
             claim, agent = member.claim, member.record
@@ -142,10 +165,6 @@ class Scribe:
                     self._fenced(claim)
             if member.record == agent:  # else it has changed meanwhile, and is written again
                 self._changed.pop(codex_id, None)
-        await self._append_events()
-        revision = await asyncio.to_thread(self._registry.next_revision)
-        agents = await self.agents()
-        await asyncio.to_thread(self._registry.write, agents, revision)
 
     async def _append_events(self) -> None:
         events, self._events = self._events, []

@@ -178,6 +178,7 @@ class Team:
         spec = replace(spec, developer_instructions=_joined(spec.developer_instructions, block))
         thread = await self._book.start(spec, agent.principal)
         self._has_thread(member, thread, spec)
+        self._office.scribe.hurry()  # its first turn takes longer than this
 
     def _has_thread(self, member: Member, thread: Thread, spec: ThreadSpec) -> None:
         member.thread = thread
