@@ -33,6 +33,7 @@ from benchmarks import (
     bench_overhead,
     bench_ping,
     bench_start,
+    bench_team,
     bench_turns,
 )
 from benchmarks.grid import GridRow, grid, grid_record
@@ -49,6 +50,7 @@ BENCHMARKS: dict[str, Callable[[Place], list[Row]]] = {
     "deltas": bench_deltas.run,
     "memory": bench_memory.run,
     "overhead": bench_overhead.run,
+    "team": bench_team.run,
     "exec-requests": bench_exec_requests.run,
     "exec-starts": bench_exec_starts.run,
     "exec-output": bench_exec_output.run,

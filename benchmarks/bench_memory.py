@@ -25,7 +25,7 @@ def run(place: Place) -> list[Row]:
     one, many, ours = [], [], []
     for _ in place.effort.rounds(ROUNDS, SECONDS):
         one.append(_one_server(place.theirs()))
-        many.append(_many_servers(place.theirs()))
+        many.append(many_servers(place.theirs()))
         ours.append(_one_server(place.ours()))
     unit = Unit.MEBIBYTES
     return [
@@ -51,9 +51,10 @@ def _one_server(program: Program) -> Memory:
         return memory_of([server.pid])
 
 
-def _many_servers(program: Program) -> Memory:
+def many_servers(program: Program, agents: int = AGENTS) -> Memory:
+    """One thread in each of so many servers."""
     with ExitStack() as stack:
-        servers = [stack.enter_context(McpClient(program)) for _ in range(AGENTS)]
+        servers = [stack.enter_context(McpClient(program)) for _ in range(agents)]
         for server in servers:
             server.initialize()
         call = {"name": "codex", "arguments": {"prompt": PROMPT}}

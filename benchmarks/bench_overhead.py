@@ -55,9 +55,9 @@ def _replayed(place: Place) -> list[Row]:
             core.reply(in_core)
             ours.reply(in_ours)
         for _ in place.effort.rounds(ROUNDS_OF_REPLAYS, SECONDS_OF_REPLAYS):
-            turns[0].append(_timed(lambda: core.reply(in_core)))
-            turns[1].append(_timed(lambda: ours.reply(in_ours)))
-    return _rows("added to a recorded turn", turns)
+            turns[0].append(timed(lambda: core.reply(in_core)))
+            turns[1].append(timed(lambda: ours.reply(in_ours)))
+    return added_rows("added to a recorded turn", turns)
 
 
 def _real(place: Place) -> list[Row]:
@@ -69,16 +69,17 @@ def _real(place: Place) -> list[Row]:
         threads = [(core.start_thread(), ours.start_threads(1)) for _ in range(THREADS)]
         for number in place.effort.rounds(ROUNDS_OF_REPLIES, SECONDS):
             in_core, in_ours = threads[number % THREADS]
-            replies[0].append(_timed(partial(core.reply, in_core)))
-            replies[1].append(_timed(partial(ours.reply, in_ours)))
+            replies[0].append(timed(partial(core.reply, in_core)))
+            replies[1].append(timed(partial(ours.reply, in_ours)))
         for _ in place.effort.rounds(ROUNDS_OF_NEW, SECONDS):
-            new[0].append(_timed(core.start_thread))
-            new[1].append(_timed(lambda: ours.start_threads(1)))
+            new[0].append(timed(core.start_thread))
+            new[1].append(timed(lambda: ours.start_threads(1)))
     new_thread = Row("added to a new thread", Unit.MILLISECONDS, *new, aim=HALF_AIM, is_difference=True)
-    return [*_rows("added to a reply", replies), new_thread]
+    return [*added_rows("added to a reply", replies), new_thread]
 
 
-def _rows(what: str, samples: Samples) -> list[Row]:
+def added_rows(what: str, samples: Samples) -> list[Row]:
+    """What ours takes more than theirs, half of the time and nearly always."""
     unit = Unit.MILLISECONDS
     return [
         Row(f"{what}, median", unit, *samples, aim=HALF_AIM, is_difference=True),
@@ -86,7 +87,8 @@ def _rows(what: str, samples: Samples) -> list[Row]:
     ]
 
 
-def _timed(deed: Callable[[], object]) -> float:
+def timed(deed: Callable[[], object]) -> float:
+    """How long it took."""
     watch = Stopwatch()
     deed()
     return watch.milliseconds()

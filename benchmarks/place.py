@@ -81,6 +81,10 @@ class Place:
         """`codex-mcp mcp-server`, as it is installed."""
         return self._program(home, [str(Path(sys.executable).with_name("codex-mcp")), "mcp-server", *flags])
 
+    def team(self, *flags: str, home: str = "team") -> Program:
+        """`codex-mcp serve`, as it is installed."""
+        return self._program(home, [str(Path(sys.executable).with_name("codex-mcp")), "serve", *flags])
+
     def exec_theirs(self) -> Program:
         """`codex exec-server` of the newest release."""
         return self._program("exec-theirs", [str(new_codex()), "exec-server", "--listen", ANY_PORT])
