@@ -92,3 +92,28 @@ async def test_who_was_taken_for_dead_is_told_and_joins_again(tmp_path: Path) ->
     assert office.owner.node != before
     await office.aclose()
     await other.aclose()
+
+
+async def test_who_was_silent_finds_out_before_it_does_anything(tmp_path: Path) -> None:
+    world = World()
+
+    async def open_store() -> Store:
+        return MemoryStore(world)
+
+    told: list[str] = []
+    office = Office(str(tmp_path), open_store)
+    office.lost = lambda: told.append("lost")
+    await office.ready()
+    before = office.owner.node
+    world.kill(before)
+    other = MemoryStore(world)
+    await other.leases.join()
+    await other.leases.take(before)
+    keeper = office._keeper
+    assert keeper is not None
+    keeper._lease = keeper._lease.at(keeper._clock() + 100)  # as if it had slept
+    await office.ready()
+    assert told == ["lost"]
+    assert office.lease == "holding"
+    await office.aclose()
+    await other.aclose()

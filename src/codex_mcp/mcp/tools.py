@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
-from codex_mcp.base.errors import Refused
+from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.codex.core import ConfigRefused, CoreError
 from codex_mcp.mcp import catalogue, results
 from codex_mcp.mcp.call import Call
@@ -13,6 +14,8 @@ from codex_mcp.mcp.fields import BadArguments
 from codex_mcp.mcp.follower import Follower
 from codex_mcp.mcp.results import Result
 from codex_mcp.mcp.specs import CONFIG_REFUSED
+
+logger = logging.getLogger(__name__)
 
 Json: TypeAlias = Mapping[str, object]
 
@@ -55,6 +58,9 @@ class Tools:
             return results.refused(str(exc))
         except CoreError as exc:
             return results.refused(f"Failed to start Codex session: {exc}")
+        except Explained as exc:
+            logger.warning("call of %s failed: %s", name, exc)
+            return results.refused(str(exc))
         finally:
             call.end()
 

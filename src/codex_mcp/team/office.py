@@ -77,6 +77,13 @@ class Office:
 
     async def ready(self) -> None:
         """Wait until it is open. Raises Unavailable."""
+        await self._wait_open()
+        if self._keeper is not None and not self._keeper.holding:
+            # We were silent for long: before anything is done, find out whether our agents are still ours.
+            await self._keeper.renew()
+            await self._wait_open()
+
+    async def _wait_open(self) -> None:
         opening = self._opened()
         await asyncio.wait([opening])  # not awaited itself: whoever asks may be cancelled, and the others still wait
         opening.result()
