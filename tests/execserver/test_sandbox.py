@@ -9,7 +9,7 @@ from codex_cli_bin import bundled_codex_path
 from codex_mcp.execserver.launch import Launch
 from codex_mcp.execserver.sandbox import Confinement, bubblewraps
 from codex_mcp.rpc.errors import RequestFailed
-from codex_mcp.wire.exec_files import GetMetadata, OpenFile, OpenMode, WriteFile
+from codex_mcp.wire.exec_files import CreateDirectory, GetMetadata, OpenFile, OpenMode, WriteFile
 from codex_mcp.wire.exec_sandbox import (
     Access,
     Disabled,
@@ -119,6 +119,16 @@ async def test_what_is_free_finds_no_folders_of_a_helper_that_waits(tmp_path: Pa
         await confinement.file_request(to_write(tmp_path, "a"))
         confinement.of_process(TRUE, None).release()
         assert os.listdir(tmp_path) == ["a"]
+
+
+async def test_who_may_write_what_is_protected_otherwise_finds_no_folder_in_its_place(tmp_path: Path) -> None:
+    async with confining() as confinement:
+        await confinement.file_request(to_write(tmp_path, "a"))
+        rules = [Entry(PathEntry(path), Access.WRITE) for path in (tmp_path.as_uri(), (tmp_path / ".git").as_uri())]
+        limits = Sandbox(Managed(RestrictedFiles(rules), Network.RESTRICTED), "disabled", cwd=tmp_path.as_uri())
+        await confinement.file_request(CreateDirectory(str(tmp_path / ".git"), recursive=False, sandbox=limits))
+        await confinement.file_request(WriteFile(str(tmp_path / ".git/config"), "", sandbox=limits))
+        assert (tmp_path / ".git/config").exists()
 
 
 def removed_and_made(path: Path) -> None:

@@ -30,7 +30,7 @@ from codex_mcp.execserver.placeholders import Placeholders
 from codex_mcp.execserver.policy import CannotEnforce, Policy, policy_of
 from codex_mcp.execserver.seccomp import ARCHITECTURES, seccomp_program
 from codex_mcp.wire.exec_files import OpenFile
-from codex_mcp.wire.exec_sandbox import Sandbox
+from codex_mcp.wire.exec_sandbox import Access, Sandbox
 
 logger = logging.getLogger(__name__)
 
@@ -140,6 +140,8 @@ class Confinement:
 
     def _mounts(self, policy: Policy, started: ExitStack, ended: ExitStack) -> Mounts:
         self._bubblewrap()  # without one there is no need to touch anything
+        if any(grant.access is Access.WRITE and grant.path in self._placeholders for grant in policy.grants or ()):
+            self.make_way()
         try:
             return Mounts(policy, self._placeholders, started, ended)
         except CannotEnforce as exc:
