@@ -81,3 +81,21 @@ def test_the_dead_are_buried_and_the_living_left_alone() -> None:
         kill_orphans(ours=())
     """)
     assert said == ["True", "True 0"]
+
+
+def test_a_child_that_is_to_die_with_us_does() -> None:
+    parent = """
+        from codex_mcp.base.orphans import to_die_with_us
+        argv = ["sh", "-c", "echo begun; exec sleep 1000"]
+        child = subprocess.Popen(argv, stdout=subprocess.PIPE, preexec_fn=to_die_with_us())
+        child.stdout.readline()
+        print(child.pid, flush=True)
+        os.kill(os.getpid(), 9)
+    """
+    said = run(f"""
+        adopt_orphans()
+        source = {textwrap.dedent(PRELUDE) + textwrap.dedent(parent)!r}
+        child = int(subprocess.run([sys.executable, "-c", source], stdout=subprocess.PIPE).stdout)
+        print(os.WTERMSIG(os.waitpid(child, 0)[1]))
+    """)
+    assert said == ["9"]

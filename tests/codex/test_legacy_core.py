@@ -113,7 +113,9 @@ async def test_a_first_turn_is_a_call_of_codex_and_the_thread_is_named_before_an
 async def test_the_next_turn_is_a_reply() -> None:
     async with old() as o:
         await o.shake_hands()
+        before = o.core.leaves
         call = await o.begin(await o.new_thread())
+        assert (before, o.core.leaves) == (True, False)
         o.event(call["id"], "own", "a", "task_complete", turn_id="a")
         o.say(id=call["id"], result={"content": [{"type": "text", "text": "done"}]})
         await o.listener.changes.until(lambda: len(o.listener.notifications) == 2)

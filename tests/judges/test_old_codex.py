@@ -26,6 +26,7 @@ from tests.support import inner_server
 from tests.support.cores import PATIENCE, Watcher, scripted_book
 from tests.support.judges import package
 from tests.support.mcp_server import scripted_server
+from tests.support.processes import all_ended
 
 GATE = "[[scene: gate]]"
 ENDLESS = "[[scene: endless]]"
@@ -138,7 +139,7 @@ async def test_a_turn_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
     ("decision", "said", "is_there"),
     [
         (None, "It ran.", True),
-        (Denied("rejected, not on a Sunday"), "It was refused.", False),
+        (Denied("not on a Sunday"), "It was refused.", False),
     ],
 )
 async def test_a_command_is_asked_about_with_what_the_event_says_of_it(
@@ -155,7 +156,7 @@ async def test_a_command_is_asked_about_with_what_the_event_says_of_it(
         assert question.proposed_rule == ("touch", "escalated")
         assert question.thread_id == thread.id
         assert (outcome.content, (tmp_path / "escalated").exists()) == (said, is_there)
-        assert (b"rejected, not on a Sunday" in model.requests[-1].body) is not is_there
+        assert (b"rejected: not on a Sunday" in model.requests[-1].body) is not is_there
 
 
 async def test_a_patch_outside_of_the_workspace_is_asked_about(tmp_path: Path) -> None:
@@ -273,6 +274,28 @@ async def test_what_it_cannot_do_is_refused_in_a_sentence(
         assert why in outcome.content
         await book.unload_idle(float("inf"))
         assert (await ended(submit(await book.start(ThreadSpec()), say("fine")))).content == "fine"
+
+
+async def test_a_server_that_is_killed_takes_it_along_in_mid_turn(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path, "--codex-bin", old_codex()) as (server, model):
+        await server.initialize()
+        server.call("codex", {"prompt": GATE})
+        await model.wait_for_gate("gate")
+        server.process.kill()
+        await server.exit_code()
+        await all_ended(server.setup.home)
+
+
+async def test_a_server_that_is_left_ends_it_at_once_even_with_a_cancelled_call(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path, "--codex-bin", old_codex()) as (server, _model):
+        await server.initialize()
+        call = server.call("codex", {"prompt": ENDLESS})
+        await server.event("agent_message_content_delta", call)
+        server.cancel(call)
+        await server.answer(call)
+        server.close_stdin()
+        assert await server.exit_code() == 0
+        await all_ended(server.setup.home)
 
 
 async def test_an_exec_server_is_refused(tmp_path: Path) -> None:

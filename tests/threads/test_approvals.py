@@ -353,7 +353,7 @@ def test_a_refusal_grants_nothing(method: Method, params: object) -> None:
     ("params", "decision", "told"),
     [
         (OLD_COMMAND, Approved(), "approved"),
-        (OLD_COMMAND, Denied("not now"), {"denied": {"rejection": "not now"}}),
+        (OLD_COMMAND, Denied("not now"), {"denied": {"rejection": "rejected: not now"}}),
         (OLD_COMMAND, Aborted(), "abort"),
         (
             OLD_COMMAND,
@@ -373,4 +373,4 @@ def test_an_old_codex_is_answered_in_its_own_words(params: object, decision: Dec
 
 
 def test_an_old_codex_is_refused_in_its_own_words() -> None:
-    assert refusal(Method.OLD) == {"decision": {"denied": {"rejection": DECLINED}}}
+    assert refusal(Method.OLD) == {"decision": {"denied": {"rejection": "rejected by user"}}}

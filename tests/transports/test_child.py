@@ -143,3 +143,14 @@ async def test_a_program_that_is_not_there_cannot_be_started() -> None:
 async def test_it_knows_its_process_id() -> None:
     async with running("sh", "-c", "echo $$") as child:
         assert await child.receive() == [str(child.pid).encode()]
+
+
+async def test_it_may_do_something_before_its_program_begins() -> None:
+    def at_birth() -> None:
+        os.umask(0o27)
+
+    child = await start_child(["sh", "-c", "umask"], ENVIRONMENT, LIMIT, at_birth=at_birth)
+    async with asyncio.timeout(PATIENCE):
+        assert await everything(child) == [b"0027"]
+        await child.aclose()
+        assert (await child.wait()).code == 0

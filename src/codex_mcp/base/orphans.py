@@ -11,7 +11,8 @@ import contextlib
 import ctypes
 import logging
 import os
-from collections.abc import Collection
+import signal
+from collections.abc import Callable, Collection
 from typing import Final
 
 from codex_mcp.base.offspring import children, kill_children
@@ -22,11 +23,24 @@ PR_SET_CHILD_SUBREAPER: Final = 36
 """From linux/prctl.h."""
 
 
+PR_SET_PDEATHSIG: Final = 1
+"""From the same file."""
+
+
 def adopt_orphans() -> bool:
     """Become the parent of every descendant that loses its own. To be called once, by the program."""
     with contextlib.suppress(OSError, AttributeError):
         return bool(ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
     return False
+
+
+def to_die_with_us() -> Callable[[], None] | None:
+    """What a newborn child has to run so that it is killed when we are (Linux). None: it cannot be had here."""
+    try:
+        prctl = ctypes.CDLL(None).prctl  # found now: after the fork there is nothing to be looked for
+    except (OSError, AttributeError):
+        return None
+    return lambda: prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def kill_orphans(ours: Collection[int]) -> int:

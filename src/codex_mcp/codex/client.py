@@ -54,6 +54,7 @@ class AppServer:
     """One running app-server: a `Core`."""
 
     resumes = True
+    leaves = True
     fact_of = staticmethod(fact_of)
     after_loss = "The thread is on disk: call codex-reply to go on, and a new Codex starts by itself."
 

@@ -69,4 +69,4 @@ def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], set
     legacy = importlib.import_module("codex_mcp.codex.legacy_core")
     core: type[LegacyCore] = legacy.LegacyCore
     release: OldRelease = legacy.OldRelease(version, parse_overrides(config.arguments[1::2]))
-    return Launch([binary.path, "mcp-server"], environment, partial(core, release=release))
+    return Launch([binary.path, "mcp-server"], environment, partial(core, release=release), dies_with_us=True)

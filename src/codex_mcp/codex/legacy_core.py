@@ -98,6 +98,11 @@ class LegacyCore:
             pace=pace,
         )
 
+    @property
+    def leaves(self) -> bool:
+        """It ends when its stdin does, unless one of its calls was not answered: for that it would wait for ever."""
+        return all(thread.newest_call is None for thread in self._threads.values())
+
     async def run(self) -> None:
         """Listen until it is gone."""
         await self._peer.run()
@@ -350,4 +355,4 @@ def _failure(answer: asyncio.Future[Raw]) -> CoreError | None:
 
 
 def _denied(why: str) -> dict[str, object]:
-    return {"decision": {"denied": {"rejection": why}}}
+    return {"decision": {"denied": {"rejection": f"rejected: {why}"}}}

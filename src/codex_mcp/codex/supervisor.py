@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from codex_mcp.base.logs import about_no_call
 from codex_mcp.base.offspring import children
-from codex_mcp.base.orphans import kill_orphans, reap_orphans
+from codex_mcp.base.orphans import kill_orphans, reap_orphans, to_die_with_us
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
@@ -41,6 +41,10 @@ EXIT_GRACE: Final = 2.0
 class Conversation(Core, Protocol):
     """A core as the one sees it who keeps it running."""
 
+    @property
+    def leaves(self) -> bool:
+        """It ends when its stdin does."""
+
     async def run(self) -> None:
         """Listen until it is gone."""
 
@@ -58,6 +62,8 @@ class Launch(Struct, frozen=True):
     environment: Mapping[str, str]
     converse: Callable[[Channel, CoreListener, Settings, Pace], Conversation] = AppServer
     """What speaks with it."""
+    dies_with_us: bool = False
+    """The end of its stdin may not end it: it is to be killed when we are."""
 
 
 Launcher: TypeAlias = Callable[[], Awaitable[Launch]]
@@ -139,7 +145,9 @@ class Supervisor:
         async with self._making:
             launch = await self._launch()
             try:
-                child = await start_child(launch.argv, launch.environment, self._settings.max_message_bytes)
+                limit = self._settings.max_message_bytes
+                at_birth = to_die_with_us() if launch.dies_with_us else None
+                child = await start_child(launch.argv, launch.environment, limit, at_birth=at_birth)
             except OSError as exc:
                 raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
             self._children.add(child.pid)
@@ -206,6 +214,8 @@ class Supervisor:
         """End it in order: close its stdin, wait, kill."""
         self._running = None
         await running.child.aclose()
+        if not running.app.leaves:
+            running.child.kill()
         ended = await self._buried(running.child)
         await running.app.aclose()
         self._listener.core_lost(running.app, CoreLost("the server has stopped Codex"))

@@ -275,7 +275,7 @@ def _old_word(decision: Decision) -> object:
     match decision:
         case Denied(reason):
             # Releases before July 2026 cannot read the reason; what they cannot read they take for a denial.
-            return {"denied": {"rejection": reason}}
+            return {"denied": {"rejection": "rejected by user" if reason == DECLINED else f"rejected: {reason}"}}
         case _:
             return old_decision(decision)
 

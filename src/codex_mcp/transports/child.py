@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -119,9 +119,17 @@ class Child:
 
 
 async def start_child(
-    argv: Sequence[str], environment: Mapping[str, str], max_message_bytes: int, *, cwd: str | None = None
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    max_message_bytes: int,
+    *,
+    cwd: str | None = None,
+    at_birth: Callable[[], None] | None = None,
 ) -> Child:
-    """Start it in a process group of its own, so that a Ctrl-C at our terminal is not its business."""
+    """Start it in a process group of its own, so that a Ctrl-C at our terminal is not its business.
+
+    `at_birth` is run in the child, before the program: it may do next to nothing there.
+    """
     transport, protocol = await asyncio.get_running_loop().subprocess_exec(
         _Protocol,
         *argv,
@@ -131,5 +139,6 @@ async def start_child(
         env=dict(environment),
         cwd=cwd,
         start_new_session=True,
+        preexec_fn=at_birth,
     )
     return Child(transport, protocol, max_message_bytes)
