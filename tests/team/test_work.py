@@ -1,5 +1,6 @@
 """Agents get their turns, within limits, and what came of each is written down."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,14 @@ async def test_a_turn_may_run_for_half_an_hour_unless_somebody_says_otherwise(tm
         assert team.crew.work.time_limit == SERVE_TURN_TIMEOUT
     async with crewed(tmp_path, turn_timeout=0.0) as team:
         assert team.crew.work.time_limit is None
+
+
+async def test_prompts_wait_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch")
+        running = await team.submit(arch, GATE)
+        await team.model.wait_for_gate("gate")
+        waiting = await asyncio.gather(*(team.submit(arch, say(str(number))) for number in range(20)))
+        assert arch.thread is not None
+        assert arch.thread.unfinished() == [running, *waiting]
+        await team.crew.closing.close("arch", "local")

@@ -77,6 +77,14 @@ class Work:
         if pause is not None:
             self.audit(member, "paused", Outcome.REFUSED, error=pause.reason)
             raise refusals.paused(member.agent, pause.reason)
+        async with member.prompting:
+            turn = await self._submit_next(member, task)
+        turn.purpose = task.purpose
+        if member.first is None:
+            member.first = turn
+        return turn
+
+    async def _submit_next(self, member: Member, task: Assignment) -> Turn:
         note = await self._what_changed(member)
         prefaces, member.prefaces = member.prefaces, []
         told = replace(task.spec, preface="\n\n".join([*prefaces, *note]), time_limit=self.time_limit)
@@ -84,16 +92,12 @@ class Work:
         if thread is None or member not in self._roster:
             raise refusals.closed(member.agent)
         try:
-            turn = thread.submit(told, task.audience, full_events=task.full_events, source=task.source)
+            return thread.submit(told, task.audience, full_events=task.full_events, source=task.source)
         except (QueueFull, QueueShut) as exc:
             member.prefaces = prefaces + member.prefaces
             if isinstance(exc, QueueShut):
                 raise refusals.closed(member.agent) from exc
             raise refusals.queue_full(member.agent, self._settings.max_turns_waiting) from exc
-        turn.purpose = task.purpose
-        if member.first is None:
-            member.first = turn
-        return turn
 
     async def _what_changed(self, member: Member) -> list[str]:
         """What the model must be told of its surroundings, if they are not what it knows."""
