@@ -265,13 +265,18 @@ class McpServer:
 
     async def _read(self) -> None:
         assert self.process.stdout is not None
-        while line := await self.process.stdout.readline():
+        while (message := await self._next_message(self.process.stdout)) is not None:
             async with self._arrived:
-                self.messages.append(msgspec.json.decode(line))
+                self.messages.append(message)
                 self._arrived.notify_all()
         async with self._arrived:
             self._ended = True
             self._arrived.notify_all()
+
+    async def _next_message(self, stdout: asyncio.StreamReader) -> Json | None:
+        line = await stdout.readline()
+        message: Json | None = msgspec.json.decode(line) if line else None
+        return message
 
     async def _read_stderr(self) -> None:
         assert self.process.stderr is not None

@@ -87,10 +87,11 @@ async def team_server(
     environment: dict[str, str] | None = None,
     script: Path = TOUR,
     elicitation: bool = True,
+    kind: type[TeamServer] = TeamServer,
 ) -> AsyncIterator[tuple[TeamServer, ScriptedModel]]:
     """A server that has shaken hands, and its model. Servers of one folder share their state."""
     async with ScriptedModel(load_script(script)) as model:
         setup = Setup(folder, [*model.codex_overrides(), *overrides], flags, environment or {}, "serve")
-        async with TeamServer(setup) as server:
+        async with kind(setup) as server:
             await server.initialize(elicitation=elicitation)
             yield server, model
