@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.exec_recordings import connections, files, processes
+from tests.support.exec_recordings import connections, files, processes, web
 from tests.support.exec_wire import Target, target
 
 Scene = Callable[[Target], Awaitable[None]]
 
 
-@pytest.mark.parametrize("scene", [*connections.SCENES, *processes.SCENES, *files.SCENES])
+@pytest.mark.parametrize("scene", [*connections.SCENES, *processes.SCENES, *files.SCENES, *web.SCENES])
 async def test_our_server_plays_the_scene(scene: Scene, tmp_path: Path) -> None:
     async with target(tmp_path) as ours:
         await scene(ours)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.exec_recordings import connections, files, processes
+from tests.support.exec_recordings import connections, files, processes, web
 from tests.support.exec_wire import Target, target
 from tests.support.judges import newest_codex
 
 Scene = Callable[[Target], Awaitable[None]]
 
 
-@pytest.mark.parametrize("scene", [*connections.SCENES, *processes.SCENES, *files.SCENES])
+@pytest.mark.parametrize("scene", [*connections.SCENES, *processes.SCENES, *files.SCENES, *web.SCENES])
 async def test_codex_own_server_plays_the_scene(scene: Scene, tmp_path: Path) -> None:
     async with target(tmp_path, [str(newest_codex()), "exec-server"]) as real:
         await scene(real)

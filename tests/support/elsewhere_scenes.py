@@ -5,21 +5,26 @@ import base64
 import math
 import os
 import struct
+import sys
 import zlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 
+from tests.support import inner_server
 from tests.support.app_server import Json
 from tests.support.cutting_proxy import CALM, Faults
-from tests.support.elsewhere import Elsewhere, codex_elsewhere
+from tests.support.elsewhere import NAME_THERE, Elsewhere, codex_elsewhere
+from tests.support.small_web import Visit, small_web
 
 Scene = Callable[[Path, Path | None], Awaitable[None]]
 """Given a folder, and a Codex if it is not the wheel's."""
 
 TYPED = "ready\r\nblue\r\ngot blue\r\nred\r\ngot red\r\n"
 """What the terminal shows: each line as it was typed, and the program's answer."""
+
+INNER_SERVER = Path(inner_server.__file__).read_text()
 
 LINES = 2000
 
@@ -84,6 +89,50 @@ async def pictures_larger_than_a_frame_are_found_there(folder: Path, codex: Path
         (elsewhere.there / "picture.png").write_bytes(picture(2, os.urandom(13_000_000)))
         await elsewhere.run("look")
         assert last_picture(elsewhere).startswith(b"\x89PNG")
+
+
+async def an_mcp_server_runs_there(folder: Path, codex: Path | None) -> None:
+    server = [f'command="{sys.executable}"', 'args=["server.py"]', f'cwd="{folder}/place"']
+    async with codex_elsewhere(folder, codex, overrides=inner(*server)) as elsewhere:
+        (elsewhere.there / "server.py").write_text(INNER_SERVER)
+        turn = await elsewhere.in_a_new_thread("tool")
+        assert "echo: {'text': 'hi'}" in turn.text
+
+
+async def an_mcp_server_is_reached_from_there(folder: Path, codex: Path | None) -> None:
+    async with small_web({"/mcp": inner_page}) as web:
+        url = f'url="http://{NAME_THERE}:{web.port}/mcp"'
+        async with codex_elsewhere(folder, codex, overrides=inner(url)) as elsewhere:
+            turn = await elsewhere.in_a_new_thread("tool")
+            assert "echo of hi" in turn.text
+
+
+def inner(*lines: str) -> list[str]:
+    """The configuration of an MCP server in the environment."""
+    more = ('environment_id="remote"', 'default_tools_approval_mode="approve"')
+    return [f"mcp_servers.inner.{line}" for line in (*lines, *more)]
+
+
+async def inner_page(visit: Visit) -> None:
+    """An MCP server over HTTP, as small as can be; its answer to a call comes as a stream."""
+    message = msgspec.json.decode(visit.body or b"{}")
+    info = {"serverInfo": {"name": "inner", "version": "0"}, "capabilities": {"tools": {}}}
+    match message.get("method"):
+        case "initialize":
+            result: Json = {"protocolVersion": message["params"]["protocolVersion"], **info}
+        case "tools/list":
+            result = {"tools": [{"name": "echo", "description": "echo", "inputSchema": {"type": "object"}}]}
+        case "tools/call":
+            said = f"echo of {message['params']['arguments']['text']}"
+            result = {"content": [{"type": "text", "text": said}]}
+        case _:
+            await visit.answer(b"", "202 Accepted" if visit.method == "POST" else "405 Method Not Allowed")
+            return
+    answer = msgspec.json.encode({"jsonrpc": "2.0", "id": message["id"], "result": result})
+    if message["method"] == "tools/call":
+        await visit.say(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: " + answer + b"\n\n")
+    else:
+        await visit.answer(answer, fields="content-type: application/json\r\n")
 
 
 async def a_cut_in_the_middle_of_a_command_is_not_noticed(folder: Path, codex: Path | None) -> None:
@@ -213,6 +262,8 @@ SCENES: list[Scene] = [
     patches_change_files_there_within_the_sandbox,
     pictures_are_found_there,
     pictures_larger_than_a_frame_are_found_there,
+    an_mcp_server_runs_there,
+    an_mcp_server_is_reached_from_there,
     a_cut_in_the_middle_of_a_command_is_not_noticed,
     what_is_said_while_nobody_listens_is_heard,
     more_than_is_retained_is_said_while_nobody_listens,

@@ -5,7 +5,7 @@ requests are done within the call that delivers them, which is where the speed c
 
     request                                runs
     -------------------------------------  --------------------------------------------------------------
-    that only waits (read, write)          beside the others, from the first moment
+    that only waits (read, write, http)    beside the others, from the first moment
     environment/*, signal, terminate,      at once, if --concurrent-requests is 2 or more; else in order
       fs/close
     any other                              in order, or so many at once as --concurrent-requests says
@@ -132,15 +132,13 @@ class Connection:
         self._is_full = True
         self._choose_reading()
         if self._desk is not None:
-            self._desk.processes.audience.is_full = True
-            self._desk.processes.audience_changed()
+            self._desk.outlet_changed(is_full=True)
 
     def outlet_ready(self) -> None:
         """There is room again."""
         self._is_full = False
         if self._desk is not None:
-            self._desk.processes.audience.is_full = False
-            self._desk.processes.audience_changed()
+            self._desk.outlet_changed(is_full=False)
         self._choose_reading()
 
     def connection_lost(self) -> None:
@@ -153,7 +151,7 @@ class Connection:
         """End what still runs for this connection."""
         await self._tasks.aclose()
         if self._desk is not None:
-            self._desk.close()
+            await self._desk.aclose()
 
     # Messages.
 
@@ -206,7 +204,7 @@ class Connection:
         if self._desk is not None:
             raise invalid_request("initialize may only be sent once per connection")
         answer, self._desk = self._owner.initialize(self, asked)
-        self._desk.processes.audience.is_full = self._is_full
+        self._desk.outlet_changed(is_full=self._is_full)
         self.session_id = answer.session_id
         return answer
 

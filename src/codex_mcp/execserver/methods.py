@@ -11,9 +11,11 @@ from msgspec import Struct
 
 from codex_mcp.execserver.file_handles import FileHandles
 from codex_mcp.execserver.files import Files
+from codex_mcp.execserver.http_requests import HttpRequests
 from codex_mcp.execserver.missing_watches import MissingWatches
 from codex_mcp.execserver.processes import Processes
 from codex_mcp.wire import exec_files as fs
+from codex_mcp.wire.exec_http import HttpRequest
 from codex_mcp.wire.execserver import (
     CloseStdin,
     EnvironmentInfo,
@@ -37,10 +39,21 @@ class Desk:
     files: Files
     handles: FileHandles
     watches: MissingWatches
+    http: HttpRequests
     info: EnvironmentInfo
 
-    def close(self) -> None:
+    def outlet_changed(self, *, is_full: bool) -> None:
+        """The client reads too slowly, or there is room again."""
+        self.processes.audience.is_full = is_full
+        self.processes.audience_changed()
+        if is_full:
+            self.http.outlet_full()
+        else:
+            self.http.outlet_ready()
+
+    async def aclose(self) -> None:
         """The connection is over; what belongs to it ends."""
+        await self.http.aclose()
         self.handles.close_all()
         self.watches.close_all()
 
@@ -93,11 +106,12 @@ METHODS: Final[dict[str, Method]] = {
     "fs/readBlock": _handle(fs.ReadBlock, FileHandles.read_block),
     "fs/writeBlock": _handle(fs.WriteBlock, FileHandles.write_block),
     "fs/close": _handle(fs.CloseFile, FileHandles.close),
+    "http/request": _method("http", HttpRequest, lambda desk, asked: desk.http.request(asked)),
     "fs/watchMissing": _method("filesystem", fs.WatchMissing, lambda desk, asked: desk.watches.watch(asked)),
 }
 
-WAITING: Final = frozenset({"process/read", "process/write"})
-"""Methods that change nothing while they wait; the others need not wait for them."""
+WAITING: Final = frozenset({"process/read", "process/write", "http/request"})
+"""Methods that change nothing here while they wait; the others need not wait for them."""
 
 URGENT: Final = frozenset({"environment/info", "environment/status", "process/signal", "process/terminate", "fs/close"})
 """Methods that overtake others, with --concurrent-requests."""

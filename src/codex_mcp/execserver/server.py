@@ -13,6 +13,7 @@ from codex_mcp.execserver.connection import Connection, Outlet
 from codex_mcp.execserver.errors import already_attached, invalid_request
 from codex_mcp.execserver.file_handles import FileHandles
 from codex_mcp.execserver.files import Files
+from codex_mcp.execserver.http_requests import HttpRequests
 from codex_mcp.execserver.methods import Desk
 from codex_mcp.execserver.missing_watches import MissingWatches
 from codex_mcp.execserver.processes import Processes
@@ -73,7 +74,9 @@ class Server:
             processes.resumed()
         logger.info("session %s: attached by %s (%s)", session_id, asked.client_name, connection.outlet.peer)
         files, handles = Files(self._confinement), FileHandles(self._confinement)
-        desk = Desk(processes, files, handles, MissingWatches(connection.outlet), self._info)
+        desk = Desk(
+            processes, files, handles, MissingWatches(connection.outlet), HttpRequests(connection.outlet), self._info
+        )
         return Initialized(session_id, self._info), desk
 
     def _session_for(self, connection: Connection, resumed: str | None) -> tuple[str, Processes]:
