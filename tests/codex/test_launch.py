@@ -75,6 +75,7 @@ async def test_an_old_codex_is_started_as_its_own_mcp_server_and_its_threads_are
     settings = settings_below(tmp_path, codex_bin=str(codex), overrides=('model="m"', "a.b=1"))
     launch = await launcher(settings, {"PATH": ""})()
     assert list(launch.argv) == [str(codex), "mcp-server"]
+    assert (launch.backend, launch.version) == ("mcp-server", "0.153.4")
     near, _far = memory_pair()
     core = launch.converse(near, Listener(), settings, no_pace)
     assert isinstance(core, LegacyCore)

@@ -33,10 +33,12 @@ async def gone(listener: Listener) -> CoreLost:
 async def test_the_first_call_starts_the_real_codex_and_the_others_share_it(tmp_path: Path) -> None:
     async with supervised(real_codex(tmp_path), settings_below(tmp_path)) as supervisor:
         assert (supervisor.pid, repr(supervisor)) == (None, "<Supervisor none, 0 starts>")
+        assert (supervisor.backend, supervisor.version, supervisor.last_exit) == ("", "", None)
         cores = await asyncio.gather(supervisor.core(), supervisor.core(), supervisor.core())
         assert len(set(map(id, cores))) == 1
         assert await supervisor.core() is cores[0]
         assert supervisor.starts == 1
+        assert (supervisor.backend, supervisor.version.count(".")) == ("app-server", 2)
         assert repr(supervisor) == "<Supervisor running, 1 starts>"
         assert (await cores[0].account()).account is None
         assert supervisor.pid is not None
@@ -66,6 +68,7 @@ async def test_a_real_codex_that_is_killed_is_told_and_followed_by_another(tmp_p
         reason = await gone(listener)
         with pytest.raises(CoreLost, match="Codex ended before it answered account/read"):
             await first.account()
+        assert supervisor.last_exit == "signal SIGKILL"
         second = await supervisor.core()
         assert second is not first
         assert (await second.account()).account is None

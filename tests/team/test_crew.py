@@ -24,7 +24,8 @@ async def test_its_status_tells_who_is_busy_and_who_has_which_name(tmp_path: Pat
         assert status["queues"] == {"arch": 1}
         core = status["core"]
         assert isinstance(core, dict)
-        assert core["alive"] is True
+        assert (core["alive"], core["backend"], core["last_exit"]) == (True, "app-server", None)
+        assert arch.agent.backend == f"app-server {core['version']}"
         team.model.release("gate")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from codex_mcp.base.settings import SERVE_TURN_TIMEOUT
+from codex_mcp.state.memory import World
 from codex_mcp.team.audit import read_audit
 from codex_mcp.team.refusals import TeamRefused, Why
 from codex_mcp.threads.record import Status
@@ -20,7 +21,7 @@ async def test_turns_and_tokens_are_counted_and_outcomes_audited(tmp_path: Path)
         await team.ask(arch, say("one"))
         failed = await team.ask(arch, "[[scene: fail]]")
         assert failed.status is Status.FAILED
-        assert (arch.agent.turns, arch.agent.tokens, team.crew.work.team_tokens) == (2, 120, 120)
+        assert (arch.agent.turns, arch.agent.tokens) == (2, 120)
         assert arch.agent.last_error == failed.content
     entries = read_audit(str(tmp_path / "state"), identity="arch")
     assert [(entry.event, entry.outcome) for entry in entries][:2] == [("test", "ok"), ("test", "failed")]
@@ -41,11 +42,23 @@ async def test_at_a_limit_an_agent_is_paused_and_says_so(tmp_path: Path, limits:
         assert "arch" in str((await team.crew.status("local"))["paused"])
 
 
-async def test_a_team_has_a_limit_of_its_own(tmp_path: Path) -> None:
-    async with crewed(tmp_path, tokens_per_team=100) as team:
+async def test_a_team_has_a_limit_of_its_own_that_outlives_servers(tmp_path: Path) -> None:
+    world = World()
+    async with crewed(tmp_path, world, tokens_per_team=100) as team:
         await team.ask(await team.start("arch"), say("one"))
         with pytest.raises(TeamRefused, match="tokens_per_team"):
             await team.submit(await team.start("dev"), say("two"))
+    async with crewed(tmp_path, world, tokens_per_team=100) as team:
+        with pytest.raises(TeamRefused, match="has used 240 tokens"):
+            await team.submit(await team.start("arch"), say("three"))
+
+
+async def test_a_turn_that_runs_out_of_time_is_audited_as_such(tmp_path: Path) -> None:
+    async with crewed(tmp_path, turn_timeout=0.2) as team:
+        outcome = await team.ask(await team.start("arch"), GATE)
+        assert outcome.status is Status.FAILED
+    entries = read_audit(str(tmp_path / "state"), identity="arch")
+    assert [(entry.event, entry.outcome) for entry in entries][:1] == [("test", "timed_out")]
 
 
 async def test_a_full_queue_and_a_closed_agent_refuse_and_lose_no_preface(tmp_path: Path) -> None:

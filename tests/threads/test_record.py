@@ -163,15 +163,16 @@ def test_a_file_that_is_there_or_not_in_the_end_is_told_so(kinds: list[str]) -> 
 def test_a_turn_that_was_stopped_for_a_reason_has_failed_for_that_reason_and_keeps_what_it_said() -> None:
     record = Record(0.0)
     record.add(MessageSaid(turn_id="t", text="half of it"))
-    record.stop_because("time is up.")
-    assert record.outcome("thread", 1.0).status is Status.RUNNING
+    record.stop_because("time is up.", out_of_time=True)
+    assert (record.outcome("thread", 1.0).status, record.timed_out) == (Status.RUNNING, False)
     record.add(TurnEnded(turn_id="t", status="interrupted", error=None))
     outcome = record.outcome("thread", 1.0)
     assert (outcome.status, outcome.content) == (Status.FAILED, "time is up. Its last message: half of it")
+    assert record.timed_out
 
 
 def test_a_turn_that_ended_by_itself_just_before_it_was_stopped_has_not_failed() -> None:
     record = Record(0.0)
-    record.stop_because("time is up.")
+    record.stop_because("time is up.", out_of_time=True)
     record.add(TurnEnded(turn_id="t", status="completed", error=None))
-    assert record.outcome("thread", 1.0).status is Status.COMPLETED
+    assert (record.outcome("thread", 1.0).status, record.timed_out) == (Status.COMPLETED, False)

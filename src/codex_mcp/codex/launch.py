@@ -53,7 +53,8 @@ def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
         }
         if binary.is_old:
             return _old(binary, config, child_environment, settings)
-        return Launch([binary.path, "app-server", "-c", UNLOAD_DELAY, *config.arguments], child_environment)
+        argv = [binary.path, "app-server", "-c", UNLOAD_DELAY, *config.arguments]
+        return Launch(argv, child_environment, version=shown(binary.version))
 
     return launch
 
@@ -69,4 +70,11 @@ def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], set
     legacy = importlib.import_module("codex_mcp.codex.legacy_core")
     core: type[LegacyCore] = legacy.LegacyCore
     release: OldRelease = legacy.OldRelease(version, parse_overrides(config.arguments[1::2]))
-    return Launch([binary.path, "mcp-server"], environment, partial(core, release=release), dies_with_us=True)
+    return Launch(
+        [binary.path, "mcp-server"],
+        environment,
+        partial(core, release=release),
+        dies_with_us=True,
+        backend="mcp-server",
+        version=version,
+    )

@@ -62,6 +62,9 @@ class Launch(Struct, frozen=True):
     environment: Mapping[str, str]
     converse: Callable[[Channel, CoreListener, Settings, Pace], Conversation] = AppServer
     """What speaks with it."""
+    backend: str = "app-server"
+    """By which of its commands it serves us."""
+    version: str = ""
     dies_with_us: bool = False
     """The end of its stdin may not end it: it is to be killed when we are."""
 
@@ -104,6 +107,9 @@ class Supervisor:
         self._stopped = False
         self.starts = 0
         """How many cores there have been."""
+        self.last_exit: str | None = None
+        """How the last one ended that was not asked to."""
+        self._launched: Launch | None = None
 
     def __repr__(self) -> str:
         state = "stopped" if self._stopped else "running" if self._running else "starting" if self._starting else "none"
@@ -113,6 +119,16 @@ class Supervisor:
     def pid(self) -> int | None:
         """The process id of the running core."""
         return self._running.child.pid if self._running is not None else None
+
+    @property
+    def backend(self) -> str:
+        """By which command the newest core serves us; empty if there was none."""
+        return "" if self._launched is None else self._launched.backend
+
+    @property
+    def version(self) -> str:
+        """Which Codex the newest core is; empty if there was none."""
+        return "" if self._launched is None else self._launched.version
 
     async def core(self) -> Core:
         """Return the running core; start one if there is none. Raises CoreError, or Refused if there is no Codex."""
@@ -152,6 +168,7 @@ class Supervisor:
                 raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
             self._children.add(child.pid)
         self.starts += 1
+        self._launched = launch
         app = launch.converse(child, self._listener, self._settings, self._pace)
         running = _Running(app, child)
         listening = self._tasks.spawn(self._listen(running), name=f"core {child.pid}")
@@ -180,6 +197,7 @@ class Supervisor:
             await running.app.aclose()  # it waits for no answer any longer: its questions are withdrawn
             ended = await self._buried(running.child)
             if unexpected:
+                self.last_exit = str(ended)
                 reason = CoreLost(f"Codex ended unexpectedly ({ended}). {running.app.after_loss}")
                 logger.error("%s; its last words: %s", reason, ended.stderr[-500:])
                 self._listener.core_lost(running.app, reason)

@@ -83,6 +83,7 @@ class Crew:
         """How everything stands."""
         members = self.roster.of(principal)
         busy = sum(member.state is State.BUSY for member in members)
+        team_tokens = await self.work.team_tokens()
         return {
             "core": self._core(),
             "team": self._settings.team,
@@ -102,7 +103,7 @@ class Crew:
             "paused": {
                 member.agent.identity: pause.reason
                 for member in members
-                if (pause := self.work.pause(member)) is not None
+                if (pause := self.work.pause(member, team_tokens)) is not None
             },
             "pending_mail": 0,
             "state": {
@@ -113,7 +114,14 @@ class Crew:
 
     def _core(self) -> dict[str, object]:
         supervisor = self._book.supervisor
-        return {"alive": supervisor.pid is not None, "pid": supervisor.pid, "starts": supervisor.starts}
+        return {
+            "alive": supervisor.pid is not None,
+            "pid": supervisor.pid,
+            "backend": supervisor.backend or None,
+            "version": supervisor.version or None,
+            "starts": supervisor.starts,
+            "last_exit": supervisor.last_exit,
+        }
 
     def note_refusal(self, tool: str, request_id: str, principal: str, refusal: TeamRefused) -> None:
         """Write down that something was refused."""

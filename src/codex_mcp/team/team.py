@@ -107,7 +107,6 @@ class Team:
             principal=order.principal,
             auto_mail=self._settings.auto_mail,
             owner=self._office.owner,
-            backend=self._settings.backend,
         )
 
     async def _claimed_for(self, order: Order) -> Claim | Agent:
@@ -182,7 +181,14 @@ class Team:
 
     def _has_thread(self, member: Member, thread: Thread, spec: ThreadSpec) -> None:
         member.thread = thread
-        member.agent = replace(member.agent, thread_id=thread.id, cwd=thread.cwd, spec=_remembered(spec))
+        core = self._book.supervisor
+        member.agent = replace(
+            member.agent,
+            thread_id=thread.id,
+            cwd=thread.cwd,
+            spec=_remembered(spec),
+            backend=f"{core.backend} {core.version}",
+        )
         self._office.scribe.note(member)
 
     # -- finding ------------------------------------------------------------------------------------------------------

@@ -58,8 +58,6 @@ class Work:
             tokens_per_team=settings.tokens_per_team,
             hops=settings.max_hops,
         )
-        self.team_tokens = 0
-        """Of all turns that this server has seen."""
 
     @property
     def time_limit(self) -> float | None:
@@ -67,21 +65,33 @@ class Work:
         limit = SERVE_TURN_TIMEOUT if self._settings.turn_timeout is None else self._settings.turn_timeout
         return limit or None
 
-    def pause(self, member: Member) -> Paused | None:
+    async def team_tokens(self) -> int:
+        """What all agents of the team have used that are known, of other servers and of earlier ones as well."""
+        if not self._limits.tokens_per_team or not self._office.is_open:
+            return 0
+        used = {
+            agent.codex_id: agent.tokens
+            for agent in await self._office.scribe.agents()
+            if agent.team == self._settings.team
+        }
+        used |= {member.agent.codex_id: member.agent.tokens for member in self._roster}  # which may not be written yet
+        return sum(used.values())
+
+    def pause(self, member: Member, team_tokens: int) -> Paused | None:
         """Why it may not have another turn, if it may not."""
-        return guards.check(self._limits, member.usage, self.team_tokens, time.time())
+        return guards.check(self._limits, member.usage, team_tokens, time.time())
 
     async def submit(self, member: Member, task: Assignment) -> Turn:
         """Give an agent something to do. Raises TeamRefused."""
-        pause = self.pause(member)
+        pause = self.pause(member, await self.team_tokens())
         if pause is not None:
-            self.audit(member, "paused", Outcome.REFUSED, error=pause.reason)
             raise refusals.paused(member.agent, pause.reason)
         async with member.prompting:
             turn = await self._submit_next(member, task)
         turn.purpose = task.purpose
         if member.first is None:
             member.first = turn
+            await self._office.scribe.flush()  # whoever is told its id must find it again, whatever happens to us
         return turn
 
     async def _submit_next(self, member: Member, task: Assignment) -> Turn:
@@ -125,7 +135,6 @@ class Work:
             return
         outcome = turn.outcome
         tokens = 0 if outcome.usage is None else outcome.usage.total_tokens
-        self.team_tokens += tokens
         member.usage = guards.with_tokens(member.usage, tokens)
         error = outcome.content if outcome.status is Status.FAILED else None
         member.touch(tokens=member.agent.tokens + tokens, last_error=error)
@@ -134,7 +143,7 @@ class Work:
         self.audit(
             member,
             turn.purpose,
-            OUTCOMES[outcome.status],
+            Outcome.TIMED_OUT if turn.record.timed_out else OUTCOMES[outcome.status],
             request_id=turn.audience.label or None,
             what=turn.spec.prompt,
             error=error,

@@ -53,7 +53,10 @@ class Record:
         self.began = now
         self.activity = "starting"
         self.failure: str | None = None
+        self.timed_out = False
+        """It was stopped because its time was up."""
         self._stopped_because: str | None = None
+        self._out_of_time = False
         self._message = ""
         self._status = Status.RUNNING
         self._usage: Tokens | None = None
@@ -95,9 +98,10 @@ class Record:
                 self._status = Status.FAILED
                 self.failure = error or self.failure or "the turn failed, and Codex did not say why"
 
-    def stop_because(self, why: str) -> None:
+    def stop_because(self, why: str, *, out_of_time: bool = False) -> None:
         """It is about to be stopped, and this is why: not because its caller does not want it any longer."""
         self._stopped_because = why
+        self._out_of_time = out_of_time
 
     def interrupt(self) -> None:
         """It was stopped, whatever the core may still say."""
@@ -106,6 +110,7 @@ class Record:
         else:
             so_far = f" Its last message: {self._message}" if self._message else ""
             self.fail(f"{self._stopped_because}{so_far}")
+            self.timed_out = self._out_of_time
 
     def fail(self, why: str) -> None:
         """It cannot go on."""

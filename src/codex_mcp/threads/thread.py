@@ -57,6 +57,7 @@ STILL_RUNNING: Final = (
     "Codex is still busy with a turn of this thread that was stopped and did not end; "
     "try again in a while, or start a new thread"
 )
+UNLOADED: Final = "Codex has put the thread away in the middle of a turn; call codex-reply to go on"
 CLOSED: Final = "the thread was closed before this turn could begin"
 
 
@@ -208,7 +209,7 @@ class Thread:
         if isinstance(fact, QuestionWithdrawn):
             self._questions.withdraw(fact.request_id)
         elif isinstance(fact, ThreadUnloaded):
-            self._loaded_in = None
+            self._unloaded()
         elif (turn := self._turn_of(fact.turn_id)) is not None:
             before = turn.record.activity
             turn.record.add(fact)
@@ -220,6 +221,11 @@ class Thread:
             self._perform(self._queue.started(fact.turn_id))
         elif isinstance(fact, TurnEnded):
             self._perform(self._queue.ended(fact.turn_id))
+
+    def _unloaded(self) -> None:
+        self._loaded_in = None
+        if self.current is not None and self.current.place.turn_id:
+            self._fail_all(UNLOADED)  # it will never say that the turn is over
 
     def question_received(self, question_id: Id, method: str, params: Raw) -> Coroutine[Any, Any, object]:
         """The core asks; the coroutine returns its answer."""
@@ -298,7 +304,8 @@ class Thread:
     async def _limit(self, turn: Turn, seconds: float) -> None:
         await turn.wait(seconds)
         if not turn.ended:
-            turn.record.stop_because(f"the turn was stopped after {seconds:g} seconds, which is its time limit.")
+            why = f"the turn was stopped after {seconds:g} seconds, which is its time limit."
+            turn.record.stop_because(why, out_of_time=True)
             self.cancel(turn)
 
     def _start_failed(self, turn: Turn, why: str) -> None:
