@@ -123,6 +123,14 @@ async def test_the_next_turn_is_a_reply() -> None:
         assert reply["params"] == {"name": "codex-reply", "arguments": {"threadId": "own", "prompt": "do"}}
 
 
+async def test_a_preface_goes_before_the_prompt() -> None:
+    async with old() as o:
+        await o.shake_hands()
+        spec = TurnSpec("do", preface="You are new here.")
+        o.tasks.spawn(o.core.start_turn(await o.new_thread(), spec), name="turn")
+        assert (await o.hear())["params"]["arguments"]["prompt"] == "You are new here.\n\ndo"
+
+
 async def test_a_thread_of_another_process_cannot_be_resumed() -> None:
     async with old() as o:
         for call in (o.core.resume_thread("x", ThreadSpec()), o.core.start_turn("x", TurnSpec("do"))):
@@ -246,7 +254,21 @@ async def test_a_question_that_nobody_can_answer_ends_the_turn_as_a_failure() ->
         o.event(call["id"], "own", "a", "elicitation_request", server_name="inner")
         assert (await o.hear())["method"] == "notifications/cancelled"
         o.event(call["id"], "own", "a", "turn_aborted", turn_id="a")
-        await o.told("turn/completed")
+        await o.listener.changes.until(lambda: len(o.listener.notifications) == 4)
+        assert [method for _, method in o.listener.notifications[-2:]] == ["codex/failed", "codex/event"]
+
+
+@pytest.mark.parametrize(("said", "failed"), [(None, True), ("It worked in the end.", False)])
+async def test_an_end_that_does_not_tell_of_the_error_before_it_is_a_failure_all_the_same(
+    said: str | None, *, failed: bool
+) -> None:
+    async with old() as o:
+        await o.shake_hands()
+        call = await o.begin(await o.new_thread())
+        o.event(call["id"], "own", "a", "error", message="no quota")
+        o.event(call["id"], "own", "a", "task_complete", turn_id="a", last_agent_message=said)
+        await o.listener.changes.until(lambda: len(o.listener.notifications) == 3 + failed)
+        assert (("own", "codex/failed") in o.listener.notifications) is failed
 
 
 async def test_events_of_nobody_and_other_notifications_are_passed_over() -> None:

@@ -20,7 +20,7 @@ from codex_mcp.codex.facts import (
     TurnEnded,
     TurnStarted,
 )
-from codex_mcp.codex.legacy_facts import EVENT, USED, any_fact_of
+from codex_mcp.codex.legacy_facts import EVENT, FAILED, USED, any_fact_of
 
 CHANGES = {"/x/new": {"type": "add", "content": ""}, "/x/old": {"type": "update", "unified_diff": ""}}
 
@@ -76,11 +76,18 @@ def test_what_was_used_up_is_a_fact_of_its_own() -> None:
     assert counted == TokensCounted("u", Tokens(total_tokens=5, input_tokens=3), Tokens(total_tokens=2))
 
 
+def test_a_failure_is_a_fact_of_its_own() -> None:
+    assert any_fact_of(FAILED, Raw(b'{"turn_id": "u", "why": "no quota"}')) == TurnEnded("u", "failed", "no quota")
+
+
 def test_what_the_app_server_says_means_what_it_always_meant() -> None:
     params = Raw(b'{"turn": {"id": "u", "status": "failed", "error": {"message": "no"}}}')
     assert any_fact_of("turn/completed", params) == TurnEnded("u", "failed", "no")
 
 
-@given(st.sampled_from([EVENT, USED, "turn/started"]), st.recursive(st.none() | st.text() | st.integers(), st.lists))
+@given(
+    st.sampled_from([EVENT, USED, FAILED, "turn/started"]),
+    st.recursive(st.none() | st.text() | st.integers(), st.lists),
+)
 def test_what_cannot_be_read_is_no_fact(method: str, value: object) -> None:
     assert any_fact_of(method, Raw(msgspec.json.encode(value))) is None

@@ -78,11 +78,11 @@ def test_a_new_turn_begins_with_nothing_of_the_last() -> None:
     t = thread()
     t.started("a")
     t.commands["c"] = None
-    t.cannot_go_on = "because"
+    t.failure = "because"
     t.ended("a")
     assert t.commands  # they may still have to be killed
     t.started("b")
-    assert (t.commands, t.cannot_go_on) == ({}, "")
+    assert (t.commands, t.failure) == ({}, "")
 
 
 def test_what_was_announced_is_told_once_and_the_oldest_is_forgotten() -> None:

@@ -40,7 +40,7 @@ from codex_mcp.codex.legacy_arguments import (
     reply_arguments,
     start_arguments,
 )
-from codex_mcp.codex.legacy_facts import EVENT, USED, Used, any_fact_of
+from codex_mcp.codex.legacy_facts import EVENT, FAILED, USED, Failed, Used, any_fact_of
 from codex_mcp.codex.legacy_processes import kill_commands
 from codex_mcp.codex.legacy_thread import LegacyThread
 from codex_mcp.rpc.channel import Channel
@@ -56,11 +56,6 @@ PROTOCOL: Final = "2025-06-18"
 """It echoes whatever it is told; this is the revision that it follows."""
 
 QUESTION: Final = "elicitation/create"
-
-UNANSWERABLE: Final = ("elicitation_request", "request_permissions")
-"""Events in which it waits for an answer that it gives nobody the means to send."""
-
-TURN_ENDS: Final = ("task_complete", "turn_aborted")
 
 _note = msgspec.json.Decoder(legacy.EventNote)
 _msg = msgspec.json.Decoder(legacy.EventMsg)
@@ -143,10 +138,11 @@ class LegacyCore:
         known = self._known(thread_id)
         check_turn(spec, known.spec, self.version)
         self._check(known)
+        prompt = f"{spec.preface}\n\n{spec.prompt}" if spec.preface else spec.prompt
         if known.is_named:
-            pending = self._call(REPLY, reply_arguments(known.id, spec.prompt))
+            pending = self._call(REPLY, reply_arguments(known.id, prompt))
         else:
-            pending = self._call(START, start_arguments(known.spec, spec.prompt, self._config, self._able))
+            pending = self._call(START, start_arguments(known.spec, prompt, self._config, self._able))
         known.sent(pending.id)
         began: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._beginning[known] = began
@@ -257,9 +253,9 @@ class LegacyCore:
         """In the words of the app-server: it says so itself, where an old Codex says nothing."""
         ended = {"threadId": known.id, "turn": {"id": turn_id, "status": "failed", "error": {"message": why}}}
         self._tell(known, "turn/completed", ended)
-        self._turn_ended(known)
+        self._take_questions_back(known)
 
-    def _turn_ended(self, known: LegacyThread) -> None:
+    def _take_questions_back(self, known: LegacyThread) -> None:
         for question in list(known.questions):
             self._tell(known, "serverRequest/resolved", {"threadId": known.id, "requestId": question})
 
@@ -295,25 +291,43 @@ class LegacyCore:
         self._listener.thread_named(provisional, thread_id)
 
     def _event(self, known: LegacyThread, turn_id: str, msg: legacy.EventMsg, raw: Raw, params: Raw) -> None:
-        if msg.type == "exec_approval_request":
-            known.announced(msg.call_id, bytes(raw))
-        elif msg.type == "exec_command_begin":
-            known.commands[msg.call_id] = None
-        elif msg.type == "exec_command_end":
-            known.commands.pop(msg.call_id, None)
-        elif msg.type == "task_started":
-            known.started(turn_id)
-        elif msg.type in UNANSWERABLE and not known.cannot_go_on:
-            known.cannot_go_on = f"Codex {self.version} asked for an approval ({msg.type}) that it lets nobody answer"
-            self._cancel(known)
-        elif msg.type in TURN_ENDS and known.ended(turn_id):
-            if known.cannot_go_on and msg.type == "turn_aborted":
-                self._fail_turn(known, turn_id, known.cannot_go_on)
-            self._turn_ended(known)
+        match msg.type:
+            case "exec_approval_request":
+                known.announced(msg.call_id, bytes(raw))
+            case "exec_command_begin":
+                known.commands[msg.call_id] = None
+            case "exec_command_end":
+                known.commands.pop(msg.call_id, None)
+            case "task_started":
+                known.started(turn_id)
+            case "error":
+                known.failure = msg.message
+            case "elicitation_request" | "request_permissions":
+                self._cannot_be_answered(known, msg.type)
+            case "task_complete" | "turn_aborted":
+                self._turn_is_over(known, turn_id, msg)
         self._listener.notification_received(known.id, EVENT, params)
         if msg.info is not None and (last := known.used(msg.info.total_token_usage)) is not None:
             self._tell(known, USED, Used(turn_id, msg.info.total_token_usage, last))
-        if msg.type == "task_started" and (began := self._beginning.get(known)) is not None and not began.done():
+        if msg.type == "task_started":
+            self._has_begun(known, turn_id)
+
+    def _cannot_be_answered(self, known: LegacyThread, question: str) -> None:
+        """It waits for an answer that it gives nobody the means to send."""
+        if not known.failure:
+            known.failure = f"Codex {self.version} asked for an approval ({question}) that it lets nobody answer"
+            self._cancel(known)
+
+    def _turn_is_over(self, known: LegacyThread, turn_id: str, msg: legacy.EventMsg) -> None:
+        if not known.ended(turn_id):
+            return
+        if known.failure and msg.last_agent_message is None:
+            self._tell(known, FAILED, Failed(turn_id, known.failure))
+        self._take_questions_back(known)
+
+    def _has_begun(self, known: LegacyThread, turn_id: str) -> None:
+        began = self._beginning.get(known)
+        if began is not None and not began.done():
             began.set_result(turn_id)
 
     def _request_received(self, request: Request) -> Coroutine[Any, Any, object]:

@@ -1,7 +1,8 @@
 """Pure. What the events of an old Codex mean for a turn. They come as `codex/event`, as it sends them.
 
 Its token_count is told again at odd times, so that it is no fact; what was used up comes as `codex/usage` (USED), which
-`codex.legacy_core` makes of the difference.
+`codex.legacy_core` makes of the difference. The end of a turn that failed does not say so in every release: before it
+comes a `codex/failed` (FAILED).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from codex_mcp.wire.legacy import EventMsg, EventNote, TokenCounts
 
 EVENT: Final = "codex/event"
 USED: Final = "codex/usage"
+FAILED: Final = "codex/failed"
 
 
 class Used(Struct, frozen=True):
@@ -42,9 +44,17 @@ class Used(Struct, frozen=True):
     last: TokenCounts
 
 
+class Failed(Struct, frozen=True):
+    """The parameters of FAILED."""
+
+    turn_id: str
+    why: str
+
+
 _note = msgspec.json.Decoder(EventNote)
 _msg = msgspec.json.Decoder(EventMsg)
 _used = msgspec.json.Decoder(Used)
+_failed = msgspec.json.Decoder(Failed)
 
 
 def any_fact_of(method: str, params: Raw) -> Fact | None:
@@ -58,6 +68,9 @@ def any_fact_of(method: str, params: Raw) -> Fact | None:
         if method == USED:
             used = _used.decode(params)
             return TokensCounted(used.turn_id, _tokens(used.total), _tokens(used.last))
+        if method == FAILED:
+            failed = _failed.decode(params)
+            return TurnEnded(failed.turn_id, "failed", failed.why)
     except msgspec.MsgspecError:
         return None
     return fact_of(method, params)

@@ -49,8 +49,8 @@ class LegacyThread:
         self.is_spoiled = False
         self.turn_id = ""
         """Of the turn that runs."""
-        self.cannot_go_on = ""
-        """Why the running turn will be a failure, although it ends as an interrupted one."""
+        self.failure = ""
+        """Why the running turn is a failure, should its end not say so."""
         self.questions: dict[Id, None] = {}
         """Requests of Codex that wait for an answer of ours."""
         self.commands: dict[str, None] = {}
@@ -92,7 +92,7 @@ class LegacyThread:
         """A turn has begun."""
         self.turn_id = turn_id
         self._is_starting = False
-        self.cannot_go_on = ""
+        self.failure = ""
         self.commands.clear()
 
     def ended(self, turn_id: str) -> bool:

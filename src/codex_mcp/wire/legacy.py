@@ -120,4 +120,5 @@ class EventMsg(Struct, frozen=True):
     success: bool = False
     invocation: Invocation = Invocation()
     error: ErrorInfo | None = None
+    last_agent_message: str | None = None
     info: TokenInfo | None = None
