@@ -6,11 +6,11 @@ import pytest
 
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.threads.record import Status
-from codex_mcp.threads.thread import CLOSED, Thread
+from codex_mcp.threads.thread import CLOSED, UNLOADED, Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turns import QueueShut
 from tests.support.cores import Watcher, scripted_book
-from tests.threads.test_thread import GATE, end, open_thread, say, submit
+from tests.threads.test_thread import GATE, end, open_thread, raw, say, submit
 
 
 class Listener:
@@ -81,3 +81,15 @@ async def test_a_preface_reaches_the_model_before_the_prompt(tmp_path: Path) -> 
         said = str(model.requests[-1])
     assert "a note first" in said
     assert said.index("a note first") < said.index("scene: say")
+
+
+async def test_a_turn_whose_thread_codex_puts_away_has_failed_and_does_not_hang(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        turn = submit(thread, GATE)
+        await model.wait_for_gate("gate")
+        await book.put_away(thread)  # nothing happens: it is busy
+        assert not turn.ended
+        thread.notification_received("thread/closed", raw({"threadId": thread.id}))
+        assert (await end(turn)).content == UNLOADED
+        model.release("gate")

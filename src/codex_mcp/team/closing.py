@@ -100,9 +100,14 @@ class Closing:
         """Close every agent of this server, all at once. Cancelled: all that are left, without a summary."""
         if not self._office.is_open:
             return
-        members = [self._close_member(member, sum_up_idle=True) for member in self._team.roster]
+        for member in self._team.roster:
+            # Some clients kill us half a second after they have asked us to end: then this is what is true.
+            member.touch(status=Status.INTERRUPTED, owner=None)
+            self._office.scribe.note(member)
+        self._office.scribe.hurry()
+        closing = [self._close_member(member, sum_up_idle=True) for member in self._team.roster]
         try:
-            await asyncio.gather(*members, return_exceptions=True)
+            await asyncio.gather(*closing, return_exceptions=True)
         finally:
             for member in self._team.roster:
                 await self._leave(member, Close.INTERRUPTED)
@@ -116,6 +121,9 @@ class Closing:
             if member not in self._team.roster:  # somebody else closed it while we waited
                 agent = await self._team.recorded(member.agent.codex_id, member.agent.principal)
                 return Closed(agent or member.agent, Close.ALREADY_CLOSED)
+            if member.thread is not None:  # again: it may have been started while we waited
+                was_busy = was_busy or not member.thread.idle
+                member.thread.shut()
             how = Close.CLOSED
             try:
                 if (was_busy or sum_up_idle) and not await self._summed_up(member):
@@ -128,16 +136,19 @@ class Closing:
             return Closed(member.agent, how)
 
     async def _leave(self, member: Member, how: Close) -> None:
+        """Write down its end, and let go of it. Until that is done whoever asks for it waits."""
         status = Status.CLOSED if how is Close.CLOSED else Status.INTERRUPTED
         member.touch(status=status, owner=None)
         outcome = Outcome.OK if how is Close.CLOSED else Outcome.INTERRUPTED
         self._work.audit(member, "close", outcome)
         self._office.scribe.note(member, {"event": "closed", "status": status})
-        self._team.roster.remove(member)
-        thread, member.thread = member.thread, None
-        await self._office.scribe.settle(member)
-        if thread is not None:
-            await self._book.put_away(thread)
+        try:
+            await self._office.scribe.settle(member)
+            if member.thread is not None:
+                await self._book.put_away(member.thread)
+        finally:
+            self._team.roster.remove(member)
+            member.thread = None
 
     async def _summed_up(self, member: Member) -> bool:
         """Ask for a summary and keep it. True as well if there is nothing to sum up."""

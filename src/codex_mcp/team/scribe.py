@@ -50,6 +50,8 @@ class Scribe:
         self._written = 0
         self._asked = 0
         self._progress = asyncio.Condition()
+        self._pen = asyncio.Lock()
+        """Held by whoever writes into the store."""
         self._tasks = TaskSet()
         self._closed = False
         self.trouble: str | None = None
@@ -86,10 +88,11 @@ class Scribe:
         if claim is None:
             return
         try:
-            await self._append_events()
-            await self._store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
-            await self._store.records.unbind(claim, agent.team, agent.identity)
-            await self._store.leases.release(claim)
+            async with self._pen:
+                await self._append_events()
+                await self._store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+                await self._store.records.unbind(claim, agent.team, agent.identity)
+                await self._store.leases.release(claim)
         except (Fenced, LeaseLost):
             logger.warning("agent %s belongs to another server by now", agent.codex_id)
         except Unavailable as exc:
@@ -106,9 +109,10 @@ class Scribe:
         if claim is None:
             return
         try:
-            await self._store.records.delete(claim, AGENT, agent.codex_id)
-            await self._store.records.unbind(claim, agent.team, agent.identity)
-            await self._store.leases.release(claim)
+            async with self._pen:
+                await self._store.records.delete(claim, AGENT, agent.codex_id)
+                await self._store.records.unbind(claim, agent.team, agent.identity)
+                await self._store.leases.release(claim)
         except (Fenced, LeaseLost, Unavailable) as exc:
             logger.warning("cannot forget agent %s: %s", agent.codex_id, exc)
         self._want()
@@ -144,8 +148,9 @@ class Scribe:
         self._hurried.clear()
         target = self._asked
         try:
-            await self._write_records()
-            await self._append_events()
+            async with self._pen:
+                await self._write_records()
+                await self._append_events()
             revision = await asyncio.to_thread(self._registry.next_revision)
             await asyncio.to_thread(self._registry.write, await self.agents(), revision)
             self.trouble = None

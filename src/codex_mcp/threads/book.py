@@ -269,7 +269,9 @@ class Book:
             await self.put_away(thread)
 
     async def put_away(self, thread: Thread) -> None:
-        """Let the core forget it, and forget it here if nobody needs it any longer."""
+        """Let the core forget it, and forget it here if nobody needs it any longer. Not while it is busy."""
+        if not thread.idle:
+            return
         await thread.unload()
         self._forget_if_done(thread)
 
