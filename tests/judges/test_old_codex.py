@@ -16,6 +16,7 @@ from codex_mcp.codex.core import CannotResume, ThreadSpec, TurnSpec
 from codex_mcp.codex.legacy_processes import commands_of
 from codex_mcp.mcp.specs import CONFIG_REFUSED
 from codex_mcp.scripted_model.server import ScriptedModel
+from codex_mcp.team.member import Member
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.decisions import Aborted, Decision, Denied
 from codex_mcp.threads.questions import CommandQuestion, PatchQuestion, Question
@@ -24,6 +25,7 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 from tests.support import inner_server
 from tests.support.cores import PATIENCE, Watcher, scripted_book
+from tests.support.crews import crewed
 from tests.support.judges import package
 from tests.support.mcp_server import scripted_server
 from tests.support.processes import all_ended
@@ -346,6 +348,31 @@ async def test_the_whole_server_runs_on_it(tmp_path: Path) -> None:
         assert "cannot resume thread" in unknown["content"][0]["text"]
         server.close_stdin()
         assert await server.exit_code() == 0
+
+
+async def test_an_agent_keeps_its_name_when_its_thread_gets_one_and_gets_a_new_thread_when_that_is_lost(
+    tmp_path: Path,
+) -> None:
+    async with crewed(tmp_path, codex_bin=old_codex()) as c:
+        member = await c.start("arch")
+        turn = await c.submit(member, GATE)
+        await c.model.wait_for_gate("gate")
+        first = turn.thread_id
+        assert await c.crew.team.find(first, "local", resume=False) is member
+        c.model.release("gate")
+        assert (await ended(turn)).content == "The gate is open."
+        assert (member.agent.thread_id, member.agent.turns) == (first, 1)
+
+        killed(c.crew.team._book)
+        await asyncio.wait_for(lost(member), PATIENCE)
+        found = await c.crew.team.find("arch", "local", resume=False)
+        assert (await c.ask(found, say("I am new here."))).content == "I am new here."
+        assert found.agent.thread_id not in (None, first)
+
+
+async def lost(member: Member) -> None:
+    while member.thread is None or not member.thread.gone:  # noqa: ASYNC110  nobody is told
+        await asyncio.sleep(0)
 
 
 def always(decision: Decision) -> Callable[[Question], Coroutine[Any, Any, Decision]]:

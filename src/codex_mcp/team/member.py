@@ -51,9 +51,15 @@ class Member:
         return State.IDLE if self.thread.idle else State.BUSY
 
     @property
+    def thread_id(self) -> str | None:
+        """Of its thread, which an old Codex names only with its first turn."""
+        return self.agent.thread_id if self.thread is None else self.thread.id
+
+    @property
     def record(self) -> Agent:
         """Its record as of now."""
-        return replace(self.agent, thread_state=self.state if self.agent.is_active else State.CLOSED)
+        state = self.state if self.agent.is_active else State.CLOSED
+        return replace(self.agent, thread_id=self.thread_id, thread_state=state)
 
     @property
     def names(self) -> dict[str, object]:
@@ -66,4 +72,4 @@ class Member:
 
     def touch(self, **changes: object) -> None:
         """It has done something: change its record, and note the time."""
-        self.agent = replace(self.agent, last_active=time.time(), **changes)
+        self.agent = replace(self.agent, last_active=time.time(), thread_id=self.thread_id, **changes)

@@ -42,8 +42,8 @@ class Roster:
         """It is ours no more."""
         if member in self:
             del self._members[member.agent.codex_id]
-        if member.agent.thread_id is not None:
-            self._gone[member.agent.thread_id] = member.names
+        if member.thread_id is not None:
+            self._gone[member.thread_id] = member.names
             if len(self._gone) > NAMES_KEPT:
                 self._gone.popitem(last=False)
 
@@ -60,10 +60,10 @@ class Roster:
         """The member of this principal with this codex_id, identity or thread id."""
         for member in self:
             agent = member.agent
-            if reference in (agent.codex_id, agent.identity, agent.thread_id) and agent.principal == principal:
+            if reference in (agent.codex_id, agent.identity, member.thread_id) and agent.principal == principal:
                 return member
         return None
 
     def of_thread(self, thread_id: str) -> Member | None:
         """The member that this thread is."""
-        return next((member for member in self if member.agent.thread_id == thread_id), None)
+        return next((member for member in self if member.thread_id == thread_id), None)

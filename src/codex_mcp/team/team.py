@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.redact import redact
 from codex_mcp.base.settings import Settings
-from codex_mcp.codex.core import EXEC_ENVIRONMENT, ThreadHeld, ThreadNotFound, ThreadSpec
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, ThreadNotFound, ThreadSpec
 from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
 from codex_mcp.team import context, identity, refusals
 from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Status
@@ -101,7 +101,7 @@ class Team:
             cwd=order.spec.cwd or os.getcwd(),
             started_at=now,
             last_active=now,
-            tag=order.tag,
+            tag=None if order.tag is None else redact(order.tag),
             role=order.role,
             agent_source=order.source,
             principal=order.principal,
@@ -273,10 +273,10 @@ class Team:
         spec = _spec_of(agent)
         member.is_elsewhere = spec.environment == EXEC_ENVIRONMENT
         try:
-            if agent.thread_id is None:
+            if member.thread_id is None:
                 raise ThreadNotFound("it has no thread yet")
-            thread = await self._found(agent.thread_id, agent.principal, spec)
-        except ThreadNotFound as exc:
+            thread = await self._found(member.thread_id, agent.principal, spec)
+        except (ThreadNotFound, CannotResume) as exc:
             logger.warning("the thread of agent %s cannot be resumed (%s); it gets a new one", agent.identity, exc)
             thread = await self._book.start(spec, agent.principal)
             member.prefaces.append(NEW_THREAD)
