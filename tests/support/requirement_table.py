@@ -106,15 +106,9 @@ WAITS_FOR_MAIL: Final = frozenset(
 NOT_YET: Final = frozenset(
     name
     for row in (
-        "FR-5.1 FR-5.2 FR-5.3 FR-5.4 FR-5.5",
-        "FR-6.1 FR-6.2 FR-6.3 FR-6.4",
-        "FR-7.1 FR-7.2 FR-7.3 FR-7.4",
+        "FR-5.1 FR-5.2 FR-5.3 FR-5.4",
         "FR-9.2 FR-9.3",
         "FR-10.2",
-        "FR-11.1 FR-11.2 FR-11.3",
-        "FR-13.2 FR-13.3 FR-13.4 FR-13.5 FR-13.6",
-        "FR-14.1 FR-14.2 FR-14.3",
-        "NFR-1 NFR-3 NFR-5",
     )
     for name in row.split()
 )

@@ -1,0 +1,78 @@
+"""A server that is told to resume goes on where the last one stopped: with the summary if there is one."""
+
+import os
+import signal
+
+import pytest
+
+from tests.support.processes import all_ended
+from tests.support.requirements import requirement
+from tests.support.team_fixtures import Team
+from tests.support.team_scenes import TEAM_SCRIPT, heard
+from tests.support.team_server import TeamServer, refusal, say
+
+
+async def kill(server: TeamServer) -> None:
+    """Kill it, and wait until its Codex is dead as well."""
+    os.kill(server.process.pid, signal.SIGKILL)
+    await server.exit_code()
+    await all_ended(server.setup.home)
+
+
+@requirement("FR-6.1", "FR-13.3")
+async def test_the_first_call_goes_on_with_the_last_agent_and_its_summary(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        await server.start(say("older"))
+        await server.close_agent("codex")
+        last = await server.start(say("the blue door"))
+        await server.start(say("somebody else"), identity="arch")
+    async with team("--resume", script=TEAM_SCRIPT) as (server, model):
+        back = await server.start(say("go on"))
+        assert (back["codex_id"], back["threadId"]) == (last["codex_id"], last["threadId"])
+        assert f"In short: all is well in {last['threadId']}." in heard(model)
+        assert "the blue door" in heard(model)
+        assert heard(model).index("In short") < heard(model).rindex("go on")
+        await server.reply("codex", say("and on"))
+        assert heard(model).count("earlier-summary") == 2  # the tags of the one that it got at first
+        another = await server.start(say("new"))
+        assert (another["codex_id"] != last["codex_id"], another["identity"]) == (True, "codex-2")
+
+
+@requirement("FR-6.2", "FR-13.3")
+@pytest.mark.parametrize("name", ["codex_id", "threadId", "identity"])
+async def test_the_first_call_goes_on_with_the_agent_that_is_named(team: Team, name: str) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        arch = await server.start(say("one"), identity="arch")
+        await server.start(say("newer"))
+    async with team("--resume", arch[name], script=TEAM_SCRIPT) as (server, model):
+        back = await server.start(say("go on"))
+        assert (back["codex_id"], back["identity"], back["threadId"]) == (arch["codex_id"], "arch", arch["threadId"])
+        assert "In short: all is well" in heard(model)
+
+
+@requirement("FR-6.2")
+async def test_to_resume_somebody_unknown_is_refused_and_the_server_goes_on(team: Team) -> None:
+    async with team("--resume", "codex:0123456789ab", script=TEAM_SCRIPT) as (server, _model):
+        assert "codex:0123456789ab" in refusal(await server.run("codex", {"prompt": say("go on")}))
+        assert (await server.start(say("new")))["content"] == "new"
+
+
+@requirement("FR-6.3", "FR-16.3")
+@pytest.mark.parametrize("flags", [("--resume",), ()])
+async def test_without_a_summary_it_warns_and_goes_on(team: Team, flags: tuple[str, ...]) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        before = await server.start(say("the blue door"))
+        await kill(server)
+    async with team(*flags, script=TEAM_SCRIPT) as (server, model):
+        named = {} if flags else {"codex_id": before["codex_id"]}
+        back = await server.start(say("go on"), **named)
+        assert (back["codex_id"], back["content"]) == (before["codex_id"], "go on")
+        assert "the blue door" in heard(model)
+        assert "earlier-summary" not in heard(model)
+        assert "agent codex is resumed without a summary" in server.log
+
+
+@requirement("FR-6.1")
+async def test_where_there_is_nobody_to_resume_the_first_call_starts_a_new_agent(team: Team) -> None:
+    async with team("--resume", script=TEAM_SCRIPT) as (server, _model):
+        assert (await server.start(say("new")))["identity"] == "codex"

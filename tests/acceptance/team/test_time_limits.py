@@ -1,0 +1,42 @@
+"""A turn that takes too long is stopped: its caller hears what there is, and the agent can be used again."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.requirements import requirement
+from tests.support.team_fixtures import Team
+from tests.support.team_scenes import TEAM_SCRIPT, gate, state_of, until
+from tests.support.team_server import TeamServer, refusal, say
+
+SECONDS = "1.5"
+"""Long enough for the model to say the first half on a busy machine."""
+
+
+async def is_stopped_and_usable(server: TeamServer) -> None:
+    """Its turn is stopped with what it said so far, and the next one works."""
+    started = await server.start(say("ready"), identity="arch")
+    result = await server.run("codex-reply", {"prompt": gate(), "identity": "arch"})
+    assert f"stopped after {SECONDS} seconds, which is its time limit." in refusal(result)
+    assert "Half of it." in refusal(result)
+    assert started["codex_id"] in refusal(result)
+    assert await state_of(server, started["codex_id"]) == ("active", "idle")
+    assert (await server.reply("arch", say("usable again")))["content"] == "usable again"
+    await until(server, lambda: len(server.audit()) == 3)
+    assert [entry["outcome"] for entry in server.audit()] == ["ok", "timed_out", "ok"]
+
+
+@requirement("FR-14.1", "FR-14.2", "FR-14.3")
+async def test_by_a_flag(team: Team) -> None:
+    async with team("--timeout", SECONDS, script=TEAM_SCRIPT) as (server, _model):
+        await is_stopped_and_usable(server)
+
+
+@requirement("FR-14.3")
+@pytest.mark.parametrize("place", ["work/.atm.toml", "home/.config/atm/config.toml"])
+async def test_by_a_setting(team: Team, tmp_path: Path, place: str) -> None:
+    file = tmp_path / place
+    file.parent.mkdir(parents=True)
+    file.write_text(f"[plugins.codex-mcp]\nrequest_timeout_secs = {SECONDS}\n")
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        await is_stopped_and_usable(server)
