@@ -5,7 +5,7 @@ answers. Nothing else is remembered: Claude Code sends the whole conversation ev
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -38,6 +38,13 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """The model calls several tools in one message."""
+
+    uses: Sequence[Use]
+
+
+@dataclass(frozen=True, slots=True)
 class Used:
     """What the client told the model about a call."""
 
@@ -50,7 +57,9 @@ class Used:
         return msgspec.json.decode(self.text, type=Json)
 
 
-Plan = Callable[[list[Used]], Awaitable[Say | Use]]
+Step = Say | Use | Together
+
+Plan = Callable[[list[Used]], Awaitable[Step]]
 
 
 class AnthropicModel:
@@ -135,37 +144,47 @@ def _text(content: str | list[Json]) -> str:
     return content if isinstance(content, str) else "\n".join(block.get("text", "") for block in content)
 
 
-def _message(step: Say | Use, model: str, number: int) -> Json:
-    block: Json
+def _message(step: Step, model: str, number: int) -> Json:
+    blocks: list[Json]
     match step:
         case Say(text):
-            block = {"type": "text", "text": text}
-        case Use(tool, arguments):
-            block = {"type": "tool_use", "id": f"toolu_{number:04}", "name": tool, "input": arguments}
+            blocks = [{"type": "text", "text": text}]
+        case Use():
+            blocks = [_use(step, number, 0)]
+        case Together(uses):
+            blocks = [_use(use, number, index) for index, use in enumerate(uses)]
     return {
         "id": f"msg_{number:04}",
         "type": "message",
         "role": "assistant",
         "model": model,
-        "content": [block],
-        "stop_reason": "tool_use" if isinstance(step, Use) else "end_turn",
+        "content": blocks,
+        "stop_reason": "end_turn" if isinstance(step, Say) else "tool_use",
         "stop_sequence": None,
         "usage": {"input_tokens": 100, "output_tokens": 20},
     }
 
 
+def _use(use: Use, number: int, index: int) -> Json:
+    return {"type": "tool_use", "id": f"toolu_{number:04}_{index}", "name": use.tool, "input": use.arguments}
+
+
 def _stream(message: Json) -> Iterator[Json]:
     """A whole message as the events of its stream."""
-    (block,) = message["content"]
     yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
+    for index, block in enumerate(message["content"]):
+        yield from _stream_of_block(block, index)
+    stop = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 20}}
+    yield {"type": "message_stop"}
+
+
+def _stream_of_block(block: Json, index: int) -> Iterator[Json]:
     if block["type"] == "text":
         empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
     else:
         arguments = msgspec.json.encode(block["input"]).decode()
         empty, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": arguments}
-    yield {"type": "content_block_start", "index": 0, "content_block": empty}
-    yield {"type": "content_block_delta", "index": 0, "delta": delta}
-    yield {"type": "content_block_stop", "index": 0}
-    stop = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 20}}
-    yield {"type": "message_stop"}
+    yield {"type": "content_block_start", "index": index, "content_block": empty}
+    yield {"type": "content_block_delta", "index": index, "delta": delta}
+    yield {"type": "content_block_stop", "index": index}

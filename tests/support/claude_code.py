@@ -11,7 +11,10 @@ from tests.support.anthropic_model import AnthropicModel, Json, Plan, Use
 from tests.support.judges import judge, started
 from tests.support.mcp_server import Setup
 
-TOOLS = ("mcp__codex__codex", "mcp__codex__codex-reply", "mcp__codex__codex_wait")
+SERVER = "mcp__codex"
+"""How it names our server, and all tools of it together."""
+
+TOOLS = (f"{SERVER}__codex", f"{SERVER}__codex-reply", f"{SERVER}__codex_wait")
 
 NOT_OUTSIDE = {
     "ANTHROPIC_API_KEY": "none",
@@ -47,7 +50,7 @@ async def claude_code(
     async with AnthropicModel(plan) as model:
         servers = msgspec.json.encode({"mcpServers": {"codex": server}}).decode()
         words = ["-p", "Let Codex work.", "--mcp-config", servers, "--strict-mcp-config"]
-        words += ["--allowedTools", ",".join(TOOLS), "--output-format", "stream-json", "--verbose"]
+        words += ["--allowedTools", SERVER, "--output-format", "stream-json", "--verbose"]
         told = {**NOT_OUTSIDE, "ANTHROPIC_BASE_URL": model.base_url, **(environment or {})}
         async with started([judge("claude"), *words], setup, told) as process:
             assert process.stdin is not None
@@ -57,9 +60,14 @@ async def claude_code(
 
 def codex(prompt: str, **arguments: object) -> Use:
     """Its model starts an agent."""
-    return Use("mcp__codex__codex", {"prompt": prompt, **arguments})
+    return tool("codex", prompt=prompt, **arguments)
 
 
 def codex_reply(thread: str, prompt: str, **arguments: object) -> Use:
     """Its model continues a thread."""
-    return Use("mcp__codex__codex-reply", {"threadId": thread, "prompt": prompt, **arguments})
+    return tool("codex-reply", threadId=thread, prompt=prompt, **arguments)
+
+
+def tool(name: str, **arguments: object) -> Use:
+    """Its model calls one of our tools."""
+    return Use(f"{SERVER}__{name}", arguments)

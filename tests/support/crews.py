@@ -17,6 +17,7 @@ from codex_mcp.team.work import Assignment
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.turn import Turn
 from tests.support.cores import PATIENCE, Watcher, scripted_book
+from tests.support.mcp_server import TOUR
 
 
 class Crewed:
@@ -53,7 +54,7 @@ class Crewed:
 
 @contextlib.asynccontextmanager
 async def crewed(
-    folder: Path, world: World | None = None, resume: str | None = None, **settings: Any
+    folder: Path, world: World | None = None, resume: str | None = None, *, script: Path = TOUR, **settings: Any
 ) -> AsyncIterator[Crewed]:
     """A crew in a world of its own, or in one that it shares with others."""
     shared = World() if world is None else world
@@ -62,7 +63,7 @@ async def crewed(
         return MemoryStore(shared)
 
     chosen = Settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **settings)
-    async with scripted_book(folder, **settings) as (book, model):
+    async with scripted_book(folder, script=script, **settings) as (book, model):
         crew = Crew(chosen, book, open_store, resume)
         try:
             yield Crewed(crew, model, folder)

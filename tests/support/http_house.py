@@ -57,13 +57,14 @@ class House:
 
 @contextlib.asynccontextmanager
 async def http_house(
-    folder: Path, *flags: str, script: Path = TOUR, overrides: Sequence[str] = ()
+    folder: Path, *flags: str, script: Path = TOUR, overrides: Sequence[str] = (), command: str = "mcp-server"
 ) -> AsyncIterator[House]:
     """Its `home`, `work` and `tmp` are below the folder; clients should live elsewhere."""
     tokens = folder / "tokens"
     tokens.write_text(f"tester {TOKEN}\n")
     async with ScriptedModel(load_script(script)) as model:
-        setup = Setup(folder, [*model.codex_overrides(), *overrides], ["--tokens", str(tokens), *flags])
+        flags = ("--tokens", str(tokens), *flags)
+        setup = Setup(folder, [*model.codex_overrides(), *overrides], flags, command=command)
         house = House(setup, model)
         try:
             await house.open()

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.team.agent import Status
+from codex_mcp.team.agent import State, Status
 from codex_mcp.team.closing import Close
 from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.team.registry import read_registry
 from codex_mcp.team.summaries import read_summary
 from codex_mcp.threads.record import Status as TurnStatus
 from tests.support.crews import Crewed, crewed
+from tests.support.team_scenes import TEAM_SCRIPT
 from tests.support.team_server import GATE, say
 
 
@@ -78,6 +80,23 @@ async def test_at_the_end_all_agents_sum_up_at_once(tmp_path: Path) -> None:
         assert all(summary_of(team, tmp_path, each.agent.thread_id, each.agent.identity) for each in members)
         assert len(team.crew.roster) == 0
         assert {agent.status for agent in await team.crew.agents("local")} == {Status.CLOSED}
+
+
+async def test_while_they_sum_up_it_is_written_that_they_are_interrupted_in_case_we_are_killed(tmp_path: Path) -> None:
+    async with crewed(tmp_path, script=TEAM_SCRIPT) as team:
+        arch = await team.start("arch")
+        await team.ask(arch, f"slow to sum up {say('worked')}")
+        tasks = TaskSet()
+        closing = tasks.spawn(team.crew.closing.close_all(), name="end")
+        await team.model.wait_for_gate("summary")
+        await team.crew.office.scribe.flush()
+        (written,) = read_registry(str(tmp_path / "state/registry.json"))
+        assert (written.status, written.thread_state, written.owner) == (Status.INTERRUPTED, State.CLOSED, None)
+        team.model.release("summary")
+        await closing
+        (written,) = read_registry(str(tmp_path / "state/registry.json"))
+        assert written.status is Status.CLOSED
+        await tasks.aclose()
 
 
 async def test_who_is_in_a_hurry_gets_no_summaries_and_a_true_record(tmp_path: Path) -> None:

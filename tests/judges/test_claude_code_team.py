@@ -1,0 +1,162 @@
+"""The real Claude Code, headless, with a team: what its model is told of agents, and what is written once it has left.
+
+It ends a server that it started with SIGINT, SIGTERM after 0.1 s, and SIGKILL after 0.4 s more. That is too short for a
+summary of a real model, and long enough for the truth.
+"""
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from codex_mcp.scripted_model.load import load_script
+from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.anthropic_model import Json, Plan, Say, Step, Together, Used
+from tests.support.claude_code import Desk, claude_code, codex, tool
+from tests.support.http_house import TOKEN, http_house
+from tests.support.mcp_server import Setup
+from tests.support.processes import all_ended
+from tests.support.team_scenes import TEAM_SCRIPT, gate
+from tests.support.team_server import say
+
+NAMES = ("arch", "dev")
+
+
+@contextlib.asynccontextmanager
+async def team_at_work(folder: Path, plan: Plan) -> AsyncIterator[tuple[Desk, ScriptedModel]]:
+    """Claude Code on a server with a team that it starts itself, and the model of our agents."""
+    async with ScriptedModel(load_script(TEAM_SCRIPT)) as agents:
+        setup = Setup(folder, agents.codex_overrides(), command="serve")
+        command, *args = setup.argv()
+        async with claude_code(setup, {"command": command, "args": args, "env": setup.env()}, plan) as desk:
+            yield desk, agents
+
+
+def written(folder: Path) -> dict[str, str]:
+    """What the registry says of the agents, by name."""
+    registry: Json = json.loads((folder / "home/.config/atm/codex-sessions/registry.json").read_text())
+    return {agent["identity"]: agent["status"] for agent in registry["sessions"]}
+
+
+def listed(threads: Used) -> dict[str, tuple[str, str]]:
+    """Status and state of the agents that a model was shown, by name."""
+    return {agent["identity"]: (agent["status"], agent["state"]) for agent in threads.json["threads"]}
+
+
+def answers(*calls: Used) -> list[tuple[str, str, str]]:
+    """Who answered what, and how that came about."""
+    return [(each["identity"], each["status"], each["content"]) for each in (call.json for call in calls)]
+
+
+async def test_agents_in_the_background_work_at_once_and_those_of_one_message_one_after_the_other(
+    tmp_path: Path,
+) -> None:
+    async def plan(used: list[Used]) -> Step:
+        match used:
+            case []:
+                return Together([codex(gate(name), identity=name, background=True) for name in NAMES])
+            case [_, _]:
+                return tool("codex_wait", ids=NAMES)
+            case [_, _, _]:
+                return Together([codex(say(f"{name} is here"), identity=name) for name in ("one", "two")])
+            case [_, _, _, _, _]:
+                return tool("codex_close", identity="arch")
+            case [_, _, _, _, _, _]:
+                return tool("codex_threads")
+            case _:
+                return Say("All done.")
+
+    async with team_at_work(tmp_path, plan) as (desk, agents):
+        for name in NAMES:  # both are there before either may go on
+            await agents.wait_for_gate(name)
+        for name in NAMES:
+            agents.release(name)
+        await desk.finish()
+
+        *begun, collected, one, two, closed, threads = desk.model.used
+        assert [started.json["status"] for started in begun] == ["running", "running"]
+        finished = {turn["identity"]: turn["content"] for turn in collected.json["finished"]}
+        assert finished == dict.fromkeys(NAMES, "The gate is open.")
+        assert answers(one, two) == [("one", "completed", "one is here"), ("two", "completed", "two is here")]
+        assert (closed.json["identity"], closed.json["status"]) == ("arch", "closed")
+        idle = ("active", "idle")
+        assert listed(threads) == {"arch": ("closed", "closed"), "dev": idle, "one": idle, "two": idle}
+        times = {agent["identity"]: (agent["started_at"], agent["last_active"]) for agent in threads.json["threads"]}
+        assert times["one"][1] <= times["two"][0]
+    after = written(tmp_path)
+    assert after.pop("arch") == "closed"
+    assert set(after.values()) <= {"closed", "interrupted"}
+
+
+async def test_agents_that_it_leaves_at_work_are_interrupted_and_so_it_is_written_before_it_kills_us(
+    tmp_path: Path,
+) -> None:
+    agents: ScriptedModel
+
+    async def plan(used: list[Used]) -> Step:
+        if not used:
+            return Together([codex(f"never sums up {gate(name)}", identity=name, background=True) for name in NAMES])
+        for name in NAMES:
+            await agents.wait_for_gate(name)
+        return Say("I do not wait for them.")
+
+    async with team_at_work(tmp_path, plan) as (desk, agents):
+        await desk.finish()
+    await all_ended(tmp_path / "home")
+    assert written(tmp_path) == dict.fromkeys(NAMES, "interrupted")
+
+
+async def test_it_says_that_nobody_can_be_asked_and_that_is_the_end_of_the_question(tmp_path: Path) -> None:
+    async def plan(used: list[Used]) -> Step:
+        match used:
+            case []:
+                return codex("[[scene: escalate]]", **{"approval-policy": "on-request"})
+            case [_]:
+                return tool("codex_approvals")
+            case _:
+                return Say("Well.")
+
+    async with team_at_work(tmp_path, plan) as (desk, agents):
+        await desk.finish()
+
+        refused, open_questions = desk.model.used
+        assert answers(refused) == [("codex", "completed", "It was refused.")]
+        assert "approvals" not in refused.json
+        assert open_questions.json == {"approvals": []}
+        assert not (tmp_path / "work/made.txt").exists()
+        assert b"not approved" in agents.requests[1].body
+
+
+async def test_over_http_agents_outlive_their_client_and_answer_the_next_one(tmp_path: Path) -> None:
+    async def first(used: list[Used]) -> Step:
+        match used:
+            case []:
+                return Together([codex(say(f"{name} is here"), identity=name) for name in NAMES])
+            case [_, _]:
+                return tool("codex_close", identity="arch")
+            case _:
+                return Say("I leave dev to others.")
+
+    async def second(used: list[Used]) -> Step:
+        match used:
+            case []:
+                return tool("codex_threads")
+            case [_]:
+                return tool("codex-reply", identity="dev", prompt=say("still here"))
+            case _:
+                return Say("All done.")
+
+    async with http_house(tmp_path, script=TEAM_SCRIPT, command="serve") as house:
+        server = {"type": "http", "url": house.url, "headers": {"Authorization": f"Bearer {TOKEN}"}}
+        async with claude_code(Setup(tmp_path / "first"), server, first) as desk:
+            await desk.finish()
+            arch, dev, _closed = desk.model.used
+        assert answers(arch, dev) == [("arch", "completed", "arch is here"), ("dev", "completed", "dev is here")]
+        async with claude_code(Setup(tmp_path / "second"), server, second) as desk:
+            await desk.finish()
+            threads, reply = desk.model.used
+        assert listed(threads) == {"arch": ("closed", "closed"), "dev": ("active", "idle")}
+        assert answers(reply) == [("dev", "completed", "still here")]
+        assert reply.json["threadId"] == dev.json["threadId"]
+        assert written(tmp_path) == {"arch": "closed", "dev": "active"}
+    assert written(tmp_path)["dev"] in ("closed", "interrupted")
