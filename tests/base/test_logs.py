@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codex_mcp.base.logs import LOG_FILE, LogFile, StderrLog, about, about_no_call, line_for, logs_written
+from codex_mcp.base.logs import LOG_FILE, TRACE, LogFile, StderrLog, about, about_no_call, line_for, logs_written
 from codex_mcp.base.settings import LogLevel, Settings
 from codex_mcp.base.tasks import TaskSet
 
@@ -200,6 +200,10 @@ def test_a_reader_of_stderr_that_sleeps_does_not_stop_us_and_learns_what_it_miss
     os.close(writer)
     assert first.startswith(b"20")
     assert re.search(r"\(\d+ lines were dropped: nobody read them\)\n.* awake\n", second)
+
+
+def test_the_lowest_level_has_a_name() -> None:
+    assert " TRACE   codex_mcp.x " in line_for(logging.LogRecord("codex_mcp.x", TRACE, "", 0, "hello", None, None))
 
 
 def test_the_loggers_are_afterwards_as_they_were(tmp_path: Path) -> None:

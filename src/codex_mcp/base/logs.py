@@ -103,7 +103,8 @@ def line_for(record: logging.LogRecord) -> str:
         text = f"{record.msg} {record.args!r}"
     if record.exc_info:
         text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"
-    head = f"{moment}.{int(record.msecs):03d}Z {record.levelname:<7} {record.name}"
+    level = "TRACE" if record.levelno == TRACE else record.levelname
+    head = f"{moment}.{int(record.msecs):03d}Z {level:<7} {record.name}"
     return " ".join(filter(None, (head, _ids(), "\n    ".join(text.splitlines())))) + "\n"
 
 

@@ -34,6 +34,7 @@ from codex_mcp.codex.facts import fact_of
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
+from codex_mcp.rpc.watched import watched
 from codex_mcp.wire import appserver
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Notification, Request
 
@@ -63,7 +64,7 @@ class AppServer:
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_requests_in_flight)
         self._peer = Peer(
-            channel,
+            watched(channel, "Codex"),
             Handlers(self._request_received, self._notification_received),
             # The core asks one question per pending approval; far more would be a flood.
             max_requests=4096,

@@ -46,6 +46,7 @@ from codex_mcp.codex.legacy_thread import LegacyThread
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer, PendingCall
+from codex_mcp.rpc.watched import watched
 from codex_mcp.wire import appserver, legacy
 from codex_mcp.wire.approvals import OldElicitation
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Notification, Request
@@ -87,7 +88,7 @@ class LegacyCore:
         self._threads: dict[str, LegacyThread] = {}
         self._beginning: dict[LegacyThread, asyncio.Future[str]] = {}
         self._peer = Peer(
-            channel,
+            watched(channel, "Codex"),
             Handlers(self._request_received, self._notification_received),
             max_requests=4096,  # one question per pending approval; far more would be a flood
             pace=pace,

@@ -13,6 +13,7 @@ from codex_mcp.execclient.flow import Flow
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, NotificationHandler, Peer, PendingCall
+from codex_mcp.rpc.watched import watched
 from codex_mcp.wire.execserver import NOT_FOUND, EnvironmentInfo, Initialize, Initialized, Shell
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Request
 
@@ -36,7 +37,7 @@ class Connection:
         self._channel = channel
         self._flow = flow
         self._peer = Peer(
-            channel,
+            watched(channel, "exec-server"),
             Handlers(_request_received, on_notification),
             max_requests=MAX_SERVER_REQUESTS,
             pace=flow.pace,

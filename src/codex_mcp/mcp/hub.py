@@ -20,6 +20,7 @@ from codex_mcp.mcp.methods import Methods, handle_notification
 from codex_mcp.mcp.session import Session, ToolBox
 from codex_mcp.mcp.tickets import Ticket
 from codex_mcp.rpc.peer import Handlers, Peer
+from codex_mcp.rpc.watched import watched
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Notification, Request
 
@@ -150,7 +151,8 @@ class Hub:
         def on_notification(message: Notification) -> None:
             handle_notification(session, message)
 
-        peer = Peer(channel, Handlers(on_request, on_notification), max_requests=MAX_REQUESTS, pace=_no_pace)
+        handlers = Handlers(on_request, on_notification)
+        peer = Peer(watched(channel, "client"), handlers, max_requests=MAX_REQUESTS, pace=_no_pace)
         session = Session(peer, self.tools, self._settings, principal=principal)
         return HubSession(session_id, channel, peer, session, is_bus)
 

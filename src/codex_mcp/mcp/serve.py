@@ -21,6 +21,7 @@ from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.signals import first, signals_received
 from codex_mcp.rpc.peer import Handlers, Peer
+from codex_mcp.rpc.watched import watched
 from codex_mcp.threads.book import Book
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
 from codex_mcp.wire.jsonrpc import Notification, Request
@@ -51,7 +52,7 @@ class StdioServer:
         self._channel = channel
         self._book = Book(settings, launch, self._client_keeps_up)
         self._peer = Peer(
-            channel,
+            watched(channel, "client"),
             Handlers(self._request_received, self._notification_received),
             max_requests=MAX_REQUESTS,
             pace=self._client_reads_at_all,

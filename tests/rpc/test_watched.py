@@ -1,0 +1,70 @@
+"""Messages in the log."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from codex_mcp.base.logs import TRACE
+from codex_mcp.rpc.channel import memory_pair
+from codex_mcp.rpc.watched import LONGEST, watched
+from codex_mcp.wire import jsonrpc
+from codex_mcp.wire.jsonrpc import ErrorObject
+
+CALL = jsonrpc.encode_request(7, "tools/call", {"name": "codex"})
+
+
+@contextmanager
+def level(number: int, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    with caplog.at_level(number, "codex_mcp.rpc.watched"):
+        yield
+
+
+def test_a_channel_that_nobody_reads_about_is_left_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    left, _right = memory_pair()
+    with level(logging.INFO, caplog):
+        assert watched(left, "client") is left
+
+
+async def test_debug_says_which_messages_come_and_go_and_nothing_of_what_they_say(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    left, right = memory_pair()
+    with level(logging.DEBUG, caplog):
+        channel = watched(left, "client")
+        right.send(CALL)
+        assert await channel.receive() == [CALL]
+        channel.send(jsonrpc.encode_response(7, {"text": "quiet"}))
+        channel.send(jsonrpc.encode_notification("codex/event", {"text": "quiet"}))
+        channel.send(jsonrpc.encode_error("x", ErrorObject(-1, "quiet")))
+        right.send(b"not JSON, quiet")
+        await channel.receive()
+        await channel.drain(1)
+        await channel.aclose()
+    assert caplog.messages[:4] == [
+        "from client: request 7 tools/call",
+        "to client: Response 7",
+        "to client: notification codex/event",
+        "to client: ErrorResponse 'x'",
+    ]
+    assert caplog.messages[4].startswith("from client: Malformed")
+    assert "quiet" not in caplog.text
+
+
+async def test_trace_says_what_they_say_up_to_a_limit(caplog: pytest.LogCaptureFixture) -> None:
+    left, right = memory_pair()
+    with level(TRACE, caplog):
+        channel = watched(left, "client")
+        channel.send(CALL)
+        assert await right.receive() == [CALL]
+        channel.send(b'"' + b"x" * LONGEST + b'"')
+    assert caplog.messages[1] == f"to client: {CALL.decode()}"
+    assert caplog.messages[3].endswith(f"x… ({LONGEST + 2} bytes)")
+
+
+async def test_a_long_method_is_cut(caplog: pytest.LogCaptureFixture) -> None:
+    left, _right = memory_pair()
+    with level(logging.DEBUG, caplog):
+        watched(left, "client").send(jsonrpc.encode_notification("m" * 10_000))
+    assert len(caplog.messages[0]) < 300
