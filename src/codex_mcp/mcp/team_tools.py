@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from codex_mcp.base.logs import about
+from codex_mcp.base.redact import redact
 from codex_mcp.base.settings import Events, Settings
 from codex_mcp.codex.events import Event
 from codex_mcp.mcp import team_catalogue as catalogue
@@ -136,7 +137,7 @@ class TeamTools:
             identity=arguments.identity,
             default_identity=order.default_identity,
             role=order.role,
-            tag=arguments.tag,
+            tag=None if arguments.tag is None else redact(arguments.tag),  # it is written down, for all to see
             source=order.source,
             request_id=arguments.request_id,
         )

@@ -1,0 +1,76 @@
+"""What nobody may read in our files, and what nobody can make us run."""
+
+from pathlib import Path
+
+from tests.support.requirements import requirement
+from tests.support.team_fixtures import Team
+from tests.support.team_server import TeamServer, refusal, say
+
+KEY = "sk-proj-0123456789abcdefABCDEF"
+TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ"
+PASSWORD = "correct-horse-battery"
+SECRETS = (KEY, TOKEN, PASSWORD)
+
+
+def written_by(server: TeamServer) -> dict[str, bytes]:
+    """Every file that the server wrote: its state, its log."""
+    files = [*server.state_dir.rglob("*"), *(server.setup.codex_home / "log").glob("codex-rmcp.log*")]
+    return {str(path.relative_to(server.setup.folder)): path.read_bytes() for path in files if path.is_file()}
+
+
+@requirement("NFR-3")
+async def test_no_secret_is_in_the_log_the_audit_or_the_registry(team: Team) -> None:
+    environment = {"OPENAI_API_KEY": KEY, "GITHUB_TOKEN": TOKEN}
+    async with team("--log-level", "trace", environment=environment) as (server, _model):
+        told = f"Use OPENAI_API_KEY={KEY} and {TOKEN}; password: {PASSWORD}"
+        setup = {
+            "config": {"shell_environment_policy.set": {"SHOP_API_KEY": PASSWORD}},
+            "tag": f"api_key={PASSWORD}",
+        }
+        agent = await server.start(f"{told} {say('Done.')}", identity="arch", **setup)
+        failing = f'[[scene: fail message="{told}"]]'
+        refusal(await server.run("codex-reply", {"codex_id": agent["codex_id"], "prompt": failing}))
+        refusal(await server.run("codex", {"prompt": "x", "identity": "arch", "tag": KEY}))
+        refusal(await server.run("codex", {"prompt": "x", "agent_file": f"no/{KEY}.md"}))
+        await server.threads()
+        await server.close_agent("arch")
+    written = written_by(server)
+    assert {"registry.json", "audit.jsonl", "state.db", "codex-rmcp.log"} <= {Path(name).name for name in written}
+    found = [(name, secret) for name, data in written.items() for secret in SECRETS if secret.encode() in data]
+    assert found == []
+
+
+@requirement("NFR-3")
+async def test_what_the_server_writes_is_for_its_owner_alone(team: Team) -> None:
+    async with team() as (server, _model):
+        await server.start(say("hi"), identity="arch")
+    for path in [server.state_dir, *server.state_dir.rglob("*")]:
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+@requirement("NFR-3")
+async def test_no_argument_is_run_by_a_shell(team: Team) -> None:
+    async with team() as (server, _model):
+        work = server.setup.work
+        evil = f"$(touch {work}/pwned); `touch {work}/pwned`; touch {work}/pwned #"
+        for arguments in (
+            {"prompt": say("hi"), "identity": evil},
+            {"prompt": say("hi"), "cwd": evil},
+            {"prompt": say("hi"), "role": evil},
+            {"agent_file": evil},
+            {"codex_id": evil},
+        ):
+            refusal(await server.run("codex", arguments))
+        refusal(await server.run("codex_close", {"identity": evil}))
+        refusal(await server.run("codex-reply", {"identity": evil, "prompt": "x"}))
+        assert (await server.start(say("hi"), tag=evil, request_id=evil))["status"] == "completed"
+        assert not (work / "pwned").exists()
+
+
+@requirement("NFR-3")
+async def test_no_name_leads_out_of_the_state_folder(team: Team) -> None:
+    async with team() as (server, model):
+        for name in ("..", "../../escaped", "/escaped", "a/b", ".", "arch\0"):
+            refusal(await server.run("codex", {"prompt": say("hi"), "identity": name}))
+        assert not model.requests
+    assert not list(server.setup.folder.rglob("escaped*"))
