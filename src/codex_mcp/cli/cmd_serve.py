@@ -25,7 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=NEWEST,
         metavar="ID",
-        help="let the first call go on with this agent (codex_id, identity or thread id), or with the last one",
+        help="let the first call go on with this agent (codex_id, identity or thread id), or with the last one of the "
+        "default name",
     )
     add_serving_arguments(parser, with_team=True)
 
