@@ -106,7 +106,6 @@ WAITS_FOR_MAIL: Final = frozenset(
 NOT_YET: Final = frozenset(
     name
     for row in (
-        "FR-5.1 FR-5.2 FR-5.3 FR-5.4",
         "FR-9.2 FR-9.3",
         "FR-10.2",
     )

@@ -21,6 +21,7 @@ from codex_mcp.state.contract import Claim, Fenced, Store
 from codex_mcp.state.keeper import Keeper
 from codex_mcp.team.agent import Agent, Owner, State, Status
 from codex_mcp.team.audit import Audit
+from codex_mcp.team.earlier import take_over_registry
 from codex_mcp.team.registry import RegistryFile
 from codex_mcp.team.scribe import AGENT, Scribe, decoded
 
@@ -104,6 +105,7 @@ class Office:
             self._keeper = Keeper(self._store.leases, self._on_lost)
         await self._join()
         if self._scribe is None:
+            await take_over_registry(self._store, self._state_dir)
             self._scribe = Scribe(self._store, RegistryFile(self._state_dir), lambda claim: self.fenced(claim))
         await self._bury_dead()
 
