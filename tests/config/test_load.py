@@ -199,6 +199,15 @@ def test_only_those_who_want_them_get_the_flags_of_a_team() -> None:
     add_arguments(parser)
     assert "--soft-deadline" in parser.format_help()
     assert "--timeout " not in parser.format_help()
+    assert "team:" not in parser.format_help()
+
+
+def test_the_help_begins_with_the_team_and_the_usage_is_one_line() -> None:
+    parser = argparse.ArgumentParser(prog="codex-mcp serve")
+    add_arguments(parser, with_team=True)
+    told = parser.format_help()
+    assert told.startswith("usage: codex-mcp serve [-h] [FLAG ...]\n\n")
+    assert told.index("--identity") < told.index("--codex-home")
 
 
 def test_the_file_that_atm_config_names_stands_between_the_repository_and_the_environment(world: World) -> None:

@@ -26,6 +26,7 @@ HOME_FILE: Final = os.path.join(".config", "atm", "config.toml")
 STATE_FOLDER: Final = os.path.join(".config", "atm", "codex-sessions")
 FILE_VARIABLE: Final = "ATM_CONFIG"
 DEFAULT: Final = "default"
+SAYABLE: Final = "each may also come from the environment or a file"
 
 ENVIRONMENT_ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "codex_home": ("CODEX_HOME",),
@@ -70,9 +71,13 @@ class _Surroundings(Struct, frozen=True):
 
 def add_arguments(parser: argparse.ArgumentParser, *, with_team: bool = False) -> None:
     """Give a parser one flag for every setting; those that are about a team, only if they are wanted."""
-    group = parser.add_argument_group("settings", "each may also come from the environment or a file")
+    # All of them in the usage would hide what is wrong with a command line behind thirty lines.
+    parser.usage = f"{parser.prog} [-h] [FLAG ...]"
+    team = parser.add_argument_group("team", SAYABLE) if with_team else None
+    others = parser.add_argument_group("settings", SAYABLE)
     for name, option in OPTIONS.items():
-        if option.is_for_team and not with_team:
+        group = team if option.is_for_team else others
+        if group is None:
             continue
         flags = option.flags_for(name)
         if option.is_switch:
