@@ -106,8 +106,6 @@ WAITS_FOR_MAIL: Final = frozenset(
 NOT_YET: Final = frozenset(
     name
     for row in (
-        "FR-9.2 FR-9.3",
-        "FR-10.2",
     )
     for name in row.split()
 )

@@ -9,7 +9,7 @@ from codex_mcp.state.contract import OwnedBy, Store, Unavailable
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Agent, Status
 from codex_mcp.team.office import Office
-from codex_mcp.team.scribe import AGENT
+from codex_mcp.team.scribe import AGENT, APPROVAL
 from tests.team.test_agent import agent
 
 
@@ -55,6 +55,7 @@ async def test_agents_of_a_dead_server_are_stale_and_their_names_free(tmp_path: 
     claim = await dead.leases.claim(agent().codex_id)
     assert not isinstance(claim, OwnedBy)
     await dead.records.put(claim, AGENT, agent().codex_id, msgspec.json.encode(agent()))
+    await dead.records.put(claim, APPROVAL, f"{agent().codex_id}/turn/question-1", b"{}")
     await dead.records.bind(claim, "t", "arch")
     world.kill(node.id)
 
@@ -66,6 +67,7 @@ async def test_agents_of_a_dead_server_are_stale_and_their_names_free(tmp_path: 
     (stale,) = await office.scribe.agents()
     assert (stale.status, stale.owner) == (Status.STALE, None)
     assert await office.store.records.bindings("t") == []
+    assert await office.store.records.find(APPROVAL) == {}
     await office.aclose()
 
 

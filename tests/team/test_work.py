@@ -4,15 +4,23 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from codex_mcp.base.settings import SERVE_TURN_TIMEOUT
-from codex_mcp.state.memory import World
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.audit import read_audit
 from codex_mcp.team.refusals import TeamRefused, Why
+from codex_mcp.team.scribe import APPROVAL
+from codex_mcp.threads.decisions import Approved
+from codex_mcp.threads.questions import Method
 from codex_mcp.threads.record import Status
 from tests.support.crews import crewed
+from tests.support.questions import COMMAND, ask
 from tests.support.team_server import GATE, say
+
+QUESTION = ask(Method.EXEC, COMMAND)
 
 
 async def test_turns_and_tokens_are_counted_and_outcomes_audited(tmp_path: Path) -> None:
@@ -92,3 +100,29 @@ async def test_prompts_wait_in_the_order_in_which_they_came(tmp_path: Path) -> N
         assert arch.thread is not None
         assert arch.thread.unfinished() == [running, *waiting]
         await team.crew.closing.close("arch", "local")
+
+
+async def test_what_waits_for_an_answer_is_in_the_store_for_all_servers_until_it_is_answered(tmp_path: Path) -> None:
+    world = World()
+    async with crewed(tmp_path, world) as team:
+        other = MemoryStore(world)
+        arch = await team.start("arch")
+        turn = await team.submit(arch, GATE)
+        await team.model.wait_for_gate("gate")
+        tasks = TaskSet()
+        asking = [tasks.spawn(turn.parked.park(QUESTION), name="question") for _ in range(2)]
+        await asyncio.sleep(0)  # they ask
+        await team.crew.office.scribe.flush()
+        asked = await other.records.find(APPROVAL)
+        assert list(asked) == [f"{arch.agent.codex_id}/{turn.name}/question-{number}" for number in (1, 2)]
+        described = msgspec.json.decode(next(iter(asked.values())))
+        assert described["id"] == f"{turn.name}/question-1"
+        assert (described["identity"], described["team"], described["principal"]) == ("arch", "default", "local")
+        turn.parked.answer("question-1", Approved())
+        await asking[0]
+        await team.crew.office.scribe.flush()
+        assert [key[-1] for key in await other.records.find(APPROVAL)] == ["2"]
+        await team.crew.closing.close("arch", "local")
+        assert await other.records.find(APPROVAL) == {}
+        await tasks.aclose()
+        await other.aclose()

@@ -19,11 +19,14 @@ async def parked(questions: ParkedQuestions, tasks: TaskSet) -> asyncio.Task[Dec
 
 async def test_a_question_is_open_until_it_is_answered() -> None:
     questions, tasks = ParkedQuestions(), TaskSet()
+    heard: list[int] = []
+    questions.changed = lambda: heard.append(len(questions.open))
     waiting = await parked(questions, tasks)
     assert questions.open == {"question-1": QUESTION}
     questions.answer("question-1", Approved())
     assert questions.open == {}
     assert await waiting == Approved()
+    assert heard == [1, 0]
 
 
 async def test_only_the_first_answer_counts() -> None:

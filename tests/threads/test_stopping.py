@@ -27,6 +27,9 @@ class Listener:
         assert turn.ended
         self.heard.append(f"{turn.outcome.status}, {'idle' if thread.idle else 'busy'}")
 
+    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
+        self.heard.append(word)
+
 
 async def test_a_turn_is_stopped_at_its_time_limit_with_what_it_said_so_far(tmp_path: Path) -> None:
     async with scripted_book(tmp_path) as (book, model):

@@ -71,6 +71,7 @@ class TeamTools:
         self._crew = crew
         self._roles = roles
         self._follower = Follower(book, settings, key, self._names)
+        crew.work.described = lambda name, agent, question: OpenApproval(name, agent, question).described()
 
     def tools(self) -> Tools:
         """By name, the old names as well."""
@@ -201,7 +202,7 @@ class TeamTools:
         arguments = team_arguments(catalogue.CODEX_CLOSE, given, CloseArguments)
         if arguments.reference is None:
             raise BadArguments(NOT_NAMED)
-        closed = await self._crew.closing.close(arguments.reference, call.principal)
+        closed = await self._crew.closing.close(arguments.reference, call.principal, call.label)
         return close_result(closed.agent, closed.how)
 
     async def _codex_approvals(self, call: Call, given: Json) -> Result:
@@ -217,7 +218,8 @@ class TeamTools:
             if turn is not None and question is not None:
                 answer = {"decision": arguments.decision, "reason": arguments.reason}
                 turn.parked.answer(key, decide(question, answer))
-                self._crew.work.audit(member, "approval", AuditOutcome.OK, what=arguments.decision)
+                done = {"request_id": call.label, "what": arguments.decision}
+                self._crew.work.audit(member.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
                 await asyncio.sleep(0)  # the one who asked takes its answer, and the question is gone from the list
                 return approvals_result(self._approvals_of(call.principal), arguments.id)
         raise BadArguments(

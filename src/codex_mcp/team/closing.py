@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -57,6 +58,17 @@ class Closed(Struct, frozen=True):
     how: Close
 
 
+class Cause(Struct, frozen=True):
+    """Why agents are closed, in the words of the audit."""
+
+    event: str
+    request_id: str | None = None
+
+
+SHUTDOWN: Final = Cause("shutdown")
+"""The server ends; then those who are idle sum up as well."""
+
+
 class Nobody:
     """Watches the turn in which an agent sums up its work: nobody looks, and nobody can be asked."""
 
@@ -83,18 +95,19 @@ class Closing:
         self._work = work
         self._office = office
 
-    async def close(self, reference: str, principal: str) -> Closed:
+    async def close(self, reference: str, principal: str, request_id: str | None = None) -> Closed:
         """Close an agent by codex_id, identity or thread id. Closing it again is fine. Raises TeamRefused."""
+        cause = Cause("codex_close", request_id)
         await self._office.ready()
         member = self._team.roster.called(reference, principal)
         if member is not None:
-            return await self._close_member(member, sum_up_idle=False)
+            return await self._close_member(member, cause)
         agent = await self._team.recorded(reference, principal)
         if agent is None:
             raise refusals.not_found(reference)
         if agent.status in (Status.CLOSED, Status.INTERRUPTED):
-            return Closed(agent, Close.ALREADY_CLOSED)
-        return await self._settle_stale(agent)
+            return self._audited(Closed(agent, Close.ALREADY_CLOSED), cause)
+        return self._audited(await self._settle_stale(agent), cause)
 
     async def close_all(self) -> None:
         """Close every agent of this server, all at once. Cancelled: all that are left, without a summary."""
@@ -105,14 +118,14 @@ class Closing:
             member.touch(status=Status.INTERRUPTED, owner=None)
             self._office.scribe.note(member)
         self._office.scribe.hurry()
-        closing = [self._close_member(member, sum_up_idle=True) for member in self._team.roster]
+        closing = [self._close_member(member, SHUTDOWN) for member in self._team.roster]
         try:
             await asyncio.gather(*closing, return_exceptions=True)
         finally:
             for member in self._team.roster:
-                await self._leave(member, Close.INTERRUPTED)
+                await self._leave(member, Close.INTERRUPTED, SHUTDOWN)
 
-    async def _close_member(self, member: Member, *, sum_up_idle: bool) -> Closed:
+    async def _close_member(self, member: Member, cause: Cause) -> Closed:
         was_busy = member.thread is not None and not member.thread.idle
         if member.thread is not None and not member.closing:
             member.thread.shut()  # before anything else, and before whoever else wants it
@@ -120,27 +133,31 @@ class Closing:
         async with member.life:
             if member not in self._team.roster:  # somebody else closed it while we waited
                 agent = await self._team.recorded(member.agent.codex_id, member.agent.principal)
-                return Closed(agent or member.agent, Close.ALREADY_CLOSED)
+                return self._audited(Closed(agent or member.agent, Close.ALREADY_CLOSED), cause)
             if member.thread is not None:  # again: it may have been started while we waited
                 was_busy = was_busy or not member.thread.idle
                 member.thread.shut()
             how = Close.CLOSED
             try:
-                if (was_busy or sum_up_idle) and not await self._summed_up(member):
+                if (was_busy or cause is SHUTDOWN) and not await self._summed_up(member):
                     how = Close.INTERRUPTED
             except asyncio.CancelledError:
                 how = Close.INTERRUPTED
                 raise
             finally:
-                await self._leave(member, how)
+                await self._leave(member, how, cause)
             return Closed(member.agent, how)
 
-    async def _leave(self, member: Member, how: Close) -> None:
+    def _audited(self, closed: Closed, cause: Cause) -> Closed:
+        outcome = Outcome.INTERRUPTED if closed.how is Close.INTERRUPTED else Outcome.OK
+        self._work.audit(closed.agent, cause.event, outcome, request_id=cause.request_id, what=closed.how)
+        return closed
+
+    async def _leave(self, member: Member, how: Close, cause: Cause) -> None:
         """Write down its end, and let go of it. Until that is done whoever asks for it waits."""
         status = Status.CLOSED if how is Close.CLOSED else Status.INTERRUPTED
         member.touch(status=status, owner=None)
-        outcome = Outcome.OK if how is Close.CLOSED else Outcome.INTERRUPTED
-        self._work.audit(member, "close", outcome)
+        self._audited(Closed(member.agent, how), cause)
         self._office.scribe.note(member, {"event": "closed", "status": status})
         try:
             await self._office.scribe.settle(member)

@@ -131,6 +131,8 @@ class Crew:
                 event=tool,
                 outcome=Outcome.REFUSED,
                 request_id=request_id,
+                codex_id=_text(refusal.facts.get("codex_id")),
+                identity=_text(refusal.facts.get("identity")),
                 team=self._settings.team,
                 principal=principal,
                 error=str(refusal),
@@ -163,3 +165,7 @@ class Crew:
             for turn in member.thread.unfinished():
                 turn.record.stop_because(why)
             member.thread.shut()
+
+
+def _text(fact: object) -> str | None:
+    return fact if isinstance(fact, str) else None

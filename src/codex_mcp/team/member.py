@@ -39,6 +39,10 @@ class Member:
         self.first: Turn | None = None
         """The turn that it was started for by this server."""
         self.usage = Usage()
+        self.approvals: dict[str, bytes] = {}
+        """What it asks and nobody has answered yet, as it is written."""
+        self.approvals_written: set[str] | None = None
+        """Which of them the store has; None until somebody has looked what an earlier server left there."""
 
     def __repr__(self) -> str:
         return f"<Member {self.agent.identity} {self.agent.codex_id} {self.state}>"

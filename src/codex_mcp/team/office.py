@@ -23,7 +23,7 @@ from codex_mcp.team.agent import Agent, Owner, State, Status
 from codex_mcp.team.audit import Audit
 from codex_mcp.team.earlier import take_over_registry
 from codex_mcp.team.registry import RegistryFile
-from codex_mcp.team.scribe import AGENT, Scribe, decoded
+from codex_mcp.team.scribe import AGENT, APPROVAL, Scribe, decoded
 
 logger = logging.getLogger(__name__)
 
@@ -134,6 +134,9 @@ class Office:
                 if agent.is_active:
                     await self.store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(_stale(agent)))
                 await self.store.records.unbind(claim, agent.team, agent.identity)
+            for key in await self.store.records.find(APPROVAL):
+                if key.startswith(f"{claim.thread}/"):  # nobody waits for the answer any longer
+                    await self.store.records.delete(claim, APPROVAL, key)
             await self.store.leases.release(claim)
         except Fenced:
             return  # somebody was faster

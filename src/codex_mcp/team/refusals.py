@@ -58,7 +58,7 @@ def closed(agent: Agent) -> TeamRefused:
         f"Agent {agent.identity} ({agent.codex_id}) is closed. Resume it with codex "
         f'{{"codex_id": "{agent.codex_id}", "prompt": …}}, or start a new one.'
     )
-    return TeamRefused(Why.CLOSED, text, {"codex_id": agent.codex_id})
+    return TeamRefused(Why.CLOSED, text, _named(agent))
 
 
 def too_many(limit: int) -> TeamRefused:
@@ -76,22 +76,26 @@ def owned_elsewhere(agent: Agent, node: Node) -> TeamRefused:
         f"Agent {agent.identity} ({agent.codex_id}) is run by another server, process {node.pid} on {node.host}. "
         "Ask there; when that server ends, this one can take it over."
     )
-    facts = {"codex_id": agent.codex_id, "pid": node.pid, "host": node.host}
+    facts = {**_named(agent), "pid": node.pid, "host": node.host}
     return TeamRefused(Why.OWNED_ELSEWHERE, text, facts)
 
 
 def paused(agent: Agent, reason: str) -> TeamRefused:
     """It has reached a limit."""
-    return TeamRefused(Why.PAUSED, f"Agent {agent.identity} is paused: {reason}", {"codex_id": agent.codex_id})
+    return TeamRefused(Why.PAUSED, f"Agent {agent.identity} is paused: {reason}", _named(agent))
 
 
 def queue_full(agent: Agent, limit: int) -> TeamRefused:
     """Too many prompts wait."""
     text = f"Agent {agent.identity} is busy and {limit} more prompts are waiting already; wait for one to end."
-    return TeamRefused(Why.BUSY, text, {"codex_id": agent.codex_id})
+    return TeamRefused(Why.BUSY, text, _named(agent))
 
 
 def lost(agent: Agent) -> TeamRefused:
     """Another server took it over while this one was silent."""
     text = f"Another server has taken agent {agent.identity} ({agent.codex_id}) over. Ask again."
-    return TeamRefused(Why.LOST, text, {"codex_id": agent.codex_id})
+    return TeamRefused(Why.LOST, text, _named(agent))
+
+
+def _named(agent: Agent) -> dict[str, object]:
+    return {"codex_id": agent.codex_id, "identity": agent.identity}

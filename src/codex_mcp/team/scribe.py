@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 AGENT: Final = "agent"
 """The kind of the records."""
 
+APPROVAL: Final = "approval"
+"""The kind of the questions that wait for an answer; a key begins with the codex_id."""
+
 EVENTS: Final = "events"
 """The journal's stream of what happened to an agent."""
 
@@ -90,7 +93,8 @@ class Scribe:
         try:
             async with self._pen:
                 await self._append_events()
-                await self._store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+                member.approvals = {}
+                await self._put(claim, member)
                 await self._store.records.unbind(claim, agent.team, agent.identity)
                 await self._store.leases.release(claim)
         except (Fenced, LeaseLost):
@@ -162,14 +166,27 @@ class Scribe:
     async def _write_records(self) -> None:
         while self._changed:
             codex_id, member = next(iter(self._changed.items()))
-            claim, agent = member.claim, member.record
+            claim, agent, asked = member.claim, member.record, member.approvals
             if claim is not None:
                 try:
-                    await self._store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+                    await self._put(claim, member)
                 except (Fenced, LeaseLost):
                     self._fenced(claim)
-            if member.record == agent:  # else it has changed meanwhile, and is written again
+            if member.record == agent and member.approvals == asked:  # else it has changed, and is written again
                 self._changed.pop(codex_id, None)
+
+    async def _put(self, claim: Claim, member: Member) -> None:
+        """Write its record, and what it asks."""
+        records, agent, asked = self._store.records, member.record, member.approvals
+        await records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+        written = member.approvals_written
+        if written is None:
+            written = {key for key in await records.find(APPROVAL) if key.startswith(f"{agent.codex_id}/")}
+        for key in asked.keys() - written:
+            await records.put(claim, APPROVAL, key, asked[key])
+        for key in written - asked.keys():
+            await records.delete(claim, APPROVAL, key)
+        member.approvals_written = set(asked)
 
     async def _append_events(self) -> None:
         events, self._events = self._events, []

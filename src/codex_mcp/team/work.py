@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.settings import SERVE_TURN_TIMEOUT, Settings
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.team import context, guards, refusals
+from codex_mcp.team.agent import Agent
 from codex_mcp.team.audit_entry import AuditEntry, Outcome
 from codex_mcp.team.guards import Limits, Paused
 from codex_mcp.team.looking import look_around
@@ -19,6 +23,7 @@ from codex_mcp.team.member import Member
 from codex_mcp.team.moments import written_moment
 from codex_mcp.team.office import Office
 from codex_mcp.team.roster import Roster
+from codex_mcp.threads.questions import Question
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Audience, Turn
@@ -58,6 +63,12 @@ class Work:
             tokens_per_team=settings.tokens_per_team,
             hops=settings.max_hops,
         )
+        self.described: Callable[[str, Agent, Question], Mapping[str, object]] = lambda name, agent, _question: {
+            "id": name,
+            "codex_id": agent.codex_id,
+            "identity": agent.identity,
+        }
+        """How a question is put to those who look for it; whoever shows it to them says how."""
 
     @property
     def time_limit(self) -> float | None:
@@ -126,6 +137,7 @@ class Work:
         member.summed_up = False
         member.usage = guards.with_turn(member.usage, time.time())
         member.touch(turns=member.agent.turns + 1)
+        turn.parked.changed = partial(self._questions_changed, member, turn)
         self._office.scribe.note(member)
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
@@ -141,7 +153,7 @@ class Work:
         event = {"event": "turn", "outcome": outcome.status, "tokens": tokens, "at": time.time()}
         self._office.scribe.note(member, event)
         self.audit(
-            member,
+            member.agent,
             turn.purpose,
             Outcome.TIMED_OUT if turn.record.timed_out else OUTCOMES[outcome.status],
             request_id=turn.audience.label or None,
@@ -151,9 +163,33 @@ class Work:
             tokens=tokens,
         )
 
-    def audit(self, member: Member, event: str, outcome: Outcome, **details: Any) -> None:
-        """Note an outcome; `details` are further fields of the entry."""
+    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
+        """A person, or whoever answers for one, has decided."""
+        member = self._roster.of_thread(thread.id)
+        if member is not None:
+            outcome = Outcome.OK if word.startswith("approved") else Outcome.REFUSED
+            self.audit(member.agent, "approval", outcome, request_id=turn.audience.label or None, what=word)
+
+    def _questions_changed(self, member: Member, turn: Turn) -> None:
+        """Let everybody on the state folder see what waits for an answer."""
+        prefix = f"{member.agent.codex_id}/{turn.name}/"
+        kept = {key: body for key, body in member.approvals.items() if not key.startswith(prefix)}
+        for key, question in turn.parked.open.items():
+            told = member.approvals.get(prefix + key)
+            kept[prefix + key] = told or self._described(member, f"{turn.name}/{key}", question)
+        member.approvals = kept
+        self._office.scribe.note(member)
+        self._office.scribe.hurry()
+
+    def _described(self, member: Member, approval_id: str, question: Question) -> bytes:
         agent = member.agent
+        shown = self.described(approval_id, agent, question)
+        return msgspec.json.encode(
+            {**shown, "team": agent.team, "principal": agent.principal, "asked_at": written_moment(time.time())}
+        )
+
+    def audit(self, agent: Agent, event: str, outcome: Outcome, **details: Any) -> None:
+        """Note an outcome; `details` are further fields of the entry."""
         entry = AuditEntry(
             timestamp=written_moment(time.time()),
             event=event,

@@ -7,7 +7,7 @@ next request.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from codex_mcp.threads.decisions import Decision
 from codex_mcp.threads.questions import Question
@@ -20,6 +20,8 @@ class ParkedQuestions:
         self._open: dict[str, tuple[Question, asyncio.Future[Decision]]] = {}
         self._count = 0
         self._watchers: list[asyncio.Future[None]] = []
+        self.changed: Callable[[], None] = lambda: None
+        """Told when a question has come, and when one is gone."""
 
     @property
     def open(self) -> Mapping[str, Question]:
@@ -36,10 +38,12 @@ class ParkedQuestions:
         for watcher in watchers:
             if not watcher.done():
                 watcher.set_result(None)
+        self.changed()
         try:
             return await answer
         finally:
             del self._open[key]
+            self.changed()
 
     def answer(self, key: str, decision: Decision) -> None:
         """Somebody has decided. A key that is not open any longer changes nothing."""

@@ -52,3 +52,9 @@ async def _end_commands(core: Core, turn: Turn) -> None:
     while killed.keys() & set(turn.record.running_commands):
         turn.item_ended.clear()
         await turn.item_ended.wait()
+
+
+def release(waiting: asyncio.Future[None]) -> None:
+    """Let go whoever waits for this, unless that has happened."""
+    if not waiting.done():
+        waiting.set_result(None)

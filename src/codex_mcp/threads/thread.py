@@ -29,7 +29,7 @@ from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions import Unreadable, item_of, question_from
 from codex_mcp.threads.record import Status
-from codex_mcp.threads.stopping import Cores, interrupt
+from codex_mcp.threads.stopping import Cores, interrupt, release
 from codex_mcp.threads.turn import Audience, Turn
 from codex_mcp.threads.turns import Action, Conclude, Interrupt, Place, Source, Start, State, TurnQueue
 from codex_mcp.wire.jsonrpc import Id
@@ -45,6 +45,9 @@ class TurnListener(Protocol):
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         """Its outcome is known; `thread.idle` tells whether another one follows."""
+
+    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
+        """The core has asked something, and this is what was decided, or that it was withdrawn."""
 
 
 EARLY_EVENTS: Final = 256
@@ -277,7 +280,7 @@ class Thread:
         stopped = turn.stopped = asyncio.get_running_loop().create_future()
         stopping = self._tasks.spawn(self._stop(turn, stopped), name=f"interrupt in {self.id}")
         # Should it be cancelled before its first step, whoever waits for the turn hears of its end all the same.
-        stopping.add_done_callback(lambda _: _release(stopped))
+        stopping.add_done_callback(lambda _: release(stopped))
 
     async def _start(self, turn: Turn) -> None:
         # A turn that waited is started by the end of another one: its lines are about its own request.
@@ -336,7 +339,7 @@ class Thread:
                 interrupt(turn.core, turn, self._cores, self._litter), name=f"end of commands in {self.id}"
             )
             await asyncio.wait([interrupting], timeout=self._settings.interrupt_grace)
-        _release(stopped)
+        release(stopped)
         await self._wait_for_end(turn, max(0.0, deadline - clock()))
 
     async def _wait_for_end(self, turn: Turn, patience: float) -> None:
@@ -376,7 +379,10 @@ class Thread:
             return refusal(method)
         with about(request=turn.audience.label, thread=self.id):
             decision = await self._questions.ask(question_id, question, turn.audience)
-        self.counts.decisions["withdrawn" if decision is None else word_for(decision)] += 1
+        word = "withdrawn" if decision is None else word_for(decision)
+        self.counts.decisions[word] += 1
+        if self.listener is not None:
+            self.listener.question_decided(self, turn, word)
         if decision is None:
             return refusal(method)  # withdrawn: nobody reads this
         for event in self._translator.answered(method, params, approved=is_approval(decision)):
@@ -389,8 +395,3 @@ class Thread:
             with contextlib.suppress(CoreError):
                 await self._loaded_in.tell_model(self.id, told)
         return core_answer(question, decision)
-
-
-def _release(waiting: asyncio.Future[None]) -> None:
-    if not waiting.done():
-        waiting.set_result(None)

@@ -1,0 +1,39 @@
+"""codex_status: is Codex alive and which one, who is busy, who has which name, what waits."""
+
+from tests.support.requirements import requirement
+from tests.support.team_fixtures import Team
+from tests.support.team_scenes import TEAM_SCRIPT, gate
+from tests.support.team_server import say, structured
+
+
+@requirement("FR-10.2", "FR-17.5")
+async def test_it_says_all_that_is_to_be_known(team: Team) -> None:
+    flags = ("--team", "red", "--turns-per-hour", "1", "--max-concurrent-threads", "5")
+    async with team(*flags, script=TEAM_SCRIPT) as (server, model):
+        idle = await server.start(say("ready"), identity="idle")
+        call = server.call("codex", {"prompt": gate(), "identity": "arch"})
+        await model.wait_for_gate("gate")
+        status = await server.status()
+        core = status["core"]
+        assert (core["alive"], core["pid"] > 0, core["starts"], core["last_exit"]) == (True, True, 1, None)
+        backends = {thread["backend"] for thread in server.registry().values()}
+        assert backends == {f"{core['backend']} {core['version']}"}
+        assert core["backend"] in ("app-server", "mcp-server")
+        assert (status["team"], status["uptime_seconds"] > 0) == ("red", True)
+        assert status["threads"] == {"active": 2, "busy": 1, "idle": 1, "limit": 5}
+        arch = status["identities"]["arch"]
+        assert status["identities"] == {"idle": idle["codex_id"], "arch": arch}
+        assert status["queues"] == {"arch": 1}
+        assert set(status["paused"]) == {"idle", "arch"}
+        assert (status["pending_mail"], status["pending_approvals"]) == (0, 0)
+        assert status["state"] == {"lease": "holding", "trouble": None}
+        model.release("gate")
+        assert structured(await server.result(call))["codex_id"] == arch
+        assert (await server.status())["queues"] == {}
+
+
+@requirement("FR-10.2")
+async def test_it_answers_before_there_is_anybody(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        status = await server.status()
+        assert (status["threads"]["active"], status["identities"], status["queues"]) == (0, {}, {})
