@@ -1,10 +1,13 @@
 """Settings and roles: where they come from, and that they reach Codex."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from codex_mcp.base.settings import Settings
+from codex_mcp.codex.binary import find_codex
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team
-from tests.support.team_server import refusal, say
+from tests.support.team_server import refusal, say, team_server
 from tests.support.told import base_prompt, context, developer_instructions, last, repository
 
 WRITES = '[[scene: run cmd="touch made && echo made it"]]'
@@ -68,6 +71,26 @@ async def test_settings_of_a_trusted_repository_reach_codex(team: Team, tmp_path
         await server.reply("worker", ESCALATES)
         assert not [message for message in server.messages if message.get("method") == "elicitation/create"]
         assert not (server.setup.work / "escalated").exists()
+
+
+@requirement("FR-12.1")
+async def test_the_codex_of_the_settings_is_the_one_that_runs(tmp_path: Path, codex_flags: Sequence[str]) -> None:
+    real = codex_flags[-1] if codex_flags else find_codex(Settings(codex_home="none"), "").path
+    named = tmp_path / "my-codex"
+    named.write_text(f'#!/bin/sh\necho "$@" >>"$0.used"\nexec "{real}" "$@"\n')
+    named.chmod(0o755)
+    home_file(tmp_path, f'[plugins.codex-mcp]\ncodex_bin = "{named}"\n')
+    async with team_server(tmp_path) as (server, _model):
+        assert (await server.start(say("hi")))["content"] == "hi"
+    assert "-server" in named.with_suffix(".used").read_text()
+
+
+@requirement("FR-12.1")
+async def test_a_codex_that_there_is_not_is_named_in_the_answer(tmp_path: Path) -> None:
+    home_file(tmp_path, f'[plugins.codex-mcp]\ncodex_bin = "{tmp_path}/no-codex"\n')
+    async with team_server(tmp_path) as (server, _model):
+        assert f"{tmp_path}/no-codex" in refusal(await server.run("codex", {"prompt": say("hi")}))
+        assert await server.threads() == {}
 
 
 @requirement("FR-12.1")

@@ -117,6 +117,18 @@ async def test_an_agent_that_goes_on_is_told_of_a_new_branch_once(team: Team, tm
         assert (await server.threads())[agent["codex_id"]]["branch"] == "next"
 
 
+@requirement("FR-2.6")
+async def test_an_agent_that_comes_back_is_told_what_has_changed(team: Team, tmp_path: Path) -> None:
+    root = repository(tmp_path / "work", "main")
+    async with team() as (server, _model):
+        agent = await server.start(say("hi"))
+    git(root, "checkout", "--quiet", "-b", "next")
+    async with team() as (server, model):
+        await server.start(say("again"), codex_id=agent["codex_id"])
+        assert 'branch: "next" (was "main")' in newest_prompt(last(model))
+        assert (await server.threads())[agent["codex_id"]]["branch"] == "next"
+
+
 @requirement("FR-2.1")
 async def test_a_branch_cannot_say_anything_but_its_name(team: Team, tmp_path: Path) -> None:
     root = repository(tmp_path / "work", "main")

@@ -173,8 +173,13 @@ def a_pipe(path: Path) -> None:
 
 
 def a_loop(path: Path) -> None:
-    """Which nobody can read, whatever their rights."""
+    """Which nobody can open, whatever their rights."""
     path.symlink_to(path)
+
+
+def unreadable(path: Path) -> None:
+    """Which anybody can open, and nobody read: at the beginning of a process's memory there is none."""
+    path.symlink_to("/proc/self/mem")
 
 
 REFUSED = {
@@ -186,6 +191,7 @@ REFUSED = {
     empty: "it has no prompt",
     a_pipe: "is no plain file",
     a_loop: "cannot read the agent file",
+    unreadable: "cannot read the agent file",
 }
 
 
