@@ -9,7 +9,7 @@ from tests.support.mcp_server import Json, Setup
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team
 from tests.support.team_server import GATE, say
-from tests.support.told import context, git, last, newest_prompt, repository, user_texts
+from tests.support.told import context, git, last, newest_prompt, repository
 
 NOT_FOUND = 3
 
@@ -102,9 +102,8 @@ async def test_serve_resumes_the_last_agent_of_the_default_name(team: Team) -> N
     await two_closed_agents(team)
     async with team("--identity", "two") as (server, _model):
         later = await server.start(say("I am two as well."))
-    async with team("--identity", "two", "--resume") as (server, model):
+    async with team("--identity", "two", "--resume") as (server, _model):
         assert (await server.start(say("again")))["codex_id"] == later["codex_id"]
-        assert say("I am two as well.") in user_texts(last(model))
         assert (await server.start(say("new")))["identity"] == "two-2"
 
 
@@ -112,9 +111,8 @@ async def test_serve_resumes_the_last_agent_of_the_default_name(team: Team) -> N
 async def test_serve_resumes_an_agent_by_any_of_its_names(team: Team) -> None:
     one, _ = await two_closed_agents(team)
     for name in (one["codex_id"], "one", one["threadId"]):
-        async with team("--resume", name) as (server, model):
+        async with team("--resume", name) as (server, _model):
             assert (await server.start(say("again")))["codex_id"] == one["codex_id"]
-            assert say("I am one.") in user_texts(last(model))
 
 
 @requirement("FR-13.4")

@@ -107,8 +107,9 @@ async def test_an_agent_that_never_summed_up_is_resumed_as_well(team: Team) -> N
         await server.exit_code()
     async with team() as (server, model):
         back = await server.start(say("again"), codex_id=agent["codex_id"])
-        assert back["content"] == "again"
-        assert newest_prompt(last(model)) == say("again")
+        assert (back["content"], back["identity"]) == ("again", "arch-ctm")
+        assert "earlier-summary" not in newest_prompt(last(model))
+        assert newest_prompt(last(model)).endswith(say("again"))
         assert "without a summary" in server.log
 
 
