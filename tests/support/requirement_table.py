@@ -102,11 +102,3 @@ WAITS_FOR_MAIL: Final = frozenset(
     | {"FR-9.1", "FR-15.1", "FR-17.6"}
 )
 """Agents cannot write to each other yet."""
-
-NOT_YET: Final = frozenset(
-    name
-    for row in (
-    )
-    for name in row.split()
-)
-"""What has no test yet. It may only shrink."""
