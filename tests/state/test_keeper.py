@@ -24,7 +24,12 @@ class Scene:
         self.world = World(Bounds(ttl=TTL), lambda: clock.now + self.stood_still)
         self.store, self.other = MemoryStore(self.world), MemoryStore(self.world)
         self.losses = 0
-        self.keeper = Keeper(self.store.leases, self._lost, ttl=TTL, clock=self.world.clock)
+        self.returns = 0
+        self.keeper = Keeper(self.store.leases, self._lost, on_back=self._back, ttl=TTL, clock=self.world.clock)
+
+    def _back(self) -> None:
+        assert self.keeper.holding
+        self.returns += 1
 
     def _lost(self) -> None:
         self.losses += 1
@@ -52,10 +57,13 @@ def test_a_process_that_stood_still_knows_it_before_anything_else_runs() -> None
     async def test(clock: Clock) -> None:
         scene = Scene(clock)
         await scene.keeper.join()
+        await clock.advance(2 * TTL)
         scene.stood_still = TTL
-        assert scene.keeper.phase is Phase.FROZEN
+        assert (scene.keeper.phase, scene.returns) == (Phase.FROZEN, 0)
         await clock.advance(TTL / 4)
         assert scene.keeper.holding
+        await clock.advance(TTL)
+        assert scene.returns == 1
         await scene.keeper.aclose()
 
     run_with_clock(test)

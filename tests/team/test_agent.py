@@ -2,7 +2,7 @@
 
 import msgspec
 
-from codex_mcp.team.agent import Agent, State, Status
+from codex_mcp.team.agent import Agent, Owner, State, Status, at_rest
 
 
 def agent() -> Agent:
@@ -18,3 +18,11 @@ def test_it_survives_being_written_down() -> None:
     closed = msgspec.structs.replace(agent(), status=Status.CLOSED, spec={"model": "m"})
     assert msgspec.json.decode(msgspec.json.encode(closed), type=Agent) == closed
     assert not closed.is_active
+
+
+def test_when_nobody_runs_it_an_active_one_is_stale_and_a_closed_one_closed() -> None:
+    active = msgspec.structs.replace(agent(), thread_state=State.BUSY, owner=Owner("n", 1, "h"))
+    resting = at_rest(active)
+    assert (resting.status, resting.thread_state, resting.owner) == (Status.STALE, State.CLOSED, None)
+    for status in (Status.CLOSED, Status.INTERRUPTED, Status.STALE):
+        assert at_rest(msgspec.structs.replace(active, status=status)).status is status

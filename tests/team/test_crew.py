@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.state.memory import World
+from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Status
 from codex_mcp.team.crew import NEWEST
 from codex_mcp.team.refusals import TeamRefused
@@ -64,3 +64,20 @@ async def test_agents_that_another_server_took_over_are_let_go_and_their_callers
         assert "Another server has taken agent arch" in outcome.content
         assert len(team.crew.roster) == 0
         team.model.release("gate")
+
+
+async def test_after_a_long_silence_only_what_nobody_claimed_is_still_ours(tmp_path: Path) -> None:
+    world = World()
+    async with crewed(tmp_path, world) as team:
+        arch, dev = await team.start("arch"), await team.start("dev")
+        await team.crew.office.scribe.flush()
+        other = MemoryStore(world)
+        await other.leases.join()
+        world.stop(team.crew.office.owner.node)
+        await other.leases.claim(arch.agent.codex_id)
+        keeper = team.crew.office._keeper
+        assert keeper is not None
+        keeper._lease = keeper._lease.at(keeper._clock() + 100)  # as if it had slept
+        await team.crew.office.ready()
+        assert list(team.crew.roster) == [dev]
+        await other.aclose()

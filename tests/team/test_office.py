@@ -1,15 +1,18 @@
 """The office opens when it is needed, buries the dead, and joins again when it was taken for dead."""
 
+import asyncio
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from codex_mcp.state.contract import OwnedBy, Store, Unavailable
+from codex_mcp.state.contract import Bounds, OwnedBy, Store, Unavailable
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Agent, Status
 from codex_mcp.team.office import Office
+from codex_mcp.team.registry import read_registry
 from codex_mcp.team.scribe import AGENT, APPROVAL
+from tests.support.cores import PATIENCE
 from tests.team.test_agent import agent
 
 
@@ -119,3 +122,24 @@ async def test_who_was_silent_finds_out_before_it_does_anything(tmp_path: Path) 
     assert office.lease == "holding"
     await office.aclose()
     await other.aclose()
+
+
+async def test_a_server_that_dies_later_is_noticed_as_well(tmp_path: Path) -> None:
+    world = World(Bounds(ttl=0.1))
+    dying = MemoryStore(world)
+
+    async def open_store() -> Store:
+        return MemoryStore(world)
+
+    office = Office(str(tmp_path), open_store)
+    await office.ready()
+    node = await dying.leases.join()
+    claim = await dying.leases.claim(agent().codex_id)
+    assert not isinstance(claim, OwnedBy)
+    await dying.records.put(claim, AGENT, agent().codex_id, msgspec.json.encode(agent()))
+    world.kill(node.id)
+    async with asyncio.timeout(PATIENCE):
+        found: list[Agent] = []
+        while [each.status for each in found] != [Status.STALE]:
+            found = await asyncio.to_thread(read_registry, str(tmp_path / "registry.json"))
+    await office.aclose()

@@ -224,6 +224,10 @@ class Store(Protocol):
     """One node's way to what all share."""
 
     @property
+    def bounds(self) -> Bounds:
+        """How long a lease lasts here, and how much is kept."""
+
+    @property
     def leases(self) -> Leases:
         """Who is alive, and who owns what."""
 

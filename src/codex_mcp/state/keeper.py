@@ -20,18 +20,23 @@ logger = logging.getLogger(__name__)
 
 
 class Keeper:
-    """The owner of a node's membership. `on_lost` is called once per membership that was taken over."""
+    """The owner of a node's membership. `on_lost` is called once per membership that was taken over.
+
+    `on_back` is called when the node was frozen and holds its lease again: single threads may have been claimed since.
+    """
 
     def __init__(
         self,
         leases: Leases,
         on_lost: Callable[[], None],
         *,
+        on_back: Callable[[], None] = lambda: None,
         ttl: float = TTL,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._leases = leases
         self._on_lost = on_lost
+        self._on_back = on_back
         self._clock = clock
         self._ttl = ttl
         self._lease = Lease(ttl)
@@ -86,7 +91,10 @@ class Keeper:
             return
         match answer:
             case Renewed():
+                was_frozen = self.phase is Phase.FROZEN
                 self._lease = self._lease.renewed(sent_at, self._clock())
+                if was_frozen and self.holding:
+                    self._on_back()
             case TakenOver():
                 self._lost()
         self._say_if_changed(why)

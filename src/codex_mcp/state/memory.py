@@ -134,6 +134,7 @@ class MemoryStore:
 
     def __init__(self, world: World | None = None) -> None:
         self.world = world or World()
+        self.bounds = self.world.bounds
         self.me: str | None = None
         self.is_closed = False
         self.leases = MemoryLeases(self)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 CODEX_ID_PREFIX: Final = "codex:"
 """With it a codex_id can never be taken for an identity, which has no colon."""
@@ -72,3 +73,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     def is_active(self) -> bool:
         """It has its name and can be talked to."""
         return self.status is Status.ACTIVE
+
+
+def at_rest(agent: Agent) -> Agent:
+    """The agent when nobody runs it: one that was active then is stale."""
+    status = Status.STALE if agent.is_active else agent.status
+    return replace(agent, status=status, thread_state=State.CLOSED, owner=None)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import time
 
-from msgspec.structs import replace
-
 from codex_mcp.base.settings import Settings
+from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import Agent, State, Status
+from codex_mcp.team.agent import Agent, State, at_rest
 from codex_mcp.team.audit_entry import AuditEntry, Outcome
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.member import Member
@@ -20,6 +19,7 @@ from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.team import Team
 from codex_mcp.team.work import Work
 from codex_mcp.threads.book import Book
+from codex_mcp.threads.thread import Thread
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,8 @@ class Crew:
         book.listener = self.work
         self.office.fenced = self._fenced
         self.office.lost = self._lost
+        self.office.back = self._back
+        self._tasks = TaskSet()
 
     async def resumed_first(self, identity: str | None, principal: str) -> str | None:
         """Of the first call for a new agent, if the server was told to resume: the agent to go on with."""
@@ -71,7 +73,7 @@ class Crew:
         found: dict[str, Agent] = {}
         for agent in await self.office.scribe.agents():
             if agent.is_active and (agent.owner is None or agent.owner.node not in alive):
-                agent = replace(agent, status=Status.STALE, thread_state=State.CLOSED)
+                agent = at_rest(agent)
             found[agent.codex_id] = agent
         return [
             agent
@@ -144,6 +146,7 @@ class Crew:
         try:
             await self.closing.close_all()
         finally:
+            await self._tasks.aclose()
             await self.office.aclose()
 
     def _fenced(self, claim: Claim) -> None:
@@ -155,6 +158,12 @@ class Crew:
         for member in self.roster:
             self._forget(member)
 
+    def _back(self) -> None:
+        """We were silent for long: each agent that is not ours any more refuses to be written."""
+        for member in self.roster:
+            self.office.scribe.note(member)
+        self.office.scribe.hurry()
+
     def _forget(self, member: Member) -> None:
         """Another server runs it now: stop what it does here, and write nothing more about it."""
         why = str(refusals.lost(member.agent))
@@ -165,6 +174,13 @@ class Crew:
             for turn in member.thread.unfinished():
                 turn.record.stop_because(why)
             member.thread.shut()
+            self._tasks.spawn(self._let_go(member.thread), name=f"letting go of {member.agent.codex_id}")
+
+    async def _let_go(self, thread: Thread) -> None:
+        """Have our Codex unload it, so that theirs can have it."""
+        for turn in thread.unfinished():
+            await turn.wait()
+        await self._book.put_away(thread)
 
 
 def _text(fact: object) -> str | None:

@@ -10,10 +10,9 @@ import logging
 import os
 
 import msgspec
-from msgspec.structs import replace
 
 from codex_mcp.state.contract import OwnedBy, Store
-from codex_mcp.team.agent import Agent, State, Status
+from codex_mcp.team.agent import Agent, at_rest
 from codex_mcp.team.registry import FILE, read_registry
 from codex_mcp.team.scribe import AGENT
 
@@ -36,12 +35,6 @@ async def _taken_over(store: Store, agent: Agent) -> bool:
         return False
     is_new = await store.records.get(AGENT, agent.codex_id) is None  # else another server did it, and may have gone on
     if is_new:
-        await store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(_at_rest(agent)))
+        await store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(at_rest(agent)))
     await store.leases.release(claim)
     return is_new
-
-
-def _at_rest(agent: Agent) -> Agent:
-    """Nobody runs it: whoever wrote of it as active is gone."""
-    status = Status.STALE if agent.is_active else agent.status
-    return replace(agent, status=status, thread_state=State.CLOSED, owner=None)

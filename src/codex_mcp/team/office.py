@@ -7,6 +7,7 @@ and joins again as a newcomer.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import socket
@@ -14,12 +15,11 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.state.contract import Claim, Fenced, Store
+from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.state.keeper import Keeper
-from codex_mcp.team.agent import Agent, Owner, State, Status
+from codex_mcp.team.agent import Owner, at_rest
 from codex_mcp.team.audit import Audit
 from codex_mcp.team.earlier import take_over_registry
 from codex_mcp.team.registry import RegistryFile
@@ -47,6 +47,9 @@ class Office:
         """Told when an agent turns out to be another server's."""
         self.lost: Callable[[], None] = lambda: None
         """Told when all of them are."""
+        self.back: Callable[[], None] = lambda: None
+        """Told when some of them may be, because we were silent for long."""
+        self._watching: asyncio.Task[None] | None = None
 
     @property
     def store(self) -> Store:
@@ -83,6 +86,7 @@ class Office:
             # We were silent for long: before anything is done, find out whether our agents are still ours.
             await self._keeper.renew()
             await self._wait_open()
+            await self.scribe.flush()  # by which we learn of each agent whether it is
 
     async def _wait_open(self) -> None:
         opening = self._opened()
@@ -102,12 +106,23 @@ class Office:
     async def _open(self) -> None:
         if self._store is None:
             self._store = await self._open_store()
-            self._keeper = Keeper(self._store.leases, self._on_lost)
+            self._keeper = Keeper(
+                self._store.leases, self._on_lost, on_back=lambda: self.back(), ttl=self._store.bounds.ttl
+            )
         await self._join()
         if self._scribe is None:
             await take_over_registry(self._store, self._state_dir)
             self._scribe = Scribe(self._store, RegistryFile(self._state_dir), lambda claim: self.fenced(claim))
         await self._bury_dead()
+        if self._watching is None:
+            self._watching = self._tasks.spawn(self._watch(self._store.bounds.ttl), name="looking for dead servers")
+
+    async def _watch(self, ttl: float) -> None:
+        """So that agents of a server that dies are soon what they are: stale, and free."""
+        while True:
+            await asyncio.sleep(ttl / 2)
+            with contextlib.suppress(LeaseLost, Unavailable):  # of which whoever keeps the lease hears as well
+                await self._bury_dead()
 
     async def _join(self) -> None:
         assert self._keeper is not None
@@ -121,18 +136,20 @@ class Office:
 
     async def _bury_dead(self) -> None:
         """Say of the agents of servers that are gone that they are stale, and free their names."""
-        for node in await self.store.leases.nodes():
-            if not node.alive:
-                for claim in await self.store.leases.take(node.id):
-                    await self._mark_stale(claim)
-        await self.scribe.flush()
+        dead = [node for node in await self.store.leases.nodes() if not node.alive]
+        for node in dead:
+            logger.info("server %s (process %d on %s) is gone", node.id, node.pid, node.host)
+            for claim in await self.store.leases.take(node.id):
+                await self._mark_stale(claim)
+        if dead or self._watching is None:
+            await self.scribe.flush()
 
     async def _mark_stale(self, claim: Claim) -> None:
         body = await self.store.records.get(AGENT, claim.thread)
         try:
             for agent in decoded([] if body is None else [body]):
                 if agent.is_active:
-                    await self.store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(_stale(agent)))
+                    await self.store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(at_rest(agent)))
                 await self.store.records.unbind(claim, agent.team, agent.identity)
             for key in await self.store.records.find(APPROVAL):
                 if key.startswith(f"{claim.thread}/"):  # nobody waits for the answer any longer
@@ -151,7 +168,3 @@ class Office:
         if self._store is not None:
             await self._store.aclose()
         await asyncio.to_thread(self.audit.close)
-
-
-def _stale(agent: Agent) -> Agent:
-    return replace(agent, status=Status.STALE, thread_state=State.CLOSED, owner=None)

@@ -24,7 +24,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, ThreadNotFound, ThreadSpec
 from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
 from codex_mcp.team import context, identity, refusals
-from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Status
+from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Status, at_rest
 from codex_mcp.team.guards import Usage
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
@@ -244,7 +244,7 @@ class Team:
                 await self._rejoin(member, claim)
             except BaseException:
                 self.roster.remove(member)
-                member.agent = agent
+                member.agent = at_rest(agent)
                 await asyncio.shield(self._office.scribe.settle(member))
                 raise
         return member

@@ -35,6 +35,7 @@ class EmbeddedStore:
 
     def __init__(self, database: Database, view: View) -> None:
         self._database = database
+        self.bounds = view.bounds
         self.leases = EmbeddedLeases(database, view)
         self.records = EmbeddedRecords(database, view)
         self.journal = EmbeddedJournal(database, view)

@@ -1,0 +1,95 @@
+"""Two servers on one state folder: they keep out of each other's way, and one takes over what the other leaves."""
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.quick_lease import quick_team
+from tests.support.requirements import requirement
+from tests.support.team_fixtures import Team
+from tests.support.team_scenes import TEAM_SCRIPT, gate, heard, until
+from tests.support.team_server import TeamServer, refusal, say, structured
+
+
+async def statuses(server: TeamServer) -> dict[str, str]:
+    """The agents' statuses by name, as this server sees them."""
+    return {each["identity"]: each["status"] for each in (await server.threads()).values()}
+
+
+@requirement("FR-2.5", "FR-3.1")
+async def test_the_second_server_says_whose_an_agent_is_and_names_are_those_of_both(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (one, model), team(script=TEAM_SCRIPT) as (other, _):
+        arch = await one.start(say("one"), identity="arch")
+        await one.start(say("one"))
+        assert await statuses(other) == {"arch": "active", "codex": "active"}
+        assert (await other.threads())[arch["codex_id"]]["owner"]["pid"] == one.process.pid
+        for tool, arguments in (
+            ("codex-reply", {"identity": "arch", "prompt": say("two")}),
+            ("codex-reply", {"codex_id": arch["codex_id"], "prompt": say("two")}),
+            ("codex", {"codex_id": arch["codex_id"], "prompt": say("two")}),
+            ("codex_close", {"codex_id": arch["codex_id"]}),
+        ):
+            assert f"run by another server, process {one.process.pid} on" in refusal(await other.run(tool, arguments))
+        taken = await other.run("codex", {"identity": "arch", "prompt": say("two")})
+        assert arch["codex_id"] in refusal(taken)
+        assert (await other.start(say("two")))["identity"] == "codex-2"
+        assert (await one.start(say("three")))["identity"] == "codex-3"
+        assert {each["identity"] for each in one.registry().values()} == {"arch", "codex", "codex-2", "codex-3"}
+        # What one lets go of, the other may have.
+        await one.close_agent("arch")
+        assert (await other.start(say("back"), codex_id=arch["codex_id"]))["threadId"] == arch["threadId"]
+        assert f"process {other.process.pid} on" in refusal(
+            await one.run("codex-reply", {"identity": "arch", "prompt": say("x")})
+        )
+        assert len(model.requests) == 3
+
+
+@requirement("FR-3.2", "NFR-2")
+async def test_agents_of_a_server_that_is_killed_go_on_with_the_other(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (other, model), team(script=TEAM_SCRIPT) as (one, first_model):
+        started = [await one.start(say(f"{name} remembers"), identity=name) for name in ("arch", "dev", "test")]
+        one.call("codex-reply", {"identity": "arch", "prompt": gate()})
+        await first_model.wait_for_gate("gate")
+        assert await statuses(other) == dict.fromkeys(("arch", "dev", "test"), "active")
+        os.kill(one.process.pid, signal.SIGKILL)
+        await one.exit_code()
+        assert await statuses(other) == dict.fromkeys(("arch", "dev", "test"), "stale")
+        # At once, while the Codex of the dead server may still be dying.
+        calls = [other.call("codex-reply", {"codex_id": each["codex_id"], "prompt": say("on")}) for each in started]
+        for call, before in zip(calls, started, strict=True):
+            answered = structured(await other.result(call))
+            assert (answered["content"], answered["threadId"]) == ("on", before["threadId"])
+        assert "arch remembers" in "".join(heard(model, number) for number in range(len(model.requests)))
+        assert await statuses(other) == dict.fromkeys(("arch", "dev", "test"), "active")
+
+
+@requirement("FR-3.1", "FR-3.2")
+async def test_a_server_that_was_stopped_for_too_long_lets_go_of_what_the_other_took(
+    tmp_path: Path, codex_flags: Sequence[str]
+) -> None:
+    quick = (tmp_path, codex_flags)
+    async with quick_team(*quick) as (one, first_model), quick_team(*quick) as (other, _model):
+        arch = await one.start(say("ready"), identity="arch")
+        call = one.call("codex-reply", {"identity": "arch", "prompt": gate()})
+        await first_model.wait_for_gate("gate")
+        await other.threads()  # from here on it holds its own lease
+        os.kill(one.process.pid, signal.SIGSTOP)
+        try:
+            # As long as its lease lasts, it is its.
+            reply = {"identity": "arch", "prompt": say("taken over")}
+            assert f"process {one.process.pid} on" in refusal(await other.run("codex-reply", reply))
+            while (await statuses(other))["arch"] == "active":
+                pass
+            taking = other.call("codex-reply", reply)
+            # Its Codex still has the thread open, and nobody else can: we wait for it.
+            await until(other, lambda: "trying again" in other.log)
+        finally:
+            os.kill(one.process.pid, signal.SIGCONT)
+        told = refusal(await one.result(call))
+        assert f"Another server has taken agent arch ({arch['codex_id']}) over" in told
+        assert structured(await other.result(taking))["content"] == "taken over"
+        assert f"process {other.process.pid} on" in refusal(await one.run("codex-reply", reply))
+        assert (await one.status())["identities"] == {}
+        assert (await one.start(say("new"), identity="dev"))["content"] == "new"
+        assert (await other.status())["identities"] == {"arch": arch["codex_id"]}
