@@ -1,8 +1,10 @@
 """An agent's record."""
 
 import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
-from codex_mcp.team.agent import Agent, Owner, State, Status, at_rest
+from codex_mcp.team.agent import Agent, Owner, State, Status, at_rest, superfluous
 
 
 def agent() -> Agent:
@@ -26,3 +28,20 @@ def test_when_nobody_runs_it_an_active_one_is_stale_and_a_closed_one_closed() ->
     assert (resting.status, resting.thread_state, resting.owner) == (Status.STALE, State.CLOSED, None)
     for status in (Status.CLOSED, Status.INTERRUPTED, Status.STALE):
         assert at_rest(msgspec.structs.replace(active, status=status)).status is status
+
+
+@given(
+    ages=st.lists(st.tuples(st.integers(0, 9), st.sampled_from(Status)), max_size=12),
+    kept=st.integers(0, 8),
+)
+def test_of_those_that_nobody_runs_the_newest_are_kept(ages: list[tuple[int, Status]], kept: int) -> None:
+    agents = [
+        msgspec.structs.replace(agent(), codex_id=f"codex:{number:02}", last_active=float(age), status=status)
+        for number, (age, status) in enumerate(ages)
+    ]
+    old = superfluous(agents, kept)
+    resting = [each for each in agents if not each.is_active]
+    assert len(old) == max(0, len(resting) - kept)
+    assert all(each in resting for each in old)
+    left = [each.last_active for each in resting if each not in old]
+    assert all(each.last_active <= min(left, default=9.0) for each in old)

@@ -8,6 +8,7 @@ import pytest
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.team.agent import State, Status
 from codex_mcp.team.closing import Close
+from codex_mcp.team.forgetting import AGENTS_KEPT
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.registry import read_registry
 from codex_mcp.team.summaries import read_summary
@@ -15,6 +16,7 @@ from codex_mcp.threads.record import Status as TurnStatus
 from tests.support.crews import Crewed, crewed
 from tests.support.team_scenes import TEAM_SCRIPT
 from tests.support.team_server import GATE, say
+from tests.team.test_forgetting import closed, written
 
 
 def summary_of(team: Crewed, folder: Path, thread_id: str | None, identity: str = "arch") -> str | None:
@@ -109,3 +111,15 @@ async def test_who_is_in_a_hurry_gets_no_summaries_and_a_true_record(tmp_path: P
         await asyncio.sleep(0)  # it begins
         await tasks.aclose()
         assert [agent.status for agent in await team.crew.agents("local")] == [Status.INTERRUPTED]
+
+
+async def test_whoever_is_closed_last_is_kept_and_the_oldest_forgotten(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch")
+        await written(team.crew.office.store, *map(closed, range(AGENTS_KEPT)))
+        await team.crew.closing.close("arch", "local")
+        known = {agent.codex_id for agent in await team.crew.office.scribe.agents()}
+        assert len(known) == AGENTS_KEPT
+        assert (arch.agent.codex_id in known, "codex:0" in known, "codex:1" in known) == (True, False, True)
+        shown = {agent.codex_id for agent in read_registry(str(tmp_path / "state/registry.json"))}
+        assert shown == known

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from collections.abc import Sequence
 
-from codex_mcp.state.contract import Fenced, OwnedBy, Store
 from codex_mcp.state.embedded import opening
 from codex_mcp.state.embedded.store import open_store
 from codex_mcp.team import registry
 from codex_mcp.team.agent import Agent
+from codex_mcp.team.forgetting import forgotten, remove_summaries
 from codex_mcp.team.registry import RegistryFile, read_registry
 from codex_mcp.team.scribe import AGENT, decoded
-from codex_mcp.team.summaries import path_of
 
 
 def pruned(folder: str, agents: Sequence[Agent], before: float) -> list[Agent]:
@@ -25,7 +23,7 @@ def pruned(folder: str, agents: Sequence[Agent], before: float) -> list[Agent]:
         removed, rest = asyncio.run(_pruned_from_store(folder, agents, before))
     else:
         removed, rest = _pruned_from_file(folder, agents)
-    _remove_summaries(folder, removed, rest)
+    remove_summaries(folder, removed, rest)
     return removed
 
 
@@ -33,7 +31,7 @@ async def _pruned_from_store(folder: str, agents: Sequence[Agent], before: float
     store = await open_store(folder)
     try:
         await store.leases.join()
-        removed = [agent for agent in agents if await _forgotten(store, agent, before)]
+        removed = [agent for agent in agents if await forgotten(store, agent, before)]
         papers = RegistryFile(folder)
         revision = await asyncio.to_thread(papers.next_revision)
         rest = list(decoded((await store.records.find(AGENT)).values()))
@@ -41,27 +39,6 @@ async def _pruned_from_store(folder: str, agents: Sequence[Agent], before: float
     finally:
         await store.aclose()
     return removed, rest
-
-
-async def _forgotten(store: Store, agent: Agent, before: float) -> bool:
-    claim = await store.leases.claim(agent.codex_id)
-    if isinstance(claim, OwnedBy):
-        return False  # somebody has brought it back meanwhile
-    try:
-        body = await store.records.get(AGENT, agent.codex_id)
-        # Looked at again, now that it is ours: the registry may be older than what happened last.
-        as_it_is = next(iter(decoded([] if body is None else [body])), None)
-        if as_it_is is not None and as_it_is.last_active >= before:
-            return False
-        await store.records.unbind(claim, agent.team, agent.identity)
-        await store.journal.forget(claim)
-        await store.records.delete(claim, AGENT, agent.codex_id)
-        return True
-    except Fenced:
-        return False
-    finally:
-        with contextlib.suppress(Fenced):
-            await store.leases.release(claim)
 
 
 def _pruned_from_file(folder: str, agents: Sequence[Agent]) -> tuple[list[Agent], list[Agent]]:
@@ -72,19 +49,3 @@ def _pruned_from_file(folder: str, agents: Sequence[Agent]) -> tuple[list[Agent]
     rest = [agent for agent in read_registry(os.path.join(folder, registry.FILE)) if agent.codex_id not in gone]
     papers.write(rest, revision)
     return list(agents), rest
-
-
-def _remove_summaries(folder: str, removed: Sequence[Agent], rest: Sequence[Agent]) -> None:
-    kept = {_summary_of(folder, agent) for agent in rest}
-    for agent in removed:
-        path = _summary_of(folder, agent)
-        if path not in kept:  # else the thread goes on under another id
-            # The folders go if nothing else is in them.
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-                os.rmdir(os.path.dirname(path))
-                os.rmdir(os.path.dirname(os.path.dirname(path)))
-
-
-def _summary_of(folder: str, agent: Agent) -> str:
-    return path_of(folder, agent.identity, agent.thread_id or agent.codex_id)

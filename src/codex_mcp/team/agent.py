@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -79,3 +80,11 @@ def at_rest(agent: Agent) -> Agent:
     """The agent when nobody runs it: one that was active then is stale."""
     status = Status.STALE if agent.is_active else agent.status
     return replace(agent, status=status, thread_state=State.CLOSED, owner=None)
+
+
+def superfluous(agents: Iterable[Agent], kept: int) -> list[Agent]:
+    """Those that nobody runs, without the newest so many of them; oldest first."""
+    resting = sorted(
+        (agent for agent in agents if not agent.is_active), key=lambda agent: (agent.last_active, agent.codex_id)
+    )
+    return resting[: max(0, len(resting) - kept)]

@@ -24,10 +24,11 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.codex.events import Event
-from codex_mcp.state.contract import OwnedBy
+from codex_mcp.state.contract import LeaseLost, OwnedBy, Unavailable
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, State, Status
 from codex_mcp.team.audit_entry import Outcome
+from codex_mcp.team.forgetting import forget_oldest
 from codex_mcp.team.member import Member
 from codex_mcp.team.office import Office
 from codex_mcp.team.scribe import AGENT
@@ -101,7 +102,9 @@ class Closing:
         await self._office.ready()
         member = self._team.roster.called(reference, principal)
         if member is not None:
-            return await self._close_member(member, cause)
+            closed = await self._close_member(member, cause)
+            await self._forget_oldest()
+            return closed
         agent = await self._team.recorded(reference, principal)
         if agent is None:
             raise refusals.not_found(reference)
@@ -124,6 +127,16 @@ class Closing:
         finally:
             for member in self._team.roster:
                 await self._leave(member, Close.INTERRUPTED, SHUTDOWN)
+            await self._forget_oldest()
+
+    async def _forget_oldest(self) -> None:
+        """Keep the registry from growing for ever."""
+        ours = {member.agent.codex_id for member in self._team.roster}
+        try:
+            if await forget_oldest(self._office.store, self._settings.state_dir, ours):
+                await self._office.scribe.flush()
+        except (LeaseLost, Unavailable) as exc:
+            logger.warning("cannot forget old agents: %s", exc)
 
     async def _close_member(self, member: Member, cause: Cause) -> Closed:
         was_busy = member.thread is not None and not member.thread.idle
