@@ -41,6 +41,23 @@ async def test_no_secret_is_in_the_log_the_audit_or_the_registry(team: Team) -> 
 
 
 @requirement("NFR-3")
+async def test_no_secret_is_on_stderr_as_long_as_nobody_asks_for_more_than_warnings(team: Team) -> None:
+    async with team() as (server, _model):
+        told = f"Use OPENAI_API_KEY={KEY} and {TOKEN}; password: {PASSWORD}"
+        agent = await server.start(f"{told} {say('Done.')}", identity="arch", tag=told)
+        failing = f'[[scene: fail message="{told}"]]'
+        refusal(await server.run("codex-reply", {"codex_id": agent["codex_id"], "prompt": failing}))
+        refusal(await server.run("codex", {"prompt": told, "identity": told}))
+        refusal(await server.run("codex", {"prompt": told, "cwd": told}))
+        await server.close_agent("arch")
+        await server.start(f"{told} {say('Again.')}", codex_id=agent["codex_id"])
+        server.close_stdin()
+        assert await server.exit_code() == 0
+    assert "WARNING" in server.stderr
+    assert [secret for secret in SECRETS if secret in server.stderr] == []
+
+
+@requirement("NFR-3")
 async def test_what_the_server_writes_is_for_its_owner_alone(team: Team) -> None:
     async with team() as (server, _model):
         await server.start(say("hi"), identity="arch")
