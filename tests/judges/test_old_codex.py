@@ -29,6 +29,7 @@ from tests.support.crews import crewed
 from tests.support.judges import package
 from tests.support.mcp_server import scripted_server
 from tests.support.processes import all_ended
+from tests.support.requirements import requirement
 
 GATE = "[[scene: gate]]"
 ENDLESS = "[[scene: endless]]"
@@ -71,6 +72,7 @@ async def run(thread: Thread, prompt: str, watcher: Watcher | None = None) -> Ou
     return await ended(submit(thread, prompt, watcher))
 
 
+@requirement("NFR-4")
 async def test_a_thread_gets_its_own_id_with_its_first_turn_and_goes_on(tmp_path: Path) -> None:
     async with old_book(tmp_path) as (book, model):
         thread = await book.start(ThreadSpec(cwd=str(tmp_path)))

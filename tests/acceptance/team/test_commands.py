@@ -110,7 +110,7 @@ async def test_serve_resumes_the_last_agent_of_the_default_name(team: Team) -> N
 @requirement("FR-13.3")
 async def test_serve_resumes_an_agent_by_any_of_its_names(team: Team) -> None:
     one, _ = await two_closed_agents(team)
-    for name in (one["codex_id"], "one", one["threadId"]):
+    for name in (one["threadId"], one["codex_id"], "one"):
         async with team("--resume", name) as (server, _model):
             assert (await server.start(say("again")))["codex_id"] == one["codex_id"]
 
