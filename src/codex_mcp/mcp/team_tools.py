@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
 
+from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import about
 from codex_mcp.base.redact import redact
 from codex_mcp.base.settings import Events, Settings
@@ -93,15 +95,27 @@ class TeamTools:
         self._crew.office.open_soon()
 
     def _audited(self, name: str, body: Body) -> Body:
-        """The body, with what the team refuses said in its own way and written down."""
+        """The body, with what the team refuses said in its own way, and what leads to no turn written down."""
+        # These do nothing to an agent: that they were called is all that there is to say of them.
+        looking = (self._codex_wait, self._codex_threads, self._codex_status)
 
         async def run(call: Call, given: Json) -> Result:
             call.parks = True
+            note = partial(self._crew.note_call, name, call.label, call.principal)
             try:
-                return await body(call, given)
+                result = await body(call, given)
             except TeamRefused as exc:
-                self._crew.note_refusal(name, call.label, call.principal, exc)
+                note(AuditOutcome.REFUSED, exc)
                 return refused_by_team(exc)
+            except (BadArguments, Refused) as exc:
+                note(AuditOutcome.REFUSED, exc)
+                raise
+            except Explained as exc:
+                note(AuditOutcome.FAILED, exc)
+                raise
+            if body in looking:
+                note(AuditOutcome.OK)
+            return result
 
         return run
 
@@ -208,6 +222,7 @@ class TeamTools:
     async def _codex_approvals(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_APPROVALS, given, ApprovalsArguments)
         if arguments.id is None:
+            self._crew.note_call(catalogue.CODEX_APPROVALS.name, call.label, call.principal, AuditOutcome.OK)
             return approvals_result(self._approvals_of(call.principal))
         if arguments.decision is None:
             raise BadArguments(NOT_DECIDED)

@@ -125,19 +125,22 @@ class Crew:
             "last_exit": supervisor.last_exit,
         }
 
-    def note_refusal(self, tool: str, request_id: str, principal: str, refusal: TeamRefused) -> None:
-        """Write down that something was refused."""
+    def note_call(
+        self, tool: str, request_id: str, principal: str, outcome: Outcome, error: Exception | None = None
+    ) -> None:
+        """Write down a call that led to no turn: it only looked, or it failed."""
+        facts = error.facts if isinstance(error, TeamRefused) else {}
         self.office.audit.append(
             AuditEntry(
                 timestamp=written_moment(time.time()),
                 event=tool,
-                outcome=Outcome.REFUSED,
+                outcome=outcome,
                 request_id=request_id,
-                codex_id=_text(refusal.facts.get("codex_id")),
-                identity=_text(refusal.facts.get("identity")),
+                codex_id=_text(facts.get("codex_id")),
+                identity=_text(facts.get("identity")),
                 team=self._settings.team,
                 principal=principal,
-                error=str(refusal),
+                error=None if error is None else str(error),
             )
         )
 

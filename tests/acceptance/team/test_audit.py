@@ -50,6 +50,8 @@ async def test_every_prompt_is_audited_with_its_agent_its_request_and_its_outcom
         assert found[2]["error"]
         times = [each["timestamp"] for each in found]
         assert times == sorted(times)
+        server.close_stdin()  # and no signal: a second one would cut the summary short
+        await server.exit_code()
     ended = server.audit()[6:]
     assert [(each["event"], each["outcome"], each["identity"]) for each in ended] == [
         ("summary", "ok", "arch"),
@@ -110,11 +112,37 @@ async def test_approvals_are_audited_whoever_decides(team: Team) -> None:
         answer = {"id": approval["id"], "decision": "denied"}
         await server.result(server.call("codex_approvals", answer, request_id="answer"))
         await server.run("codex_wait", {"ids": ["dev"]})
-        await until(server, lambda: server.audit()[-1]["event"] == "codex")
-        found = [each for each in server.audit() if each.get("identity") == "dev"]
+
+        def of_dev() -> list[Json]:
+            return [each for each in server.audit() if each.get("identity") == "dev"]
+
+        await until(server, lambda: len(of_dev()) == 3)
+        found = of_dev()
         assert [(each["event"], each["outcome"], each.get("what")) for each in found] == [
             ("codex_approvals", "ok", "denied"),
             ("approval", "refused", "denied"),
             ("codex", "ok", "[[scene: escalate]]"),
         ]
         assert found[0]["request_id"] == "answer"
+
+
+@requirement("FR-9.3")
+async def test_calls_that_only_look_or_fail_are_audited_with_their_requests(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        calls: list[tuple[str, Json, str]] = [
+            ("codex_status", {}, "ok"),
+            ("codex_threads", {}, "ok"),
+            ("agent_sessions", {}, "ok"),
+            ("codex_wait", {"timeout-seconds": 0}, "ok"),
+            ("codex_approvals", {}, "ok"),
+            ("codex", {"prompt": say("x"), "identity": "No Name"}, "refused"),
+            ("codex", {"prompt": say("x"), "role": "nobody"}, "refused"),
+            ("codex-reply", {"prompt": say("x")}, "refused"),
+        ]
+        for number, (tool, arguments, _) in enumerate(calls):
+            await server.result(server.call(tool, arguments, request_id=f"call {number}"))
+        found = await entries(server, len(calls))
+        assert [(each["request_id"], each["event"], each["outcome"]) for each in found] == [
+            (f"call {number}", tool, outcome) for number, (tool, _, outcome) in enumerate(calls)
+        ]
+        assert all(each["error"] for each in found if each["outcome"] == "refused")

@@ -114,7 +114,8 @@ async def test_killed_at_any_moment_the_registry_loads_and_tells_the_truth(team:
         assert await server.exit_code() == -signal.SIGKILL
         await all_ended(server.setup.home)
     expected = {"closed": "closed", "summing up": "interrupted"}.get(moment, "stale")
-    async with team(script=TEAM_SCRIPT) as (server, _model):
+    async with team(script=TEAM_SCRIPT) as (server, model):
+        model.release("summary")
         agent = (await server.threads())[codex_id]
         assert (agent["identity"], agent["status"], agent["state"]) == ("arch", expected, "closed")
         assert standing(server) == {"arch": (expected, "closed", None)}
