@@ -35,14 +35,14 @@ class TeamRefused(Refused):
 def identity_taken(identity: str, holder: Agent | None) -> TeamRefused:
     """Somebody has the name; who it is, if the caller may know."""
     facts: dict[str, object] = {"identity": identity}
-    who = "an agent of somebody else"
-    if holder is not None:
+    if holder is None:
+        text = f'The identity "{identity}" is taken by an agent of somebody else. Choose another one.'
+    else:
         facts["codex_id"] = holder.codex_id
-        who = f"agent {holder.codex_id}"
-    text = (
-        f'The identity "{identity}" is taken by {who}. Continue that agent with codex-reply, '
-        "close it with codex_close, or choose another identity."
-    )
+        text = (
+            f'The identity "{identity}" is taken by agent {holder.codex_id}. Continue that agent with codex-reply, '
+            "close it with codex_close, or choose another identity."
+        )
     return TeamRefused(Why.IDENTITY_TAKEN, text, facts)
 
 
