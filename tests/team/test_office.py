@@ -143,3 +143,22 @@ async def test_a_server_that_dies_later_is_noticed_as_well(tmp_path: Path) -> No
         while [each.status for each in found] != [Status.STALE]:
             found = await asyncio.to_thread(read_registry, str(tmp_path / "registry.json"))
     await office.aclose()
+
+
+async def test_agents_that_nobody_owns_are_stale_whatever_their_records_say(tmp_path: Path) -> None:
+    world = World()
+    gone = MemoryStore(world)
+    await gone.leases.join()
+    claim = await gone.leases.claim(agent().codex_id)
+    assert not isinstance(claim, OwnedBy)
+    await gone.records.put(claim, AGENT, agent().codex_id, msgspec.json.encode(agent()))
+    await gone.aclose()  # it leaves in order, and has not said what became of its agent
+
+    async def open_store() -> Store:
+        return MemoryStore(world)
+
+    office = Office(str(tmp_path), open_store)
+    await office.ready()
+    assert [found.status for found in await office.scribe.agents()] == [Status.STALE]
+    assert [found.status for found in read_registry(str(tmp_path / "registry.json"))] == [Status.STALE]
+    await office.aclose()

@@ -113,6 +113,7 @@ class Office:
         if self._scribe is None:
             await take_over_registry(self._store, self._state_dir)
             self._scribe = Scribe(self._store, RegistryFile(self._state_dir), lambda claim: self.fenced(claim))
+        await self._find_forsaken()
         await self._bury_dead()
         if self._watching is None:
             self._watching = self._tasks.spawn(self._watch(self._store.bounds.ttl), name="looking for dead servers")
@@ -143,6 +144,14 @@ class Office:
                 await self._mark_stale(claim)
         if dead or self._watching is None:
             await self.scribe.flush()
+
+    async def _find_forsaken(self) -> None:
+        """Whoever was to say of an agent that it is stale may have died on the way."""
+        for agent in await self.scribe.agents():
+            if agent.is_active and await self.store.leases.owner(agent.codex_id) is None:
+                claim = await self.store.leases.claim(agent.codex_id)
+                if isinstance(claim, Claim):
+                    await self._mark_stale(claim)
 
     async def _mark_stale(self, claim: Claim) -> None:
         body = await self.store.records.get(AGENT, claim.thread)
