@@ -153,11 +153,14 @@ async def test_a_model_error_is_told_as_the_end_of_the_turn_and_the_thread_is_gi
     async with old() as o:
         await o.shake_hands()
         call = await o.begin(await o.new_thread())
+        assert (o.core.why_lost("own"), o.core.why_lost("nobody")) == ("", "")
         o.event(call["id"], "own", "a", "error", message="no quota")
         o.say(id=call["id"], result={"content": [{"type": "text", "text": "no quota"}], "isError": True})
         await o.told("turn/completed")
-        with pytest.raises(CannotResume, match="after a failed turn"):
-            await o.core.start_turn("own", TurnSpec("do"))
+        assert "after a failed turn" in o.core.why_lost("own")
+        for call_of_it in (o.core.start_turn("own", TurnSpec("do")), o.core.resume_thread("own", ThreadSpec())):
+            with pytest.raises(CannotResume, match="after a failed turn"):
+                await call_of_it
 
 
 async def test_a_thread_that_is_busy_takes_no_second_prompt() -> None:

@@ -93,6 +93,10 @@ class AppServer:
         token = _given(await asyncio.to_thread(_read_token, token_file) if token_file is not None else None)
         await self._call("environment/add", appserver.AddEnvironment(EXEC_ENVIRONMENT, url, token), Raw)
 
+    def why_lost(self, thread_id: str) -> str:
+        """Never: it can load every thread again."""
+        return ""
+
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
         """Begin a new thread."""
         params = appserver.ThreadStart(

@@ -77,6 +77,9 @@ class Core(Protocol):
     def fact_of(self, method: str, params: Raw, /) -> Fact | None:
         """What a notification of its own means for a turn, if anything."""
 
+    def why_lost(self, thread_id: str) -> str:
+        """Why a thread that it has can never go on, if it cannot."""
+
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
         """Begin a new thread."""
 

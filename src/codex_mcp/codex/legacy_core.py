@@ -132,7 +132,19 @@ class LegacyCore:
 
     async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
         """Find a thread of this process; of others there is nothing to be had."""
-        return self._opened(self._known(thread_id))
+        known = self._known(thread_id)
+        self._check_whole(known)
+        return self._opened(known)
+
+    def why_lost(self, thread_id: str) -> str:
+        """Why a thread can never go on: a turn of it has failed."""
+        known = self._threads.get(thread_id)
+        if known is None or not known.is_spoiled:
+            return ""
+        return (
+            f"Codex {self.version} cannot go on with thread {known.id}: after a failed turn it would answer each "
+            "prompt with the answer to the one before; start a new thread with codex"
+        )
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
         """Begin a turn of a thread; return its id."""
@@ -199,12 +211,12 @@ class LegacyCore:
             )
         return known
 
+    def _check_whole(self, known: LegacyThread) -> None:
+        if why := self.why_lost(known.id):
+            raise CannotResume(why)
+
     def _check(self, known: LegacyThread) -> None:
-        if known.is_spoiled:
-            raise CannotResume(
-                f"Codex {self.version} cannot go on with thread {known.id}: after a failed turn it would answer each "
-                "prompt with the answer to the one before; start a new thread with codex"
-            )
+        self._check_whole(known)
         if known.is_busy:
             raise CoreError(f"Codex is still busy with a turn of thread {known.id} that was stopped and did not end")
 

@@ -77,8 +77,7 @@ class Thread:
         self._settings = settings
         self._loaded_in: Core | None = core
         self._fact_of = core.fact_of
-        self.gone = ""
-        """Why it can never go on, if it cannot."""
+        self._gone = ""
         self._translator = EventTranslator(self.id, full=spec.raw_events)
         self._queue = TurnQueue(settings.max_turns_waiting)
         self._turns: dict[Place, Turn] = {}
@@ -94,6 +93,11 @@ class Thread:
 
     def __repr__(self) -> str:
         return f"<Thread {self.id} {self._queue!r}>"
+
+    @property
+    def gone(self) -> str:
+        """Why it can never go on, if it cannot."""
+        return self._gone or ("" if self._loaded_in is None else self._loaded_in.why_lost(self.id))
 
     @property
     def idle(self) -> bool:
@@ -240,7 +244,7 @@ class Thread:
         """The core is gone, and with it the turn that it had and those behind it."""
         if self._loaded_in is core:
             self._loaded_in = None
-            self.gone = self.gone if core.resumes else str(reason)
+            self._gone = self._gone if core.resumes else str(reason)
         # A turn that has not been handed to a core yet goes on with the next one.
         if self.current is not None and self.current.core is core:
             self._fail_all(str(reason))
@@ -292,7 +296,7 @@ class Thread:
                 turn.core = core
                 turn_id = await core.start_turn(self.id, turn.spec, self.spec)
             except (CoreError, Refused) as exc:
-                self.gone = str(exc) if isinstance(exc, CannotResume) else self.gone
+                self._gone = str(exc) if isinstance(exc, CannotResume) else self._gone
                 self._start_failed(turn, str(exc))
                 return
             if not self._queue.accepted(turn_id, turn.place):
@@ -391,7 +395,6 @@ class Thread:
             self.cancel(turn)
         told = explanation(question, decision)
         if told is not None and self._loaded_in is not None:
-            # Before the answer: afterwards the model might be asked without it.
-            with contextlib.suppress(CoreError):
+            with contextlib.suppress(CoreError):  # before the answer: afterwards the model might be asked without it
                 await self._loaded_in.tell_model(self.id, told)
         return core_answer(question, decision)
