@@ -109,8 +109,9 @@ class Caller:
     async def resume(self) -> None:
         """Bring it back, or give it one thing more to do."""
         result = await self.result(self.call("codex", codex_id=self.codex_id, prompt=say("back"), background=True))
-        if result.get("isError"):
-            assert "Codex ended" in result["content"][0]["text"], result  # killed again while it came back
+        text = result["content"][0]["text"]
+        if result.get("isError") and "time limit" not in text:  # it came back, and ran out of time before we were told
+            assert "Codex ended" in text, result  # killed again while it came back
             return
         assert result["structuredContent"]["codex_id"] == self.codex_id
         self.is_active = True
@@ -118,7 +119,8 @@ class Caller:
     async def kill(self) -> None:
         """Kill the core."""
         if self.book.supervisor.pid is not None:
-            os.kill(self.book.supervisor.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it is dead already, and we have not heard of it yet
+                os.kill(self.book.supervisor.pid, signal.SIGKILL)
 
     async def wait(self) -> None:
         """Collect what there is."""
