@@ -1,6 +1,6 @@
 """Pure. Every setting of the server in one place: what it means, its default, and why the number is that number.
 
-Where the values come from is config.py's business. Times are in seconds, sizes in bytes. These are msgspec Structs
+Where the values come from is config/load.py's business. Times are in seconds, sizes in bytes. These are msgspec Structs
 and not dataclasses because a dataclass of this size costs 3 ms of the time to the first answer, and a Struct 0.2.
 """
 
@@ -100,7 +100,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A script file: the model is then the scripted one, on this machine, and needs no account."""
 
     trust_repo_settings: bool = False
-    """Let a repository's `.atm.toml` say which program runs and with which rights; see config.py."""
+    """Let a repository's `.atm.toml` say which program runs and with which rights; see config/trust.py."""
 
     events: Events = Events.STANDARD
     """`full` adds item_* and raw_* events, several times the traffic; `none` sends no `codex/event` at all."""
