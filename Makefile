@@ -30,7 +30,7 @@ run: setup ## see it work: the demo, without an account or a network
 	@$(BIN)/codex-mcp demo
 
 test: setup ## all tests but those that need the large downloads
-	@$(BIN)/pytest -q --ignore=tests/judges
+	@$(BIN)/pytest -q --numprocesses=2 --dist=worksteal --ignore=tests/judges
 
 judges: $(JUDGES) $(FIRST_SDK) ## download the real clients, and let them judge us
 	@$(BIN)/pytest -q tests/judges
