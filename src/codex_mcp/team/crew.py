@@ -55,7 +55,10 @@ class Crew:
         agent = await self.team.recorded(reference or self._settings.default_identity, principal)
         if agent is None and reference:
             raise refusals.not_found(reference)
-        return None if agent is None else agent.codex_id
+        if agent is None:
+            logger.warning("there is no agent %s to resume; a new one is started", self._settings.default_identity)
+            return None
+        return agent.codex_id
 
     async def agent(self, reference: str, principal: str) -> Agent:
         """An agent, whoever runs it. Raises TeamRefused."""

@@ -280,6 +280,8 @@ class Team:
             logger.warning("the thread of agent %s cannot be resumed (%s); it gets a new one", agent.identity, exc)
             thread = await self._book.start(spec, agent.principal)
             member.prefaces.append(NEW_THREAD)
+        if thread is member.thread:
+            return
         thread.open()
         self._has_thread(member, thread, spec)
 
