@@ -51,32 +51,34 @@ def answers(*calls: Used) -> list[tuple[str, str, str]]:
 async def test_agents_in_the_background_work_at_once_and_those_of_one_message_one_after_the_other(
     tmp_path: Path,
 ) -> None:
+    agents: ScriptedModel
+
     async def plan(used: list[Used]) -> Step:
         match used:
             case []:
                 return Together([codex(gate(name), identity=name, background=True) for name in NAMES])
             case [_, _]:
-                return tool("codex_wait", ids=NAMES)
-            case [_, _, _]:
+                for name in NAMES:  # both are there before either may go on
+                    await agents.wait_for_gate(name)
+                for name in NAMES:
+                    agents.release(name)
+                return Together([tool("codex_wait", ids=[name]) for name in NAMES])
+            case [_, _, _, _]:
                 return Together([codex(say(f"{name} is here"), identity=name) for name in ("one", "two")])
-            case [_, _, _, _, _]:
-                return tool("codex_close", identity="arch")
             case [_, _, _, _, _, _]:
+                return tool("codex_close", identity="arch")
+            case [_, _, _, _, _, _, _]:
                 return tool("codex_threads")
             case _:
                 return Say("All done.")
 
     async with team_at_work(tmp_path, plan) as (desk, agents):
-        for name in NAMES:  # both are there before either may go on
-            await agents.wait_for_gate(name)
-        for name in NAMES:
-            agents.release(name)
         await desk.finish()
 
-        *begun, collected, one, two, closed, threads = desk.model.used
-        assert [started.json["status"] for started in begun] == ["running", "running"]
-        finished = {turn["identity"]: turn["content"] for turn in collected.json["finished"]}
-        assert finished == dict.fromkeys(NAMES, "The gate is open.")
+        arch, dev, *collected, one, two, closed, threads = desk.model.used
+        assert (arch.json["status"], dev.json["status"]) == ("running", "running")
+        finished = [turn for wait in collected for turn in wait.json["finished"]]
+        assert {turn["identity"]: turn["content"] for turn in finished} == dict.fromkeys(NAMES, "The gate is open.")
         assert answers(one, two) == [("one", "completed", "one is here"), ("two", "completed", "two is here")]
         assert (closed.json["identity"], closed.json["status"]) == ("arch", "closed")
         idle = ("active", "idle")
