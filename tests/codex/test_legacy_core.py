@@ -92,6 +92,7 @@ async def test_hands_are_shaken_and_its_tools_are_asked_for_once() -> None:
         heard = await o.shake_hands()
     assert [message["method"] for message in heard] == ["initialize", "notifications/initialized", "tools/list"]
     assert "start a new one with codex" in core.after_loss
+    assert core.why_lost("any") == f"Codex has ended. {core.after_loss}"
 
 
 async def test_a_first_turn_is_a_call_of_codex_and_the_thread_is_named_before_anything_is_told_of_it() -> None:

@@ -85,6 +85,7 @@ class LegacyCore:
         self._settings = settings
         self._config = release.config
         self._able = Abilities(version, {})
+        self._has_ended = False
         self._threads: dict[str, LegacyThread] = {}
         self._beginning: dict[LegacyThread, asyncio.Future[str]] = {}
         self._peer = Peer(
@@ -101,7 +102,10 @@ class LegacyCore:
 
     async def run(self) -> None:
         """Listen until it is gone."""
-        await self._peer.run()
+        try:
+            await self._peer.run()
+        finally:
+            self._has_ended = True
 
     async def aclose(self) -> None:
         """Close the conversation."""
@@ -137,7 +141,9 @@ class LegacyCore:
         return self._opened(known)
 
     def why_lost(self, thread_id: str) -> str:
-        """Why a thread can never go on: a turn of it has failed."""
+        """Why a thread can never go on: a turn of it has failed, or Codex has ended."""
+        if self._has_ended:  # which is known some moments before it is known how
+            return f"Codex has ended. {self.after_loss}"
         known = self._threads.get(thread_id)
         if known is None or not known.is_spoiled:
             return ""
