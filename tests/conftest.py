@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import inspect
+import signal
 from collections.abc import Callable, Coroutine, Iterator
 
 import pytest
@@ -15,6 +16,9 @@ settings.register_profile(
     "house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.load_profile("house")
+
+# Whoever runs us in the background of a shell has us ignore the interrupt, and so would everything that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 AsyncTest = Callable[..., Coroutine[object, object, None]]
 
