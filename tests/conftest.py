@@ -17,8 +17,9 @@ settings.register_profile(
 )
 settings.load_profile("house")
 
-# Whoever runs us in the background of a shell has us ignore the interrupt, and so would everything that tests start.
+# A shell has what runs in its background ignore the interrupt, and nohup the hang-up; so would all that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 AsyncTest = Callable[..., Coroutine[object, object, None]]
 
