@@ -8,9 +8,11 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from benchmarks import replay
 from benchmarks.clients import CoreClient, McpClient, Stopwatch
+from benchmarks.lines import Program
 from benchmarks.place import Place
 from benchmarks.rows import Aim, Row, Unit
 
@@ -42,12 +44,17 @@ def run(place: Place) -> list[Row]:
 
 
 def _replayed(place: Place) -> list[Row]:
+    return replayed(place, "added to a recorded turn", lambda codex: place.ours("--codex-bin", str(codex)))
+
+
+def replayed(place: Place, what: str, ours_with: Callable[[Path], Program]) -> list[Row]:
+    """Turns of a recorded Codex, bare and through ours."""
     with CoreClient(place.core()) as real:
         real.initialize()
         recording = real.record()
     codex = replay.program(place.folder / "replay", recording, importlib.metadata.version("openai-codex-cli-bin"))
     turns: Samples = ([], [])
-    with CoreClient(place.replayed_core(codex)) as core, McpClient(place.ours("--codex-bin", str(codex))) as ours:
+    with CoreClient(place.replayed_core(codex)) as core, McpClient(ours_with(codex)) as ours:
         core.initialize()
         ours.initialize()
         in_core, in_ours = core.start_thread(), ours.start_threads(1)
@@ -55,9 +62,9 @@ def _replayed(place: Place) -> list[Row]:
             core.reply(in_core)
             ours.reply(in_ours)
         for _ in place.effort.rounds(ROUNDS_OF_REPLAYS, SECONDS_OF_REPLAYS):
-            turns[0].append(timed(lambda: core.reply(in_core)))
-            turns[1].append(timed(lambda: ours.reply(in_ours)))
-    return added_rows("added to a recorded turn", turns)
+            turns[0].append(_timed(lambda: core.reply(in_core)))
+            turns[1].append(_timed(lambda: ours.reply(in_ours)))
+    return _rows(what, turns)
 
 
 def _real(place: Place) -> list[Row]:
@@ -69,17 +76,16 @@ def _real(place: Place) -> list[Row]:
         threads = [(core.start_thread(), ours.start_threads(1)) for _ in range(THREADS)]
         for number in place.effort.rounds(ROUNDS_OF_REPLIES, SECONDS):
             in_core, in_ours = threads[number % THREADS]
-            replies[0].append(timed(partial(core.reply, in_core)))
-            replies[1].append(timed(partial(ours.reply, in_ours)))
+            replies[0].append(_timed(partial(core.reply, in_core)))
+            replies[1].append(_timed(partial(ours.reply, in_ours)))
         for _ in place.effort.rounds(ROUNDS_OF_NEW, SECONDS):
-            new[0].append(timed(core.start_thread))
-            new[1].append(timed(lambda: ours.start_threads(1)))
+            new[0].append(_timed(core.start_thread))
+            new[1].append(_timed(lambda: ours.start_threads(1)))
     new_thread = Row("added to a new thread", Unit.MILLISECONDS, *new, aim=HALF_AIM, is_difference=True)
-    return [*added_rows("added to a reply", replies), new_thread]
+    return [*_rows("added to a reply", replies), new_thread]
 
 
-def added_rows(what: str, samples: Samples) -> list[Row]:
-    """What ours takes more than theirs, half of the time and nearly always."""
+def _rows(what: str, samples: Samples) -> list[Row]:
     unit = Unit.MILLISECONDS
     return [
         Row(f"{what}, median", unit, *samples, aim=HALF_AIM, is_difference=True),
@@ -87,8 +93,7 @@ def added_rows(what: str, samples: Samples) -> list[Row]:
     ]
 
 
-def timed(deed: Callable[[], object]) -> float:
-    """How long it took."""
+def _timed(deed: Callable[[], object]) -> float:
     watch = Stopwatch()
     deed()
     return watch.milliseconds()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
+from pathlib import Path
 
-from benchmarks import replay
 from benchmarks.bench_memory import many_servers
-from benchmarks.bench_overhead import WARM_UP, Samples, added_rows, timed
-from benchmarks.clients import CoreClient, McpClient, Stopwatch
+from benchmarks.bench_overhead import replayed
+from benchmarks.clients import McpClient, Stopwatch
+from benchmarks.lines import Program
 from benchmarks.memory import can_be_measured, memory_of
 from benchmarks.place import Place
 from benchmarks.rows import Aim, Row, Unit
@@ -19,9 +19,6 @@ ROUNDS = 3
 SECONDS = 60.0
 TURNS = 5
 """Replies of each agent, all agents at once, whose median counts."""
-
-ROUNDS_OF_REPLAYS = 1000
-SECONDS_OF_REPLAYS = 10.0
 
 SHARE_OF_FIFTY = Aim(times_theirs=0.6)
 
@@ -60,21 +57,7 @@ def _replies_at_once(server: McpClient) -> float:
 
 
 def _added(place: Place) -> list[Row]:
-    with CoreClient(place.core()) as real:
-        real.initialize()
-        recording = real.record()
-    version = importlib.metadata.version("openai-codex-cli-bin")
-    codex = replay.program(place.folder / "replay-team", recording, version)
-    turns: Samples = ([], [])
-    flags = ("--codex-bin", str(codex), "--summary-timeout", "0")
-    with CoreClient(place.replayed_core(codex)) as core, McpClient(place.team(*flags, home="team-replay")) as ours:
-        core.initialize()
-        ours.initialize()
-        in_core, in_ours = core.start_thread(), ours.start_threads(1)
-        for _ in range(WARM_UP):
-            core.reply(in_core)
-            ours.reply(in_ours)
-        for _ in place.effort.rounds(ROUNDS_OF_REPLAYS, SECONDS_OF_REPLAYS):
-            turns[0].append(timed(lambda: core.reply(in_core)))
-            turns[1].append(timed(lambda: ours.reply(in_ours)))
-    return added_rows("added by a team to a recorded turn", turns)
+    def team(codex: Path) -> Program:
+        return place.team("--codex-bin", str(codex), "--summary-timeout", "0", home="team-replay")
+
+    return replayed(place, "added by a team to a recorded turn", team)

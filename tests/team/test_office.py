@@ -74,7 +74,10 @@ async def test_agents_of_a_dead_server_are_stale_and_their_names_free(tmp_path: 
     await office.aclose()
 
 
-async def test_who_was_taken_for_dead_is_told_and_joins_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("slept", [0, 100])
+async def test_who_was_taken_for_dead_finds_out_before_it_does_anything_and_joins_again(
+    tmp_path: Path, slept: int
+) -> None:
     world = World()
 
     async def open_store() -> Store:
@@ -84,42 +87,20 @@ async def test_who_was_taken_for_dead_is_told_and_joins_again(tmp_path: Path) ->
     office = Office(str(tmp_path), open_store)
     office.lost = lambda: told.append("lost")
     await office.ready()
-    before = office.owner.node
-    assert isinstance(agent(), Agent)
-    world.kill(before)
-    other = MemoryStore(world)
-    await other.leases.join()
-    await other.leases.take(before)
-    assert office._keeper is not None
-    await office._keeper.renew()
-    await office.ready()
-    assert told == ["lost"]
-    assert office.owner.node != before
-    await office.aclose()
-    await other.aclose()
-
-
-async def test_who_was_silent_finds_out_before_it_does_anything(tmp_path: Path) -> None:
-    world = World()
-
-    async def open_store() -> Store:
-        return MemoryStore(world)
-
-    told: list[str] = []
-    office = Office(str(tmp_path), open_store)
-    office.lost = lambda: told.append("lost")
-    await office.ready()
-    before = office.owner.node
-    world.kill(before)
-    other = MemoryStore(world)
-    await other.leases.join()
-    await other.leases.take(before)
-    keeper = office._keeper
+    before, keeper = office.owner.node, office._keeper
     assert keeper is not None
-    keeper._lease = keeper._lease.at(keeper._clock() + 100)  # as if it had slept
+    world.kill(before)
+    other = MemoryStore(world)
+    await other.leases.join()
+    await other.leases.take(before)
+    if slept:
+        keeper._lease = keeper._lease.at(keeper._clock() + slept)
+    else:
+        await keeper.renew()  # on its beat, as ever
     await office.ready()
     assert told == ["lost"]
     assert office.lease == "holding"
+    assert office.owner.node != before
     await office.aclose()
     await other.aclose()
 
