@@ -33,7 +33,7 @@ test: setup ## all tests but those that need the large downloads
 	@$(BIN)/pytest -q --numprocesses=2 --dist=worksteal --ignore=tests/judges
 
 judges: $(JUDGES) $(FIRST_SDK) ## download the real clients, and let them judge us
-	@$(BIN)/pytest -q tests/judges
+	@$(BIN)/pytest -q --numprocesses=2 --dist=worksteal tests/judges
 
 # Install scripts are off: what they fetch is not in the lock file. Claude Code's only links its native program into place.
 # package.json holds vite and rolldown (of the Inspector) back to releases that every platform's package is published for.
