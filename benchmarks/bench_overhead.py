@@ -52,7 +52,8 @@ def replayed(place: Place, what: str, ours_with: Callable[[Path], Program]) -> l
     with CoreClient(place.core()) as real:
         real.initialize()
         recording = real.record()
-    codex = replay.program(place.folder / "replay", recording, importlib.metadata.version("openai-codex-cli-bin"))
+    folder = place.folder / f"replay {what}"
+    codex = replay.program(folder, recording, importlib.metadata.version("openai-codex-cli-bin"))
     turns: Samples = ([], [])
     with CoreClient(place.replayed_core(codex)) as core, McpClient(ours_with(codex)) as ours:
         core.initialize()
