@@ -112,8 +112,7 @@ class McpServer:
         process = self.process
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                process.send_signal(signal.SIGTERM)
-                process.send_signal(signal.SIGINT)
+                await self._ask_to_end(process)
         try:
             async with asyncio.timeout(PATIENCE):
                 await process.wait()
@@ -124,6 +123,11 @@ class McpServer:
         finally:
             await self._tasks.aclose()
             process._transport.close()  # type: ignore[attr-defined]  # else its pipes stay open until collected
+
+    async def _ask_to_end(self, process: asyncio.subprocess.Process) -> None:
+        """Twice: what still runs is not waited for."""
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
 
     @property
     def process(self) -> asyncio.subprocess.Process:

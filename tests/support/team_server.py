@@ -1,7 +1,9 @@
 """The real `codex-mcp serve` as a child process, on the real Codex and a scripted model."""
 
+import asyncio
 import contextlib
 import json
+import signal
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,9 @@ from tests.support.mcp_server import TOUR, Json, McpServer, Setup
 
 GATE = "[[scene: gate]]"
 
+SUMMARIES = 5.0
+"""Seconds for agents to sum up, which takes them some tenths; a test that leaves a turn running waits for so long."""
+
 
 def say(text: str) -> str:
     """A prompt that is answered with this text."""
@@ -20,6 +25,15 @@ def say(text: str) -> str:
 
 class TeamServer(McpServer):
     """A server with a team, and what a caller does with it."""
+
+    async def _ask_to_end(self, process: asyncio.subprocess.Process) -> None:
+        """Once, so that agents may sum up; a second time, if something still runs."""
+        process.send_signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(SUMMARIES):
+                await process.wait()
+        except TimeoutError:
+            process.send_signal(signal.SIGINT)
 
     @property
     def state_dir(self) -> Path:

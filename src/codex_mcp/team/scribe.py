@@ -190,10 +190,13 @@ class Scribe:
 
     async def _append_events(self) -> None:
         events, self._events = self._events, []
+        by_claim: dict[Claim, list[bytes]] = {}
         for claim, event in events:
+            by_claim.setdefault(claim, []).append(event)
+        for claim, chunks in by_claim.items():
             try:
                 at = await self._store.journal.head(claim.thread, EVENTS)
-                await self._store.journal.append(claim, EVENTS, at, [event])
+                await self._store.journal.append(claim, EVENTS, at, chunks)
             except (Fenced, LeaseLost):
                 self._fenced(claim)
 

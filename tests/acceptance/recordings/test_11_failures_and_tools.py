@@ -197,7 +197,9 @@ async def test_what_the_sandbox_refuses_is_not_asked_about_and_never_means_never
 
         assert as_recorded(first) == answered(thread_of(first), "The command is over.")
         assert as_recorded(second) == answered(thread_of(second), "The command is over.")
-        assert event_types(server, sandboxed) == [*NEW, "token_count", *ENDED]
+        # On a busy machine Codex sees the command begin before the sandbox has refused it.
+        told = [kind for kind in event_types(server, sandboxed) if not kind.startswith("exec_command_")]
+        assert told == [*NEW, "token_count", *ENDED]
         assert event_types(server, forbidden) == [*NEW, "token_count", *ENDED]
         assert "approval policy is never" in model.requests[-1].body.decode().lower()
         assert not (server.setup.work / "made.txt").exists()
