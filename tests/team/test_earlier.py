@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Agent, Owner, State, Status
 from codex_mcp.team.earlier import take_over_registry
+from codex_mcp.team.kept import kept_agents
 from codex_mcp.team.registry import RegistryFile
-from codex_mcp.team.scribe import AGENT, decoded
 
 ACTIVE = Agent(
     codex_id="codex:1",
@@ -29,7 +29,7 @@ def write(folder: Path, *agents: Agent) -> None:
 
 
 async def agents_of(store: MemoryStore) -> list[Agent]:
-    return list(decoded((await store.records.find(AGENT)).values()))
+    return await kept_agents(store)
 
 
 async def test_its_agents_are_at_rest_and_free(tmp_path: Path) -> None:

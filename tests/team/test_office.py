@@ -9,9 +9,9 @@ import pytest
 from codex_mcp.state.contract import Bounds, OwnedBy, Store, Unavailable
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Agent, Status
+from codex_mcp.team.kept import AGENT, APPROVAL
 from codex_mcp.team.office import Office
 from codex_mcp.team.registry import read_registry
-from codex_mcp.team.scribe import AGENT, APPROVAL
 from tests.support.cores import PATIENCE
 from tests.team.test_agent import agent
 

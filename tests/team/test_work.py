@@ -11,8 +11,8 @@ from codex_mcp.base.settings import SERVE_TURN_TIMEOUT
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.audit import read_audit
+from codex_mcp.team.kept import APPROVAL
 from codex_mcp.team.refusals import TeamRefused, Why
-from codex_mcp.team.scribe import APPROVAL
 from codex_mcp.threads.decisions import Approved
 from codex_mcp.threads.questions import Method
 from codex_mcp.threads.record import Status

@@ -11,8 +11,8 @@ from codex_mcp.state.embedded.store import open_store
 from codex_mcp.team import registry
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.forgetting import forgotten, remove_summaries
+from codex_mcp.team.kept import kept_agents
 from codex_mcp.team.registry import RegistryFile, read_registry
-from codex_mcp.team.scribe import AGENT, decoded
 
 
 def pruned(folder: str, agents: Sequence[Agent], before: float) -> list[Agent]:
@@ -34,7 +34,7 @@ async def _pruned_from_store(folder: str, agents: Sequence[Agent], before: float
         removed = [agent for agent in agents if await forgotten(store, agent, before)]
         papers = RegistryFile(folder)
         revision = await asyncio.to_thread(papers.next_revision)
-        rest = list(decoded((await store.records.find(AGENT)).values()))
+        rest = await kept_agents(store)
         await asyncio.to_thread(papers.write, rest, revision)
     finally:
         await store.aclose()

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import about
-from codex_mcp.base.redact import redact
 from codex_mcp.base.settings import Events, Settings
 from codex_mcp.codex.events import Event
 from codex_mcp.mcp import team_catalogue as catalogue
@@ -152,7 +151,7 @@ class TeamTools:
             identity=arguments.identity,
             default_identity=order.default_identity,
             role=order.role,
-            tag=None if arguments.tag is None else redact(arguments.tag),  # it is written down, for all to see
+            tag=arguments.tag,
             source=order.source,
             request_id=arguments.request_id,
         )

@@ -16,7 +16,6 @@ import logging
 from enum import StrEnum
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -29,9 +28,9 @@ from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, State, Status
 from codex_mcp.team.audit_entry import Outcome
 from codex_mcp.team.forgetting import forget_oldest
+from codex_mcp.team.kept import keep
 from codex_mcp.team.member import Member
 from codex_mcp.team.office import Office
-from codex_mcp.team.scribe import AGENT
 from codex_mcp.team.summaries import SUMMARY_PROMPT, write_summary
 from codex_mcp.team.team import Team
 from codex_mcp.team.work import Work
@@ -218,7 +217,7 @@ class Closing:
         if isinstance(claim, OwnedBy):
             raise refusals.owned_elsewhere(agent, claim.node)
         agent = replace(agent, status=Status.CLOSED, thread_state=State.CLOSED, owner=None)
-        await self._office.store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+        await keep(self._office.store, claim, agent)
         await self._office.store.records.unbind(claim, agent.team, agent.identity)
         await self._office.store.leases.release(claim)
         await self._office.scribe.flush()

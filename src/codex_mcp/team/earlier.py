@@ -9,12 +9,10 @@ import asyncio
 import logging
 import os
 
-import msgspec
-
 from codex_mcp.state.contract import OwnedBy, Store
 from codex_mcp.team.agent import Agent, at_rest
+from codex_mcp.team.kept import AGENT, keep
 from codex_mcp.team.registry import FILE, read_registry
-from codex_mcp.team.scribe import AGENT
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +33,6 @@ async def _taken_over(store: Store, agent: Agent) -> bool:
         return False
     is_new = await store.records.get(AGENT, agent.codex_id) is None  # else another server did it, and may have gone on
     if is_new:
-        await store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(at_rest(agent)))
+        await keep(store, claim, at_rest(agent))
     await store.leases.release(claim)
     return is_new

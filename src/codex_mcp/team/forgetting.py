@@ -13,7 +13,7 @@ from typing import Final
 from codex_mcp.base.errors import Refused
 from codex_mcp.state.contract import Fenced, OwnedBy, Store
 from codex_mcp.team.agent import Agent, superfluous
-from codex_mcp.team.scribe import AGENT, decoded
+from codex_mcp.team.kept import AGENT, kept_agent, kept_agents
 from codex_mcp.team.summaries import path_of
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ AGENTS_KEPT: Final = 200
 
 async def forget_oldest(store: Store, state_dir: str, spared: Container[str], kept: int = AGENTS_KEPT) -> int:
     """Forget all but the newest of those that nobody runs; `spared` are ours. Returns how many there were."""
-    agents = list(decoded((await store.records.find(AGENT)).values()))
+    agents = await kept_agents(store)
     old = [agent for agent in superfluous(agents, kept) if agent.codex_id not in spared]
     removed = [agent for agent in old if await forgotten(store, agent, math.nextafter(agent.last_active, math.inf))]
     if removed:
@@ -41,9 +41,8 @@ async def forgotten(store: Store, agent: Agent, before: float) -> bool:
     if isinstance(claim, OwnedBy):
         return False  # somebody has brought it back meanwhile
     try:
-        body = await store.records.get(AGENT, agent.codex_id)
         # Looked at again, now that it is ours: what we read of it may be older than what happened last.
-        as_it_is = next(iter(decoded([] if body is None else [body])), None)
+        as_it_is = await kept_agent(store, agent.codex_id)
         if as_it_is is not None and as_it_is.last_active >= before:
             return False
         await store.records.unbind(claim, agent.team, agent.identity)

@@ -14,16 +14,15 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-import msgspec
-
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.state.keeper import Keeper
 from codex_mcp.team.agent import Owner, at_rest
 from codex_mcp.team.audit import Audit
 from codex_mcp.team.earlier import take_over_registry
+from codex_mcp.team.kept import APPROVAL, keep, kept_agent, kept_approvals
 from codex_mcp.team.registry import RegistryFile
-from codex_mcp.team.scribe import AGENT, APPROVAL, Scribe, decoded
+from codex_mcp.team.scribe import Scribe
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +89,9 @@ class Office:
 
     async def _wait_open(self) -> None:
         opening = self._opened()
-        await asyncio.wait([opening])  # not awaited itself: whoever asks may be cancelled, and the others still wait
+        if not opening.done():  # which it is for every call but the first
+            # Not awaited itself: whoever asks may be cancelled, and the others still wait.
+            await asyncio.wait([opening])
         opening.result()
 
     def _opened(self) -> asyncio.Task[None]:
@@ -154,15 +155,14 @@ class Office:
                     await self._mark_stale(claim)
 
     async def _mark_stale(self, claim: Claim) -> None:
-        body = await self.store.records.get(AGENT, claim.thread)
+        agent = await kept_agent(self.store, claim.thread)
         try:
-            for agent in decoded([] if body is None else [body]):
+            if agent is not None:
                 if agent.is_active:
-                    await self.store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(at_rest(agent)))
+                    await keep(self.store, claim, at_rest(agent))
                 await self.store.records.unbind(claim, agent.team, agent.identity)
-            for key in await self.store.records.find(APPROVAL):
-                if key.startswith(f"{claim.thread}/"):  # nobody waits for the answer any longer
-                    await self.store.records.delete(claim, APPROVAL, key)
+            for key in await kept_approvals(self.store, claim.thread):  # nobody waits for the answer any longer
+                await self.store.records.delete(claim, APPROVAL, key)
             await self.store.leases.release(claim)
         except Fenced:
             return  # somebody was faster

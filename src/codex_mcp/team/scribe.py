@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -18,16 +18,11 @@ import msgspec
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.team.agent import Agent
+from codex_mcp.team.kept import AGENT, APPROVAL, keep, kept_agents, kept_approvals
 from codex_mcp.team.member import Member
 from codex_mcp.team.registry import RegistryFile
 
 logger = logging.getLogger(__name__)
-
-AGENT: Final = "agent"
-"""The kind of the records."""
-
-APPROVAL: Final = "approval"
-"""The kind of the questions that wait for an answer; a key begins with the codex_id."""
 
 EVENTS: Final = "events"
 """The journal's stream of what happened to an agent."""
@@ -36,7 +31,7 @@ PAUSE: Final = 0.1
 """Seconds between two writings that nobody waits for. Long beside a writing, short beside a person who looks."""
 
 EVENTS_WAITING: Final = 1_000
-"""Journal entries that wait to be written, of all agents; a store that is so far behind loses the oldest."""
+"""Journal entries that wait to be written, of all agents; a store that is so far behind loses the newest."""
 
 
 class Scribe:
@@ -123,7 +118,7 @@ class Scribe:
 
     async def agents(self) -> list[Agent]:
         """All agents of the state folder, whoever runs them."""
-        return list(decoded((await self._store.records.find(AGENT)).values()))
+        return await kept_agents(self._store)
 
     async def aclose(self) -> None:
         """Write what is left, and stop."""
@@ -178,10 +173,10 @@ class Scribe:
     async def _put(self, claim: Claim, member: Member) -> None:
         """Write its record, and what it asks."""
         records, agent, asked = self._store.records, member.record, member.approvals
-        await records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+        await keep(self._store, claim, agent)
         written = member.approvals_written
         if written is None:
-            written = {key for key in await records.find(APPROVAL) if key.startswith(f"{agent.codex_id}/")}
+            written = await kept_approvals(self._store, agent.codex_id)
         for key in asked.keys() - written:
             await records.put(claim, APPROVAL, key, asked[key])
         for key in written - asked.keys():
@@ -199,12 +194,3 @@ class Scribe:
                 await self._store.journal.append(claim, EVENTS, at, chunks)
             except (Fenced, LeaseLost):
                 self._fenced(claim)
-
-
-def decoded(bodies: Iterable[bytes]) -> Iterable[Agent]:
-    """The agents in these records; one of a later version that we cannot read is left out, and said."""
-    for body in bodies:
-        try:
-            yield msgspec.json.decode(body, type=Agent)
-        except msgspec.MsgspecError as exc:
-            logger.warning("cannot read the record of an agent: %s", exc)

@@ -26,11 +26,11 @@ from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
 from codex_mcp.team import context, identity, refusals
 from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Status, at_rest
 from codex_mcp.team.guards import Usage
+from codex_mcp.team.kept import kept_agent
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
 from codex_mcp.team.office import Office
 from codex_mcp.team.roster import Roster
-from codex_mcp.team.scribe import AGENT, decoded
 from codex_mcp.team.summaries import as_preface, read_summary
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.thread import Thread
@@ -101,7 +101,7 @@ class Team:
             cwd=order.spec.cwd or os.getcwd(),
             started_at=now,
             last_active=now,
-            tag=None if order.tag is None else redact(order.tag),
+            tag=None if order.tag is None else redact(order.tag),  # it is written down, for all to see
             role=order.role,
             agent_source=order.source,
             principal=order.principal,
@@ -131,10 +131,10 @@ class Team:
         return claim
 
     async def _named(self, codex_id: str) -> Agent:
-        body = await self._office.store.records.get(AGENT, codex_id)
-        for agent in decoded([] if body is None else [body]):
-            return agent
-        return Agent(codex_id=codex_id, identity="?", team=self._settings.team, cwd="", started_at=0.0, last_active=0.0)
+        known = await kept_agent(self._office.store, codex_id)
+        return known or Agent(
+            codex_id=codex_id, identity="?", team=self._settings.team, cwd="", started_at=0.0, last_active=0.0
+        )
 
     @contextlib.asynccontextmanager
     async def _joining(self, member: Member, claim: Claim) -> AsyncIterator[None]:

@@ -1,0 +1,50 @@
+"""Agents, and what they ask, as the store keeps them: written under a claim, read by anybody."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from codex_mcp.state.contract import Claim, Store
+from codex_mcp.team.agent import Agent
+
+logger = logging.getLogger(__name__)
+
+AGENT: Final = "agent"
+"""The kind of the records."""
+
+APPROVAL: Final = "approval"
+"""The kind of the questions that wait for an answer; a key begins with the codex_id."""
+
+
+async def keep(store: Store, claim: Claim, agent: Agent) -> None:
+    """Write an agent's record. Raises Fenced."""
+    await store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
+
+
+async def kept_agent(store: Store, codex_id: str) -> Agent | None:
+    """One agent, if there is a record of it that we can read."""
+    body = await store.records.get(AGENT, codex_id)
+    return None if body is None else next(_decoded([body]), None)
+
+
+async def kept_agents(store: Store) -> list[Agent]:
+    """All agents of the state folder, whoever runs them."""
+    return list(_decoded((await store.records.find(AGENT)).values()))
+
+
+async def kept_approvals(store: Store, codex_id: str) -> set[str]:
+    """The keys of what an agent asks."""
+    return {key for key in await store.records.find(APPROVAL) if key.startswith(f"{codex_id}/")}
+
+
+def _decoded(bodies: Iterable[bytes]) -> Iterator[Agent]:
+    """The agents in these records; one of a later version that we cannot read is left out, and said."""
+    for body in bodies:
+        try:
+            yield msgspec.json.decode(body, type=Agent)
+        except msgspec.MsgspecError as exc:
+            logger.warning("cannot read the record of an agent: %s", exc)

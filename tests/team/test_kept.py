@@ -1,0 +1,36 @@
+"""Agents in the store: what was written is read, and what cannot be read hides nothing else."""
+
+import pytest
+
+from codex_mcp.state.contract import Claim
+from codex_mcp.state.memory import MemoryStore, World
+from codex_mcp.team.kept import AGENT, APPROVAL, keep, kept_agent, kept_agents, kept_approvals
+from tests.team.test_agent import agent
+
+
+async def claimed(store: MemoryStore, codex_id: str) -> Claim:
+    claim = await store.leases.claim(codex_id)
+    assert isinstance(claim, Claim)
+    return claim
+
+
+@pytest.mark.parametrize("body", [b"no json", b"{}"])
+async def test_what_was_written_is_read_and_a_record_that_cannot_be_read_hides_no_other(body: bytes) -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    claim = await claimed(store, agent().codex_id)
+    await keep(store, claim, agent())
+    await store.records.put(claim, AGENT, "odd", body)
+    assert await kept_agents(store) == [agent()]
+    assert [await kept_agent(store, name) for name in (agent().codex_id, "odd", "nobody")] == [agent(), None, None]
+    await store.aclose()
+
+
+async def test_what_an_agent_asks_is_told_from_what_others_ask() -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    claim = await claimed(store, "codex:1")
+    for key in ("codex:1/a", "codex:1/b", "codex:12/a"):
+        await store.records.put(claim, APPROVAL, key, b"{}")
+    assert await kept_approvals(store, "codex:1") == {"codex:1/a", "codex:1/b"}
+    await store.aclose()
