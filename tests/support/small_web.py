@@ -33,8 +33,9 @@ class Visit:
         await self._writer.drain()
 
     async def answer(self, body: bytes, status: str = "200 OK", fields: str = "") -> None:
-        """Send a whole answer."""
-        await self.say(f"HTTP/1.1 {status}\r\n{fields}content-length: {len(body)}\r\n\r\n".encode() + body)
+        """Send a whole answer, which says that the connection ends with it: no client may use it again."""
+        head = f"HTTP/1.1 {status}\r\n{fields}content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        await self.say(head.encode() + body)
 
 
 Page = Callable[[Visit], Awaitable[None]]
