@@ -7,15 +7,17 @@ from hypothesis import strategies as st
 from codex_mcp.team import guards
 from codex_mcp.team.guards import HOUR, Limits, Usage, check, check_hops, with_tokens, with_turn
 
+PLENTY = Limits(turns_per_hour=1_000_000)
+
 steps = st.lists(st.floats(min_value=0, max_value=1000), max_size=40)
 
 
-def after(delays: list[float]) -> tuple[Usage, float]:
+def after(delays: list[float], limits: Limits = PLENTY) -> tuple[Usage, float]:
     """The usage after turns with these pauses between them, and what time it is then."""
     usage, now = Usage(), 1_000_000.0
     for delay in delays:
         now += delay
-        usage = with_turn(usage, now)
+        usage = with_turn(limits, usage, now)
     return usage, now
 
 
@@ -28,11 +30,11 @@ def test_without_limits_nothing_is_ever_paused(delays: list[float], tokens: int,
 
 @given(steps, st.integers(1, 20))
 def test_no_hour_has_more_turns_than_allowed(delays: list[float], limit: int) -> None:
-    usage, now, begun = Usage(), 0.0, list[float]()
+    limits, usage, now, begun = Limits(turns_per_hour=limit), Usage(), 0.0, list[float]()
     for delay in delays:
         now += delay
-        if check(Limits(turns_per_hour=limit), usage, 0, now) is None:
-            usage = with_turn(usage, now)
+        if check(limits, usage, 0, now) is None:
+            usage = with_turn(limits, usage, now)
             begun.append(now)
     for moment in begun:
         assert sum(moment - HOUR < other <= moment for other in begun) <= limit
@@ -50,21 +52,23 @@ def test_a_pause_ends_when_it_says_and_not_before(delays: list[float], limit: in
         assert check(limits, usage, 0, (now + paused.until) / 2) is not None
 
 
-@given(steps)
-def test_only_the_last_hour_is_remembered(delays: list[float]) -> None:
-    usage, now = after(delays)
-    assert all(now - HOUR < begun <= now for begun in usage.turns)
+@given(steps, st.integers(0, 20))
+def test_no_more_is_remembered_than_the_limit_needs(delays: list[float], limit: int) -> None:
+    limits = Limits(turns_per_hour=limit)
+    usage, now = after(delays, limits)
+    assert len(usage.turns) == min(limit, len(delays))
+    assert check(limits, usage, 0, now) == check(limits, after(delays)[0], 0, now)
 
 
 def test_memory_has_an_end_and_a_limit_beyond_it_still_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guards, "TURNS_KEPT", 5)
     usage, now = after([1.0] * 9)
     assert len(usage.turns) == 5
-    assert check(Limits(turns_per_hour=1_000_000), usage, 0, now) is not None
+    assert check(PLENTY, usage, 0, now) is not None
 
 
 def test_a_clock_that_was_set_back_pauses_nobody_for_days() -> None:
-    usage = with_turn(Usage(), 1_000_000.0)
+    usage = with_turn(PLENTY, Usage(), 1_000_000.0)
     assert check(Limits(turns_per_hour=1), usage, 0, 500_000.0) is None
 
 
@@ -78,7 +82,7 @@ def test_a_clock_that_was_set_back_pauses_nobody_for_days() -> None:
     ],
 )
 def test_the_sentence_says_which_limit_and_what_to_do(limits: Limits, words: str) -> None:
-    usage = with_tokens(with_turn(Usage(), 0.0), 100)
+    usage = with_tokens(with_turn(PLENTY, Usage(), 0.0), 100)
     paused = check(limits, usage, 500, 0.0)
     assert paused is not None
     assert words in paused.reason

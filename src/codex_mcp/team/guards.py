@@ -14,7 +14,7 @@ from msgspec.structs import replace
 HOUR: Final = 3600.0
 
 TURNS_KEPT: Final = 10_000
-"""Turns of the last hour that are remembered, and so the highest limit that counts: nobody has three a second."""
+"""Turns that are remembered at most, and so the highest limit that counts: nobody has three a second."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Usage(Struct, frozen=True):
     """What one agent has used."""
 
     turns: tuple[float, ...] = ()
-    """When its turns of the last hour began, oldest first."""
+    """When its latest turns began, oldest first; as many as the limit needs, and none without one."""
     tokens: int = 0
 
 
@@ -42,9 +42,10 @@ class Paused(Struct, frozen=True):
     until: float | None = None
 
 
-def with_turn(usage: Usage, now: float) -> Usage:
+def with_turn(limits: Limits, usage: Usage, now: float) -> Usage:
     """The usage after a turn that begins now."""
-    return replace(usage, turns=(*_recent(usage, now), now)[-TURNS_KEPT:])
+    kept = _turns_allowed(limits)
+    return replace(usage, turns=(*usage.turns, now)[-kept:]) if kept else usage
 
 
 def with_tokens(usage: Usage, tokens: int) -> Usage:
@@ -78,19 +79,21 @@ def check_hops(limits: Limits, hops: int) -> Paused | None:
 
 
 def _check_turns(limits: Limits, usage: Usage, now: float) -> Paused | None:
-    limit = min(limits.turns_per_hour, TURNS_KEPT)
-    recent = _recent(usage, now)
-    if not limit or len(recent) < limit:
+    limit = _turns_allowed(limits)
+    if not limit or len(usage.turns) < limit:
         return None
-    until = recent[-limit] + HOUR
+    first = usage.turns[-limit]
+    # A clock that was set back must not pause an agent for longer than an hour: what lies ahead does not count.
+    if not now - HOUR < first <= now:
+        return None
+    until = first + HOUR
     minutes = max(1, round((until - now) / 60))
     return Paused(
-        f"cannot start a turn: this agent has begun {len(recent)} turns in the last hour, and its limit is {limit}; "
+        f"cannot start a turn: this agent has begun {limit} turns in the last hour, which is its limit; "
         f"wait {minutes} min, or raise turns_per_hour",
         until,
     )
 
 
-def _recent(usage: Usage, now: float) -> tuple[float, ...]:
-    # A clock that was set back must not pause an agent for longer than an hour: what lies ahead is forgotten.
-    return tuple(begun for begun in usage.turns if now - HOUR < begun <= now)
+def _turns_allowed(limits: Limits) -> int:
+    return min(limits.turns_per_hour, TURNS_KEPT)

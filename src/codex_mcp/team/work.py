@@ -135,7 +135,7 @@ class Work:
         if member is None:
             return
         member.summed_up = False
-        member.usage = guards.with_turn(member.usage, time.time())
+        member.usage = guards.with_turn(self._limits, member.usage, time.time())
         member.touch(turns=member.agent.turns + 1)
         turn.parked.changed = partial(self._questions_changed, member, turn)
         self._office.scribe.note(member)
