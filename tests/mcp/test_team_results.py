@@ -17,7 +17,7 @@ from codex_mcp.mcp.team_results import (
     threads_result,
 )
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import Owner, State, Status
+from codex_mcp.team.agent import AskedElsewhere, Owner, State, Status
 from codex_mcp.threads.questions import Method, Unreadable, question_from
 from tests.support.questions import COMMAND
 from tests.team.test_agent import agent
@@ -57,5 +57,16 @@ def test_open_questions_say_how_to_answer_them() -> None:
     text = checked(approvals_result([open_question]), catalogue.APPROVALS_OUTPUT)
     assert 'codex_approvals {"id": "turn/question-1"}' in text
     assert "approved" in text
-    assert "Answered a." in checked(approvals_result([], "a"), catalogue.APPROVALS_OUTPUT)
+    assert "Answered a." in checked(approvals_result([], answered="a"), catalogue.APPROVALS_OUTPUT)
     assert checked(approvals_result([]), catalogue.APPROVALS_OUTPUT) == "Nothing waits for an answer."
+
+
+def test_a_question_of_another_servers_agent_says_where_alone_it_can_be_answered() -> None:
+    asked = AskedElsewhere("turn/question-1", agent(), Owner("n", 7, "h"), "May I?")
+    result = approvals_result([], [asked])
+    text = checked(result, catalogue.APPROVALS_OUTPUT)
+    assert text == "arch asks: May I?\n  can be answered only at its own server, process 7 on h"
+    structured = result["structuredContent"]
+    assert isinstance(structured, dict)
+    (row,) = structured["approvals"]
+    assert (row["owner"], "decisions" in row) == ({"pid": 7, "host": "h"}, False)

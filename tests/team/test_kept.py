@@ -4,7 +4,7 @@ import pytest
 
 from codex_mcp.state.contract import Claim
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.team.kept import AGENT, APPROVAL, keep, kept_agent, kept_agents, kept_approvals
+from codex_mcp.team.kept import AGENT, APPROVAL, Asked, keep, kept_agent, kept_agents, kept_approvals, kept_questions
 from tests.team.test_agent import agent
 
 
@@ -33,4 +33,15 @@ async def test_what_an_agent_asks_is_told_from_what_others_ask() -> None:
     for key in ("codex:1/a", "codex:1/b", "codex:12/a"):
         await store.records.put(claim, APPROVAL, key, b"{}")
     assert await kept_approvals(store, "codex:1") == {"codex:1/a", "codex:1/b"}
+    await store.aclose()
+
+
+async def test_questions_are_read_and_one_that_cannot_be_read_hides_no_other() -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    claim = await claimed(store, "codex:1")
+    body = b'{"id":"turn/a","codex_id":"codex:1","question":"May I?","asked_at":"now"}'
+    for key, value in {"codex:1/0": b"{}", "codex:1/turn/a": body, "codex:1/z": b"no json"}.items():
+        await store.records.put(claim, APPROVAL, key, value)
+    assert await kept_questions(store) == [Asked("turn/a", "codex:1", "May I?")]
     await store.aclose()

@@ -4,10 +4,12 @@ import pytest
 
 from codex_mcp.state.contract import Node
 from codex_mcp.team import refusals
+from codex_mcp.team.agent import AskedElsewhere, Owner
 from codex_mcp.team.refusals import TeamRefused, Why
 from tests.team.test_agent import agent
 
 NODE = Node(id="n", pid=7, host="h", address="", expires=0.0, alive=True)
+ASKED = AskedElsewhere("turn/question-1", agent(), Owner("n", 7, "h"), "May I?")
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,7 @@ NODE = Node(id="n", pid=7, host="h", address="", expires=0.0, alive=True)
         (refusals.closed(agent()), Why.CLOSED, '"codex_id": "codex:0123456789ab"'),
         (refusals.too_many(3), Why.TOO_MANY, "max_concurrent_threads"),
         (refusals.owned_elsewhere(agent(), NODE), Why.OWNED_ELSEWHERE, "process 7 on h"),
+        (refusals.asked_elsewhere(ASKED), Why.OWNED_ELSEWHERE, "process 7 on h. Answer it there"),
         (refusals.paused(agent(), "it rests"), Why.PAUSED, "it rests"),
         (refusals.queue_full(agent(), 2), Why.BUSY, "2 more prompts"),
         (refusals.lost(agent()), Why.LOST, "Ask again"),

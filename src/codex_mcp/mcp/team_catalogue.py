@@ -79,6 +79,7 @@ _APPROVAL: Final = {
         "identity": {"type": "string"},
         "question": {"type": "string"},
         "decisions": {"type": "array", "items": {"type": "string"}},
+        "owner": {"type": "object", "description": "The other server, pid and host, where alone it can be answered."},
     },
     "required": ["id", "question"],
 }

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from codex_mcp.mcp.elicitation import message_for
 from codex_mcp.mcp.results import Result
-from codex_mcp.team.agent import Agent
+from codex_mcp.team.agent import Agent, AskedElsewhere, Owner
 from codex_mcp.team.moments import written_moment
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.threads.approvals import offered
@@ -77,8 +77,12 @@ def _row(agent: Agent) -> dict[str, object]:
         "last_error": agent.last_error,
         "started_at": written_moment(agent.started_at),
         "last_active": written_moment(agent.last_active),
-        "owner": None if agent.owner is None else {"pid": agent.owner.pid, "host": agent.owner.host},
+        "owner": None if agent.owner is None else _owner(agent.owner),
     }
+
+
+def _owner(owner: Owner) -> dict[str, object]:
+    return {"pid": owner.pid, "host": owner.host}
 
 
 def status_result(status: Mapping[str, object]) -> Result:
@@ -99,9 +103,11 @@ def close_result(agent: Agent, how: str) -> Result:
     return _result(structured, [text])
 
 
-def approvals_result(approvals: Iterable[OpenApproval], answered: str | None = None) -> Result:
-    """What is open, after an answer if there was one."""
-    rows = [approval.described() for approval in approvals]
+def approvals_result(
+    approvals: Iterable[OpenApproval], elsewhere: Iterable[AskedElsewhere] = (), answered: str | None = None
+) -> Result:
+    """What is open here and on other servers, after an answer if there was one."""
+    rows = [*(approval.described() for approval in approvals), *map(_asked_elsewhere, elsewhere)]
     structured: dict[str, object] = {"approvals": rows}
     lines = [approval_line(row) for row in rows]
     if answered is not None:
@@ -110,8 +116,23 @@ def approvals_result(approvals: Iterable[OpenApproval], answered: str | None = N
     return _result(structured, lines or ["Nothing waits for an answer."])
 
 
+def _asked_elsewhere(asked: AskedElsewhere) -> dict[str, object]:
+    # Without decisions: there are none that could be made here.
+    return {
+        "id": asked.id,
+        "codex_id": asked.agent.codex_id,
+        "identity": asked.agent.identity,
+        "question": asked.question,
+        "owner": _owner(asked.owner),
+    }
+
+
 def approval_line(row: Mapping[str, object]) -> str:
     """One open question in words."""
+    owner = row.get("owner")
+    if isinstance(owner, Mapping):
+        asks = f"{row['identity']} asks: {row['question']}"
+        return f"{asks}\n  can be answered only at its own server, process {owner['pid']} on {owner['host']}"
     decisions = row["decisions"]
     words = ", ".join(map(str, decisions)) if isinstance(decisions, list) else ""
     return f'{row["identity"]} asks: {row["question"]}\n  answer with codex_approvals {{"id": "{row["id"]}"}}: {words}'

@@ -48,6 +48,7 @@ from codex_mcp.mcp.tools import Body, Json, Tools
 from codex_mcp.team import refusals
 from codex_mcp.team.audit_entry import Outcome as AuditOutcome
 from codex_mcp.team.crew import Crew
+from codex_mcp.team.elsewhere import asked_elsewhere
 from codex_mcp.team.member import Member
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.roles import Role
@@ -222,7 +223,7 @@ class TeamTools:
         arguments = team_arguments(catalogue.CODEX_APPROVALS, given, ApprovalsArguments)
         if arguments.id is None:
             self._crew.note_call(catalogue.CODEX_APPROVALS.name, call.label, call.principal, AuditOutcome.OK)
-            return approvals_result(self._approvals_of(call.principal))
+            return await self._approvals(call.principal)
         if arguments.decision is None:
             raise BadArguments(NOT_DECIDED)
         turn_name, _, key = arguments.id.partition("/")
@@ -235,13 +236,18 @@ class TeamTools:
                 done = {"request_id": call.label, "what": arguments.decision}
                 self._crew.work.audit(member.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
                 await asyncio.sleep(0)  # the one who asked takes its answer, and the question is gone from the list
-                return approvals_result(self._approvals_of(call.principal), arguments.id)
+                return await self._approvals(call.principal, arguments.id)
+        for asked in await asked_elsewhere(self._crew, call.principal):
+            if asked.id == arguments.id:
+                raise refusals.asked_elsewhere(asked)
         raise BadArguments(
             f"No question {arguments.id} is open; codex_approvals without arguments lists those that are."
         )
 
-    def _approvals_of(self, principal: str) -> list[OpenApproval]:
-        return [approval for member in self._crew.roster.of(principal) for approval in _open_approvals(member)]
+    async def _approvals(self, principal: str, answered: str | None = None) -> Result:
+        elsewhere = await asked_elsewhere(self._crew, principal)
+        ours = [approval for member in self._crew.roster.of(principal) for approval in _open_approvals(member)]
+        return approvals_result(ours, elsewhere, answered)
 
 
 def _open_approvals(member: Member) -> list[OpenApproval]:

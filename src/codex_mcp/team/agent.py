@@ -76,6 +76,15 @@ class Agent(Struct, frozen=True, kw_only=True):
         return self.status is Status.ACTIVE
 
 
+class AskedElsewhere(Struct, frozen=True):
+    """A question of an agent that another server runs."""
+
+    id: str
+    agent: Agent
+    owner: Owner
+    question: str
+
+
 def at_rest(agent: Agent) -> Agent:
     """The agent when nobody runs it: one that was active then is stale."""
     status = Status.STALE if agent.is_active else agent.status

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.team.agent import Agent
@@ -18,6 +19,14 @@ AGENT: Final = "agent"
 
 APPROVAL: Final = "approval"
 """The kind of the questions that wait for an answer; a key begins with the codex_id."""
+
+
+class Asked(Struct, frozen=True):
+    """A question as the store keeps it; there is more in it, for people who look into the store."""
+
+    id: str
+    codex_id: str
+    question: str
 
 
 async def keep(store: Store, claim: Claim, agent: Agent) -> None:
@@ -39,6 +48,17 @@ async def kept_agents(store: Store) -> list[Agent]:
 async def kept_approvals(store: Store, codex_id: str) -> set[str]:
     """The keys of what an agent asks."""
     return {key for key in await store.records.find(APPROVAL) if key.startswith(f"{codex_id}/")}
+
+
+async def kept_questions(store: Store) -> list[Asked]:
+    """What all agents of the state folder ask; a question that we cannot read is left out."""
+    found = []
+    for key, body in (await store.records.find(APPROVAL)).items():
+        try:
+            found.append(msgspec.json.decode(body, type=Asked))
+        except msgspec.MsgspecError as exc:
+            logger.warning("cannot read the question %s: %s", key, exc)
+    return found
 
 
 def _decoded(bodies: Iterable[bytes]) -> Iterator[Agent]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.state.contract import Node
-from codex_mcp.team.agent import Agent
+from codex_mcp.team.agent import Agent, AskedElsewhere
 
 
 class Why(StrEnum):
@@ -77,6 +77,17 @@ def owned_elsewhere(agent: Agent, node: Node) -> TeamRefused:
         "Ask there; when that server ends, this one can take it over."
     )
     facts = {**_named(agent), "pid": node.pid, "host": node.host}
+    return TeamRefused(Why.OWNED_ELSEWHERE, text, facts)
+
+
+def asked_elsewhere(asked: AskedElsewhere) -> TeamRefused:
+    """Another server waits for the answer."""
+    agent, owner = asked.agent, asked.owner
+    text = (
+        f"Question {asked.id} is that of agent {agent.identity} ({agent.codex_id}), which another server runs: "
+        f"process {owner.pid} on {owner.host}. Answer it there with codex_approvals; this server cannot."
+    )
+    facts = {**_named(agent), "pid": owner.pid, "host": owner.host}
     return TeamRefused(Why.OWNED_ELSEWHERE, text, facts)
 
 

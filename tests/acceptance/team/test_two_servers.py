@@ -5,6 +5,7 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.support.mcp_server import Json
 from tests.support.quick_lease import quick_team
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team
@@ -15,6 +16,12 @@ from tests.support.team_server import TeamServer, refusal, say, structured
 async def statuses(server: TeamServer) -> dict[str, str]:
     """The agents' statuses by name, as this server sees them."""
     return {each["identity"]: each["status"] for each in (await server.threads()).values()}
+
+
+async def approvals(server: TeamServer) -> list[Json]:
+    """What waits for an answer, as this server sees it."""
+    listed: list[Json] = structured(await server.run("codex_approvals", {}))["approvals"]
+    return listed
 
 
 @requirement("FR-2.5", "FR-3.1")
@@ -43,6 +50,33 @@ async def test_the_second_server_says_whose_an_agent_is_and_names_are_those_of_b
             await one.run("codex-reply", {"identity": "arch", "prompt": say("x")})
         )
         assert len(model.requests) == 3
+
+
+async def test_what_an_agent_of_the_other_server_asks_is_seen_and_only_its_own_server_takes_the_answer(
+    team: Team,
+) -> None:
+    deaf = {"script": TEAM_SCRIPT, "elicitation": False}
+    async with team(**deaf) as (one, _), team(**deaf) as (other, _model):
+        asks = {"sandbox": "read-only", "approval-policy": "on-request"}
+        arch = await one.start("[[scene: escalate]]", identity="arch", **asks)
+        (question,) = arch["approvals"]
+        while not (others := await approvals(other)):  # it is written while its caller is answered
+            pass
+        (seen,) = others
+        assert seen["owner"]["pid"] == one.process.pid
+        assert {name: seen[name] for name in ("id", "codex_id", "identity", "question")} == {
+            name: question[name] for name in ("id", "codex_id", "identity", "question")
+        }
+        assert (await other.status())["pending_approvals"] == 0
+        answer = {"id": question["id"], "decision": "approved"}
+        told = refusal(await other.run("codex_approvals", answer))
+        assert f"agent arch ({arch['codex_id']}), which another server runs: process {one.process.pid} on" in told
+        assert await approvals(one) == [question]
+        assert structured(await one.run("codex_approvals", answer))["answered"] == question["id"]
+        (finished,) = structured(await one.run("codex_wait", {"ids": ["arch"]}))["finished"]
+        assert finished["content"] == "It ran."
+        while await approvals(other):
+            pass
 
 
 @requirement("FR-3.2", "NFR-2")
