@@ -134,10 +134,25 @@ model = "ours"
     found = layer_of(str(file), "home")
     assert found is not None
     assert found[0].roles == {
-        "reviewer": RawRole({"model": "ours"}, f"{file}:4"),
+        "reviewer": RawRole({"model": "ours"}, f"{file}:4", {"model": f"{file}:5"}),
         "other": RawRole({}, f"{file}:3"),
     }
     assert found[1] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[plugins.codex-mcp.roles.r]\nmodel = "m"\n\nsandbox = "none"\n', 4),
+        ('[plugins.codex-mcp.roles]\nr.model = "m"\nr.sandbox = "none"\n', 3),
+        ('[plugins.codex-mcp.roles]\n\nr = { model = "m", sandbox = "none" }\n', 3),
+    ],
+)
+def test_what_is_wrong_in_a_role_is_said_with_the_line_of_its_key(world: World, text: str, line: int) -> None:
+    world.home_file.parent.mkdir(parents=True, exist_ok=True)
+    world.home_file.write_text(text)
+    with pytest.raises(BadSetting, match=f"sandbox = 'none' of the role r in {world.home_file}:{line}: it must be"):
+        world.load()
 
 
 @pytest.mark.parametrize("lines", ["roles = 3", "[plugins.codex-mcp.roles]\nreviewer = 3"])

@@ -44,3 +44,5 @@ def test_a_role_is_laid_over_the_one_below_and_keeps_its_restrictions() -> None:
 def test_a_wrong_role_is_named_with_its_place() -> None:
     with pytest.raises(BadSetting, match=r"cannot use sandbox = 'none' of the role r in file:3: it must be one of"):
         combined_roles([Layer({}, PLACE, {"r": RawRole({"sandbox": "none"}, "file:3")})])
+    with pytest.raises(BadSetting, match=r"cannot use sandbox = 'none' of the role r in file:5: it must be one of"):
+        combined_roles([Layer({}, PLACE, {"r": RawRole({"sandbox": "none"}, "file:3", {"sandbox": "file:5"})})])

@@ -254,8 +254,8 @@ model = "dear"
     }
     assert loaded.sourced_roles["reviewer"].source == f"{world.home_file}:2, {repo}:2"
     assert [warning.partition(", which")[0] for warning in loaded.warnings] == [
-        f"{repo}:2 sets sandbox of the role reviewer",
-        f"{repo}:5 sets model of the role writer",
+        f"{repo}:4 sets sandbox of the role reviewer",
+        f"{repo}:7 sets model of the role writer",
     ]
     trusting = world.load("--trust-repo-settings").roles
     assert (trusting["writer"].model, trusting["reviewer"].sandbox) == ("dear", Sandbox.DANGER_FULL_ACCESS)

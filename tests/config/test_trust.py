@@ -105,10 +105,10 @@ def test_everything_is_kept_as_it_is_or_warned_about(values: dict[str, object]) 
 
 def test_a_role_gets_words_and_no_rights() -> None:
     role = {"instructions": "be kind", "identity": "kind", "reasoning-effort": "low", "model": "big", "sandbox": "x"}
-    kept, warnings = untrusted(Layer({}, PLACE, {"kind": RawRole(role, "file:7")}), BELOW)
+    kept, warnings = untrusted(Layer({}, PLACE, {"kind": RawRole(role, "file:7", {"model": "file:8"})}), BELOW)
     assert set(kept.roles["kind"].table) == {"instructions", "identity", "reasoning-effort"}
     assert [warning.partition(", which")[0] for warning in warnings] == [
-        "file:7 sets model of the role kind",
+        "file:8 sets model of the role kind",
         "file:7 sets sandbox of the role kind",
     ]
 

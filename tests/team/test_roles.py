@@ -9,7 +9,11 @@ from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings import ApprovalPolicy, Sandbox
 from codex_mcp.team.roles import KINDS, Role, over, role_from
 
-WHERE = "the role reviewer in /srv/.atm.toml"
+
+def read(table: dict[str, object]) -> Role:
+    """The role in a table of a file."""
+    return role_from(table, "reviewer", lambda key: f"/srv/.atm.toml:{len(key)}")
+
 
 words = st.text("abc -", min_size=1).filter(str.strip)
 roles = st.builds(
@@ -26,9 +30,9 @@ roles = st.builds(
 
 @given(roles, st.sampled_from("-_"))
 def test_a_role_is_read_from_its_table_in_both_spellings(role: Role, between: str) -> None:
-    fields = {name: value for name, value in msgspec.to_builtins(role).items() if value is not None}
-    table = {name.replace("_", between): value for name, value in fields.items()}
-    assert role_from(table, WHERE) == role
+    fields: dict[str, object] = {name: value for name, value in msgspec.to_builtins(role).items() if value is not None}
+    table: dict[str, object] = {name.replace("_", between): value for name, value in fields.items()}
+    assert read(table) == role
 
 
 def test_every_field_of_a_role_has_its_key() -> None:
@@ -40,7 +44,7 @@ def test_every_field_of_a_role_has_its_key() -> None:
     [
         (
             {"sandbx": "x"},
-            "cannot use sandbx of the role reviewer in /srv/.atm.toml: no such key; did you mean sandbox?",
+            "cannot use sandbx of the role reviewer in /srv/.atm.toml:6: no such key; did you mean sandbox?",
         ),
         ({"colour": "red"}, "no such key; a role has model, reasoning_effort, sandbox"),
         ({"sandbox": "open"}, "it must be one of read-only, workspace-write, danger-full-access"),
@@ -54,12 +58,12 @@ def test_every_field_of_a_role_has_its_key() -> None:
 )
 def test_what_is_wrong_is_said_with_file_role_and_what_is_allowed(table: dict[str, object], sentence: str) -> None:
     with pytest.raises(BadSetting, match=sentence):
-        role_from(table, WHERE)
+        read(table)
 
 
 def test_a_secret_in_the_wrong_place_is_not_shown() -> None:
     with pytest.raises(BadSetting) as caught:
-        role_from({"sandbox": "Bearer abc.def"}, WHERE)
+        read({"sandbox": "Bearer abc.def"})
     assert "abc.def" not in str(caught.value)
 
 
@@ -73,7 +77,7 @@ anything = st.recursive(
 @given(st.dictionaries(st.one_of(st.sampled_from(sorted(KINDS)), st.text()), anything, max_size=4))
 def test_no_table_raises_anything_else(table: dict[str, object]) -> None:
     try:
-        role_from(table, WHERE)
+        read(table)
     except BadSetting:
         return
 

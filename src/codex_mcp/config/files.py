@@ -105,7 +105,8 @@ def _roles(text: _Text, table: str) -> dict[str, RawRole]:
     roles: dict[str, RawRole] = {}
     for name in text.table("plugins", table, ROLES):
         key = ("plugins", table, ROLES, name)
-        roles[name] = RawRole(text.table(*key), text.place(*key))
+        found = text.table(*key)
+        roles[name] = RawRole(found, text.place(*key), {inner: text.place(*key, inner) for inner in found})
     return roles
 
 

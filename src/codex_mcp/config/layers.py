@@ -18,10 +18,15 @@ class Sourced(Struct, frozen=True):
 
 
 class RawRole(Struct, frozen=True):
-    """A role as a file has it, and where."""
+    """A role as a file has it, and where: the table, and its keys that have a line of their own."""
 
     table: Mapping[str, object]
     source: str
+    key_sources: Mapping[str, str] = {}
+
+    def source_of(self, key: str) -> str:
+        """Where this key stands."""
+        return self.key_sources.get(key, self.source)
 
 
 class SourcedRole(Struct, frozen=True):
@@ -58,7 +63,7 @@ def combined_roles(layers: Sequence[Layer]) -> dict[str, SourcedRole]:
     result: dict[str, SourcedRole] = {}
     for layer in layers:
         for name, raw in layer.roles.items():
-            role, source = role_from(raw.table, f"the role {name} in {raw.source}"), raw.source
+            role, source = role_from(raw.table, name, raw.source_of), raw.source
             if below := result.get(name):
                 # Laid over and not replaced: else a file that words a role anew would silently lift its restrictions.
                 role, source = over(role, below.role), f"{below.source}, {source}"

@@ -92,8 +92,9 @@ def _harmless(name: str, role: RawRole, warnings: list[str]) -> RawRole:
         if key.replace("-", "_") in HARMLESS_IN_A_ROLE or (key == "sandbox" and value == Sandbox.READ_ONLY):
             kept[key] = value
         else:
-            warnings.append(_not_heeded(role.source, f"{key} of the role {name}", "may not give its roles any rights"))
-    return RawRole(kept, role.source)
+            what = f"{key} of the role {name}"
+            warnings.append(_not_heeded(role.source_of(key), what, "may not give its roles any rights"))
+    return RawRole(kept, role.source, role.key_sources)
 
 
 def _not_heeded(source: str, what: str, why: str) -> str:

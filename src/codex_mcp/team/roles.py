@@ -33,11 +33,12 @@ class Role(Struct, frozen=True, kw_only=True):
     """The name of agents of this role that are given none."""
 
 
-def role_from(table: Mapping[str, object], where: str) -> Role:
-    """The role in a table; `where` names the role and the file in errors. Raises BadSetting."""
+def role_from(table: Mapping[str, object], role: str, source_of: Callable[[str], str]) -> Role:
+    """The role in a table; errors name the role, and where the key stands. Raises BadSetting."""
     fields: dict[str, object] = {}
     for key, value in table.items():
         name = key.replace("-", "_")
+        where = f"the role {role} in {source_of(key)}"
         if name not in KINDS:
             meant = nearest(name, KINDS)
             hint = f"did you mean {meant}? " if meant else ""
