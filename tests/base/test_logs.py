@@ -8,7 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codex_mcp.base.logs import LOG_FILE, TRACE, LogFile, StderrLog, about, about_no_call, line_for, logs_written
+from codex_mcp.base.logs import (
+    GATHERING,
+    LOG_FILE,
+    MOST_GATHERED,
+    TRACE,
+    LogFile,
+    StderrLog,
+    about,
+    about_no_call,
+    line_for,
+    logs_written,
+)
 from codex_mcp.base.settings import LogLevel, Settings
 from codex_mcp.base.tasks import TaskSet
 
@@ -200,6 +211,43 @@ def test_a_reader_of_stderr_that_sleeps_does_not_stop_us_and_learns_what_it_miss
     os.close(writer)
     assert first.startswith(b"20")
     assert re.search(r"\(\d+ lines were dropped: nobody read them\)\n.* awake\n", second)
+
+
+async def test_lines_gather_for_a_moment_and_a_warning_takes_them_along(tmp_path: Path) -> None:
+    path = tmp_path / LOG_FILE
+    with logs_written(settings(tmp_path)):
+        logger.info("first")
+        logger.info("second")
+        assert not path.exists()
+        logger.warning("third")
+        assert [line.split()[-1] for line in path.read_text().splitlines()] == ["first", "second", "third"]
+
+
+async def test_lines_that_gathered_are_written_before_long(tmp_path: Path) -> None:
+    with logs_written(settings(tmp_path)):
+        logger.info("first")
+        loop = asyncio.get_running_loop()
+        later = loop.create_future()
+        loop.call_later(GATHERING, later.set_result, None)  # which comes after what was to come as soon
+        await later
+        assert (tmp_path / LOG_FILE).read_text().endswith("first\n")
+
+
+async def test_a_flood_of_lines_does_not_gather_for_ever(tmp_path: Path) -> None:
+    with logs_written(settings(tmp_path)):
+        for number in range(MOST_GATHERED):
+            logger.info("line %d", number)
+        assert len((tmp_path / LOG_FILE).read_text().splitlines()) == MOST_GATHERED
+
+
+async def test_what_has_gathered_is_written_at_the_end_and_by_other_threads(tmp_path: Path) -> None:
+    path = tmp_path / LOG_FILE
+    with logs_written(settings(tmp_path)):
+        logger.info("first")
+        await asyncio.to_thread(logger.info, "second")
+        assert len(path.read_text().splitlines()) == 2
+        logger.info("third")
+    assert len(path.read_text().splitlines()) == 3
 
 
 def test_the_lowest_level_has_a_name() -> None:

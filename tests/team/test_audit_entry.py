@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.team.audit_entry import LONGEST_TEXT, LOOKED_AT, AuditEntry, Outcome, entry_in, line_of, shown
+from codex_mcp.team.audit_entry import (
+    LONGEST_TEXT,
+    LOOKED_AT,
+    AuditEntry,
+    Outcome,
+    entry_in,
+    line_of,
+    shown,
+    without_tails,
+)
 
 NOW = "2026-11-15T10:00:00.000Z"
 
@@ -38,6 +47,14 @@ def test_a_secret_that_is_cut_in_two_is_masked_whole() -> None:
 def test_long_texts_are_cut_with_a_mark_and_short_ones_are_not() -> None:
     assert shown("y" * LONGEST_TEXT) == "y" * LONGEST_TEXT
     assert shown("y" * (LONGEST_TEXT + 1)) == "y" * (LONGEST_TEXT - 1) + "…"
+
+
+@given(st.integers(LOOKED_AT - 2, LOOKED_AT + 9), st.integers(2, LOOKED_AT))
+def test_without_its_tail_an_entry_has_the_same_line(length: int, word: int) -> None:
+    text = "".join(" " if place % word == 0 else "a" for place in range(length))
+    whole = entry(what=text, error=text)
+    assert line_of(without_tails(whole)) == line_of(whole)
+    assert len(without_tails(whole).what or "") <= LOOKED_AT + 1
 
 
 @given(st.text(st.characters(codec=None), max_size=300), st.text(max_size=300))

@@ -15,9 +15,9 @@ def repository(folder: Path, branch: str) -> Path:
     return folder
 
 
-async def test_an_agent_knows_its_repository_and_branch(tmp_path: Path) -> None:
+def test_an_agent_knows_its_repository_and_branch(tmp_path: Path) -> None:
     member = Member(replace(agent(), cwd=str(repository(tmp_path, "main"))))
-    seen = await look_around(member)
+    seen = look_around(member)
     assert (seen.branch, member.agent.branch, member.agent.repo_root, member.told) == (
         "main",
         "main",
@@ -26,7 +26,7 @@ async def test_an_agent_knows_its_repository_and_branch(tmp_path: Path) -> None:
     )
 
 
-async def test_a_folder_of_another_machine_is_not_looked_at(tmp_path: Path) -> None:
+def test_a_folder_of_another_machine_is_not_looked_at(tmp_path: Path) -> None:
     member = Member(replace(agent(), cwd=str(repository(tmp_path, "main"))))
     member.is_elsewhere = True
-    assert (await look_around(member)).branch is None
+    assert look_around(member).branch is None

@@ -3,10 +3,15 @@
 Every line says which session, request and thread it is about, where there is one (`about(...)`). Several servers may
 share the file. A log that cannot be written never hurts the server: one warning on stderr, and on it goes; a stderr
 that nobody reads loses lines rather than stop us.
+
+No call waits for the log's disk: while an event loop runs, lines up to INFO gather for a moment. Warnings take along
+what has gathered, and so does the end; a server that is killed may lose that moment.
 """
 
+import asyncio
 import contextlib
 import fcntl
+import functools
 import logging
 import os
 import select
@@ -34,6 +39,12 @@ NUMBERS: dict[LogLevel, int] = {
 }
 
 STDERR = 2
+
+GATHERING = 0.02
+"""Seconds for which lines wait for each other: they are not missed by whoever reads along."""
+
+MOST_GATHERED = 100
+"""Lines that wait; a flood is written as it comes."""
 
 PIPE_PIECE = 512
 """A pipe that polls as writable takes at least PIPE_BUF bytes without blocking, and POSIX promises 512 of them."""
@@ -96,7 +107,6 @@ def logs_written(settings: Settings) -> Iterator[None]:
 
 def line_for(record: logging.LogRecord) -> str:
     """One record as text: time (UTC), level, module, ids, message. Further lines are indented: none can be forged."""
-    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
     try:
         text = record.getMessage()
     except (TypeError, ValueError, KeyError):  # arguments that do not fit the text must not end what is logged
@@ -104,8 +114,13 @@ def line_for(record: logging.LogRecord) -> str:
     if record.exc_info:
         text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"
     level = "TRACE" if record.levelno == TRACE else record.levelname
-    head = f"{moment}.{int(record.msecs):03d}Z {level:<7} {record.name}"
+    head = f"{_second(int(record.created))}.{int(record.msecs):03d}Z {level:<7} {record.name}"
     return " ".join(filter(None, (head, _ids(), "\n    ".join(text.splitlines())))) + "\n"
+
+
+@functools.lru_cache(maxsize=1)  # many lines have the same
+def _second(moment: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
 
 
 class StderrLog(logging.Handler):
@@ -146,18 +161,42 @@ class LogFile(logging.Handler):
         self._max_bytes = max_bytes
         self._kept = kept
         self._descriptor: int | None = None
+        self._gathered: list[str] = []
         self._complained = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Append the record; complain once if that is impossible."""
-        data = redact(line_for(record)).encode(errors="backslashreplace")
+        """Append the record, now or in a moment."""
+        self._gathered.append(line_for(record))
+        if record.levelno >= logging.WARNING or len(self._gathered) >= MOST_GATHERED or not self._comes_back():
+            self._write_gathered()
+
+    def flush(self) -> None:
+        """Write what has gathered."""
+        with self.lock or contextlib.nullcontext():
+            self._write_gathered()
+
+    def _comes_back(self) -> bool:
+        """Somebody will flush in a moment."""
         try:
-            os.write(self._with_room_for(len(data)), data)
-        except OSError as error:
-            self._complain(error)
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # another thread, or no loop any longer
+            return False
+        if len(self._gathered) == 1:
+            loop.call_later(GATHERING, self.flush)
+        return True
+
+    def _write_gathered(self) -> None:
+        lines, self._gathered = self._gathered, []
+        if lines:
+            data = redact("".join(lines)).encode(errors="backslashreplace")
+            try:
+                os.write(self._with_room_for(len(data)), data)
+            except OSError as error:
+                self._complain(error)
 
     def close(self) -> None:
-        """Close the file, if it was opened. A later line opens it again."""
+        """Write what is left, and close the file, if it was opened. A later line opens it again."""
+        self.flush()
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

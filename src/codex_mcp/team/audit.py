@@ -1,6 +1,7 @@
 """`audit.jsonl`: every call and what came of it, one line each, appended by every server of the folder.
 
-Whoever appends does not wait: a thread writes what has gathered and syncs it in one go, so that a burst costs one sync.
+Whoever appends does not wait: a thread makes lines of what has gathered, writes and syncs them in one go, and rests. So
+a single entry is written at once, and a busy team costs ten syncs a second.
 At 10 MiB the file is set aside as `audit.jsonl.1`, and so on. A disk that cannot be written costs lines and a warning,
 never a call.
 """
@@ -19,7 +20,7 @@ from typing import Final
 
 from codex_mcp.base.files import PRIVATE
 from codex_mcp.base.locks import flocked
-from codex_mcp.team.audit_entry import AuditEntry, Outcome, entry_in, line_of
+from codex_mcp.team.audit_entry import AuditEntry, Outcome, entry_in, line_of, without_tails
 from codex_mcp.team.moments import written_moment
 
 logger = logging.getLogger(__name__)
@@ -34,6 +35,9 @@ FILES: Final = 5
 
 MAX_WAITING: Final = 10_000
 """Entries that wait for the disk. A disk that is so far behind is stuck; then the newest are dropped, and counted."""
+
+REST: Final = 0.1
+"""Seconds from one writing to the next; as for the registry."""
 
 LOCK_PATIENCE: Final = 2.0
 """Seconds for the other servers' lock. Without it we append all the same, and only do not set the file aside."""
@@ -51,21 +55,22 @@ class Audit:
         self._folder = state_dir
         self._path = os.path.join(state_dir, FILE)
         self._max_bytes = max_bytes
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[AuditEntry] = deque()
+        self._kept: list[bytes] = []
+        """Lines that could not be written."""
         self._dropped = 0
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._closed = False
+        self._ending = threading.Event()
         self._complained = False
 
     def append(self, entry: AuditEntry) -> None:
         """Note this down. Returns at once."""
-        line = line_of(entry)
         with self._changed:
-            if self._closed or len(self._waiting) >= MAX_WAITING:
+            if self._ending.is_set() or len(self._waiting) + len(self._kept) >= MAX_WAITING:
                 self._dropped += 1
                 return
-            self._waiting.append(line)
+            self._waiting.append(without_tails(entry))
             if self._thread is None:
                 # A daemon, so that a stuck disk cannot keep the server from ending; close() waits for it otherwise.
                 self._thread = threading.Thread(target=self._write_on, name="audit", daemon=True)
@@ -75,39 +80,32 @@ class Audit:
     def close(self) -> None:
         """Write what is left, and end the thread. Blocks; may be called twice."""
         with self._changed:
-            self._closed = True
+            self._ending.set()
             self._changed.notify()
         if self._thread is not None:
             self._thread.join(CLOSE_PATIENCE)
         with self._changed:
-            lost, self._dropped = self._dropped + len(self._waiting), 0
+            lost, self._dropped = self._dropped + len(self._waiting) + len(self._kept), 0
             self._waiting.clear()
+            self._kept.clear()
         if lost:
             logger.warning("%s entries of the audit %s were lost", lost, self._path)
 
     def _write_on(self) -> None:
         while True:
             with self._changed:
-                last = self._closed
-                batch = self._taken()
-            written = self._write(batch)
+                last = self._ending.is_set()
+                entries, dropped = list(self._waiting), self._dropped
+                self._waiting.clear()
+                self._dropped = 0
+            lines = [*self._kept, *map(line_of, entries), *([_dropped_line(dropped)] if dropped else [])]
+            # What cannot be written waits for the next entry: the disk may have room by then.
+            self._kept = lines[self._write(lines) :]
+            if last:
+                return
+            self._ending.wait(REST)
             with self._changed:
-                # What could not be written waits for the next entry: the disk may have room by then.
-                self._waiting.extendleft(reversed(batch[written:]))
-                if last:
-                    return
-                self._wait_for_more(len(self._waiting) if written < len(batch) else 0)
-
-    def _wait_for_more(self, than: int) -> None:
-        self._changed.wait_for(lambda: self._closed or len(self._waiting) > than)
-
-    def _taken(self) -> list[bytes]:
-        batch = list(self._waiting)
-        self._waiting.clear()
-        if self._dropped:
-            batch.append(_dropped_line(self._dropped))
-            self._dropped = 0
-        return batch
+                self._changed.wait_for(lambda: self._waiting or self._ending.is_set())
 
     def _write(self, lines: list[bytes]) -> int:
         """Append the lines, and sync. Returns how many are in the file as a whole."""

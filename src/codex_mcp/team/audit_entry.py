@@ -19,6 +19,9 @@ LONGEST_NAME: Final = 200
 LOOKED_AT: Final = 4096
 """Characters that are searched for secrets before they are cut to those that are kept: half a secret is not known."""
 
+LONG: Final = ("what", "error")
+"""Fields that hold somebody's text."""
+
 
 class Outcome(StrEnum):
     """What came of it."""
@@ -56,6 +59,16 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int | None = None
 
 
+def without_tails(entry: AuditEntry) -> AuditEntry:
+    """The entry without what its line will not need, so that nobody keeps a long prompt for it."""
+    long = {
+        name: text[: LOOKED_AT + 1]
+        for name in LONG
+        if isinstance(text := getattr(entry, name), str) and len(text) > LOOKED_AT
+    }
+    return msgspec.structs.replace(entry, **long) if long else entry
+
+
 def line_of(entry: AuditEntry) -> bytes:
     """The entry as a line, with its line break. Texts are masked and cut."""
     fields = msgspec.structs.asdict(entry)
@@ -72,7 +85,7 @@ def entry_in(line: bytes) -> AuditEntry | None:
 
 
 def _cut(name: str, text: str) -> str:
-    if name in ("what", "error"):
+    if name in LONG:
         return shown(text)
     return _utf8(redact(text[:LONGEST_NAME]))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from msgspec.structs import replace
 
 from codex_mcp.team.context import Surroundings
@@ -11,11 +9,12 @@ from codex_mcp.team.member import Member
 from codex_mcp.team.surroundings import surroundings_of
 
 
-async def look_around(member: Member) -> Surroundings:
+def look_around(member: Member) -> Surroundings:
     """Where the agent is now; its record says so from here on, and `told` is what it will have been told."""
     cwd = member.agent.cwd
-    # A folder of another machine is not ours to look at.
-    seen = Surroundings(None, None, None, cwd) if member.is_elsewhere else await asyncio.to_thread(surroundings_of, cwd)
+    # A folder of another machine is not ours to look at. Of this one it takes a dozen looks at small files, which is
+    # less than a thread would cost.
+    seen = Surroundings(None, None, None, cwd) if member.is_elsewhere else surroundings_of(cwd)
     member.told = seen
     member.agent = replace(member.agent, repo_root=seen.repo_root, repo_name=seen.repo_name, branch=seen.branch)
     return seen

@@ -24,8 +24,6 @@ class Member:
         self.thread: Thread | None = None
         self.life = asyncio.Lock()
         """Held while it is started, resumed or closed: one at a time."""
-        self.prompting = asyncio.Lock()
-        """Held from looking around until the prompt is queued: whoever came first is first."""
         self.closing = False
         """Somebody is closing it."""
         self.is_elsewhere = False

@@ -42,7 +42,7 @@ class Scribe:
         self._registry = registry
         self._fenced = fenced
         self._changed: dict[str, Member] = {}
-        self._events: list[tuple[Claim, bytes]] = []
+        self._events: list[tuple[Claim, dict[str, object]]] = []
         self._wanted = asyncio.Event()
         self._hurried = asyncio.Event()
         self._written = 0
@@ -62,7 +62,7 @@ class Scribe:
             return
         self._changed[member.agent.codex_id] = member
         if event is not None and len(self._events) < EVENTS_WAITING:
-            self._events.append((member.claim, msgspec.json.encode(event)))
+            self._events.append((member.claim, event))
         self._want()
 
     async def flush(self) -> None:
@@ -187,7 +187,7 @@ class Scribe:
         events, self._events = self._events, []
         by_claim: dict[Claim, list[bytes]] = {}
         for claim, event in events:
-            by_claim.setdefault(claim, []).append(event)
+            by_claim.setdefault(claim, []).append(msgspec.json.encode(event))
         for claim, chunks in by_claim.items():
             try:
                 at = await self._store.journal.head(claim.thread, EVENTS)

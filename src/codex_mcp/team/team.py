@@ -171,7 +171,7 @@ class Team:
     async def _open(self, member: Member, spec: ThreadSpec) -> None:
         """Begin its thread, with what it needs to know of itself."""
         member.is_elsewhere = spec.environment == EXEC_ENVIRONMENT
-        told = await look_around(member)
+        told = look_around(member)
         agent = member.agent
         block = context.context_block(agent.identity, agent.team, told)
         spec = replace(spec, developer_instructions=_joined(spec.developer_instructions, block))

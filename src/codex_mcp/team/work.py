@@ -97,16 +97,15 @@ class Work:
         pause = self.pause(member, await self.team_tokens())
         if pause is not None:
             raise refusals.paused(member.agent, pause.reason)
-        async with member.prompting:
-            turn = await self._submit_next(member, task)
+        turn = self._submit_next(member, task)
         turn.purpose = task.purpose
         if member.first is None:
             member.first = turn
             await self._office.scribe.flush()  # whoever is told its id must find it again, whatever happens to us
         return turn
 
-    async def _submit_next(self, member: Member, task: Assignment) -> Turn:
-        note = await self._what_changed(member)
+    def _submit_next(self, member: Member, task: Assignment) -> Turn:
+        note = self._what_changed(member)
         prefaces, member.prefaces = member.prefaces, []
         told = replace(task.spec, preface="\n\n".join([*prefaces, *note]), time_limit=self.time_limit)
         thread = member.thread
@@ -120,10 +119,10 @@ class Work:
                 raise refusals.closed(member.agent) from exc
             raise refusals.queue_full(member.agent, self._settings.max_turns_waiting) from exc
 
-    async def _what_changed(self, member: Member) -> list[str]:
+    def _what_changed(self, member: Member) -> list[str]:
         """What the model must be told of its surroundings, if they are not what it knows."""
         before = member.told
-        now = await look_around(member)
+        now = look_around(member)
         note = None if before is None else context.change_note(before, now)
         return [] if note is None else [note]
 

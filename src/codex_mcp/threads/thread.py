@@ -302,7 +302,7 @@ class Thread:
             if not self._queue.accepted(turn_id, turn.place):
                 self._start_failed(turn, STILL_RUNNING)
                 return
-            logger.info("turn %s started", turn_id)
+            logger.debug("turn %s started", turn_id)
             if turn.spec.time_limit is not None:
                 self._tasks.spawn(self._limit(turn, turn.spec.time_limit), name=f"time limit of a turn in {self.id}")
             if turn.place.state is State.STOPPING:
