@@ -90,6 +90,24 @@ async def test_agents_in_the_background_work_at_once_and_those_of_one_message_on
     assert set(after.values()) <= {"closed", "interrupted"}
 
 
+async def test_its_model_goes_on_by_the_codex_id_that_it_was_told(tmp_path: Path) -> None:
+    async def plan(used: list[Used]) -> Step:
+        match used:
+            case []:
+                return codex(say("one"))
+            case [started]:
+                return tool("codex-reply", codex_id=started.json["codex_id"], prompt=say("two"))
+            case _:
+                return Say("All done.")
+
+    async with team_at_work(tmp_path, plan) as (desk, _agents):
+        await desk.finish()
+
+        started, reply = desk.model.used
+        assert answers(started, reply) == [("codex", "completed", "one"), ("codex", "completed", "two")]
+        assert reply.json["codex_id"] == started.json["codex_id"]
+
+
 async def test_agents_that_it_leaves_at_work_are_interrupted_and_so_it_is_written_before_it_kills_us(
     tmp_path: Path,
 ) -> None:
