@@ -41,6 +41,7 @@ def test_the_origin_is_a_flag_a_variable_a_line_of_a_file_or_the_default(tmp_pat
     assert 'team = "backend" # ATM_TEAM' in lines
     assert f'model = "a model" # {file}:2' in lines
     assert 'events = "standard" # default' in lines
+    assert "turn_timeout = 1800 # default" in lines
 
 
 def test_programs_get_json(tmp_path: Path, file: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.options import OPTIONS, Place
-from codex_mcp.base.settings import SERVE_TURN_TIMEOUT, Events, Sandbox, Settings
+from codex_mcp.base.settings import Events, Sandbox, Settings
 from codex_mcp.config.layers import Layer, RawRole, Sourced
 from codex_mcp.config.trust import MAY_BE_LOWERED, MAY_COME_FROM_A_REPOSITORY, untrusted
 from tests.support.settings_world import World, table
@@ -61,8 +61,8 @@ def test_no_setting_is_both_and_none_that_gives_rights_is_harmless() -> None:
         ("tokens_per_thread", 10, True),
         ("tokens_per_thread", 0, False),
         ("tokens_per_team", 10**9, True),
-        ("turn_timeout", SERVE_TURN_TIMEOUT, True),
-        ("turn_timeout", SERVE_TURN_TIMEOUT + 1, False),
+        ("turn_timeout", BELOW.turn_timeout, True),
+        ("turn_timeout", BELOW.turn_timeout + 1, False),
         ("turn_timeout", 0, False),
         ("auto_mail", False, True),
         ("auto_mail", True, True),

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from codex_mcp.base.settings import SERVE_TURN_TIMEOUT
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.audit import read_audit
@@ -86,7 +85,7 @@ async def test_a_full_queue_and_a_closed_agent_refuse_and_lose_no_preface(tmp_pa
 
 async def test_a_turn_may_run_for_half_an_hour_unless_somebody_says_otherwise(tmp_path: Path) -> None:
     async with crewed(tmp_path) as team:
-        assert team.crew.work.time_limit == SERVE_TURN_TIMEOUT
+        assert team.crew.work.time_limit == 1800
     async with crewed(tmp_path, turn_timeout=0.0) as team:
         assert team.crew.work.time_limit is None
 

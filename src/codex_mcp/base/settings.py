@@ -70,11 +70,6 @@ class ApprovalPolicy(StrEnum):
     NEVER = "never"
 
 
-SERVE_TURN_TIMEOUT = 1800.0
-"""The `turn_timeout` of `codex-mcp serve` if nothing is said. Half an hour: longer than honest work on a prompt mostly
-takes, and a team must not wait for ever for one of its agents."""
-
-
 class Settings(Struct, frozen=True, kw_only=True):
     """What the server was told, with defaults for what it was not."""
 
@@ -263,8 +258,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Where agents are remembered: the registry, summaries, the audit log. config fills it in if nothing is said:
     `$ATM_HOME`, else the home, and there `.config/atm/codex-sessions`."""
 
-    turn_timeout: float | None = None
-    """A turn is interrupted after this. None: SERVE_TURN_TIMEOUT for `serve`, none for `mcp-server`. 0: no limit."""
+    turn_timeout: float = 1800.0
+    """A turn of an agent is interrupted after this. 0: no limit. Half an hour: longer than honest work on a prompt
+    mostly takes, and a team must not wait for ever for one of its agents. `mcp-server`, without a team, has none."""
 
     max_concurrent_threads: int = 10
     """Agents that may work at once; the next one waits. Each has a conversation in memory and spends money."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from codex_mcp.base.settings import SERVE_TURN_TIMEOUT, Sandbox, Settings
+from codex_mcp.base.settings import Sandbox, Settings
 from codex_mcp.config.layers import Layer, RawRole, Sourced, checked
 
 MAY_COME_FROM_A_REPOSITORY: Final = frozenset(
@@ -48,12 +48,8 @@ def _unlimited_at_zero(value: object) -> float:
     return _number(value) or math.inf
 
 
-def _turn_timeout(value: object) -> float:
-    return SERVE_TURN_TIMEOUT if value is None else _unlimited_at_zero(value)
-
-
 MAY_BE_LOWERED: Final[dict[str, Callable[[object], float]]] = {
-    "turn_timeout": _turn_timeout,
+    "turn_timeout": _unlimited_at_zero,
     "max_concurrent_threads": _number,
     "auto_mail": _number,  # off is lower than on
     "turns_per_hour": _unlimited_at_zero,

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.base.settings import SERVE_TURN_TIMEOUT, Settings
+from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.team import context, guards, refusals
 from codex_mcp.team.agent import Agent
@@ -73,8 +73,7 @@ class Work:
     @property
     def time_limit(self) -> float | None:
         """Seconds that a turn may run."""
-        limit = SERVE_TURN_TIMEOUT if self._settings.turn_timeout is None else self._settings.turn_timeout
-        return limit or None
+        return self._settings.turn_timeout or None
 
     async def team_tokens(self) -> int:
         """What all agents of the team have used that are known, of other servers and of earlier ones as well."""
