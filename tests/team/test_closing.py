@@ -84,6 +84,25 @@ async def test_at_the_end_all_agents_sum_up_at_once(tmp_path: Path) -> None:
         assert {agent.status for agent in await team.crew.agents("local")} == {Status.CLOSED}
 
 
+async def test_to_sum_up_is_no_use_that_somebody_made_of_an_agent_and_no_limit_forbids_it(tmp_path: Path) -> None:
+    async with crewed(tmp_path, turns_per_hour=1) as team:
+        arch, dev = await team.start("arch"), await team.start("dev")
+        await team.ask(dev, say("worked"))
+        await team.ask(arch, "[[scene: fail]]")
+        before = {each.agent.identity: each.agent for each in (arch, dev)}
+        await team.crew.closing.close_all()
+        after = {agent.identity: agent for agent in await team.crew.agents("local")}
+        for name in ("arch", "dev"):
+            assert summary_of(team, tmp_path, before[name].thread_id, name)
+            assert (after[name].status, after[name].turns) == (Status.CLOSED, 1)
+            assert (after[name].last_active, after[name].last_error) == (
+                before[name].last_active,
+                before[name].last_error,
+            )
+            assert after[name].tokens > before[name].tokens
+        assert after["arch"].last_error
+
+
 async def test_while_they_sum_up_it_is_written_that_they_are_interrupted_in_case_we_are_killed(tmp_path: Path) -> None:
     async with crewed(tmp_path, script=TEAM_SCRIPT) as team:
         arch = await team.start("arch")

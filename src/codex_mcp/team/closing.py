@@ -33,7 +33,7 @@ from codex_mcp.team.member import Member
 from codex_mcp.team.office import Office
 from codex_mcp.team.summaries import SUMMARY_PROMPT, write_summary
 from codex_mcp.team.team import Team
-from codex_mcp.team.work import Work
+from codex_mcp.team.work import SUMMARY, Work
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.decisions import Decision, Denied
 from codex_mcp.threads.questions import Question
@@ -117,7 +117,7 @@ class Closing:
             return
         for member in self._team.roster:
             # Some clients kill us half a second after they have asked us to end: then this is what is true.
-            member.touch(status=Status.INTERRUPTED, owner=None)
+            member.change(status=Status.INTERRUPTED, owner=None)
             self._office.scribe.note(member)
         self._office.scribe.hurry()
         closing = [self._close_member(member, SHUTDOWN) for member in self._team.roster]
@@ -168,7 +168,8 @@ class Closing:
     async def _leave(self, member: Member, how: Close, cause: Cause) -> None:
         """Write down its end, and let go of it. Until that is done whoever asks for it waits."""
         status = Status.CLOSED if how is Close.CLOSED else Status.INTERRUPTED
-        member.touch(status=status, owner=None)
+        changed = member.change if cause is SHUTDOWN else member.touch
+        changed(status=status, owner=None)
         self._audited(Closed(member.agent, how), cause)
         self._office.scribe.note(member, {"event": "closed", "status": status})
         try:
@@ -190,7 +191,7 @@ class Closing:
         spec = TurnSpec(SUMMARY_PROMPT, time_limit=self._settings.summary_timeout)
         turn = thread.submit(spec, Nobody(), full_events=False, last=True)
         turn.delivered = True
-        turn.purpose = "summary"
+        turn.purpose = SUMMARY
         # Its own limit ends it; a core that does not even begin is not waited for much longer.
         outcome = await turn.wait(2 * self._settings.summary_timeout)
         if outcome.status is not TurnStatus.COMPLETED or not outcome.content.strip():

@@ -73,5 +73,9 @@ class Member:
         }
 
     def touch(self, **changes: object) -> None:
-        """It has done something: change its record, and note the time."""
-        self.agent = replace(self.agent, last_active=time.time(), thread_id=self.thread_id, **changes)
+        """Somebody wanted something of it: change its record, and note the time."""
+        self.change(last_active=time.time(), **changes)
+
+    def change(self, **changes: object) -> None:
+        """Change its record."""
+        self.agent = replace(self.agent, thread_id=self.thread_id, **changes)

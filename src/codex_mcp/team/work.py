@@ -24,12 +24,17 @@ from codex_mcp.team.moments import written_moment
 from codex_mcp.team.office import Office
 from codex_mcp.team.roster import Roster
 from codex_mcp.threads.questions import Question
+from codex_mcp.threads.record import Outcome as TurnOutcome
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Audience, Turn
 from codex_mcp.threads.turns import QueueFull, QueueShut, Source
 
 logger = logging.getLogger(__name__)
+
+TURN: Final = "turn"
+SUMMARY: Final = "summary"
+"""What a turn is called in the journal: one that somebody asked for, and one in which an agent sums up its work."""
 
 OUTCOMES: Final = {
     Status.COMPLETED: Outcome.OK,
@@ -111,12 +116,15 @@ class Work:
         if thread is None or member not in self._roster:
             raise refusals.closed(member.agent)
         try:
-            return thread.submit(told, task.audience, full_events=task.full_events, source=task.source)
+            turn = thread.submit(told, task.audience, full_events=task.full_events, source=task.source)
         except (QueueFull, QueueShut) as exc:
             member.prefaces = prefaces + member.prefaces
             if isinstance(exc, QueueShut):
                 raise refusals.closed(member.agent) from exc
             raise refusals.queue_full(member.agent, self._settings.max_turns_waiting) from exc
+        member.usage = guards.with_turn(self._limits, member.usage, time.time())
+        member.touch(turns=member.agent.turns + 1)
+        return turn
 
     def _what_changed(self, member: Member) -> list[str]:
         """What the model must be told of its surroundings, if they are not what it knows."""
@@ -133,8 +141,6 @@ class Work:
         if member is None:
             return
         member.summed_up = False
-        member.usage = guards.with_turn(self._limits, member.usage, time.time())
-        member.touch(turns=member.agent.turns + 1)
         turn.parked.changed = partial(self._questions_changed, member, turn)
         self._office.scribe.note(member)
 
@@ -147,9 +153,12 @@ class Work:
         tokens = 0 if outcome.usage is None else outcome.usage.total_tokens
         member.usage = guards.with_tokens(member.usage, tokens)
         error = outcome.content if outcome.status is Status.FAILED else None
-        member.touch(tokens=member.agent.tokens + tokens, last_error=error)
-        event = {"event": "turn", "outcome": outcome.status, "tokens": tokens, "at": time.time()}
-        self._office.scribe.note(member, event)
+        is_summary = turn.purpose == SUMMARY
+        if is_summary:  # which is the server's own wish: it costs tokens, and is nothing that the agent was used for
+            member.change(tokens=member.agent.tokens + tokens)
+        else:
+            member.touch(tokens=member.agent.tokens + tokens, last_error=error)
+        self._office.scribe.note(member, _event(SUMMARY if is_summary else TURN, outcome, tokens))
         self.audit(
             member.agent,
             turn.purpose,
@@ -200,3 +209,8 @@ class Work:
             **details,
         )
         self._office.audit.append(entry)
+
+
+def _event(kind: str, outcome: TurnOutcome, tokens: int) -> dict[str, object]:
+    seconds = round(outcome.seconds, 3)
+    return {"event": kind, "outcome": outcome.status, "tokens": tokens, "seconds": seconds, "at": time.time()}
