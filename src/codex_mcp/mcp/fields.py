@@ -34,8 +34,8 @@ class Kind(StrEnum):
     STRINGS = "a list of strings"
 
 
-class Field(Struct, frozen=True):
-    """One argument."""
+class Field(Struct, frozen=True, eq=False):
+    """One argument. Known by its identity: a table of them is looked up with every call."""
 
     name: str
     kind: Kind
@@ -79,7 +79,7 @@ def read_arguments(fields: Sequence[Field], arguments: Mapping[str, object]) -> 
     by_spelling = _by_spelling(tuple(fields))
     values: dict[str, object] = {}
     for name, value in arguments.items():
-        field = by_spelling.get(_kebab(name))
+        field = by_spelling.get(name) or by_spelling.get(_kebab(name))
         if field is None:
             known = ", ".join(f"`{field.name}`" for field in fields)
             raise BadArguments(f"{BAD_ARGUMENTS}unknown field `{name}`, expected one of {known}")
@@ -96,7 +96,7 @@ def read_arguments(fields: Sequence[Field], arguments: Mapping[str, object]) -> 
 
 @functools.cache  # of few tools, and every call asks
 def _by_spelling(fields: tuple[Field, ...]) -> Mapping[str, Field]:
-    return {_kebab(field.name): field for field in fields}
+    return {spelling: field for field in fields for spelling in (field.name, _kebab(field.name))}
 
 
 def _kebab(name: str) -> str:

@@ -42,8 +42,8 @@ def surroundings_of(cwd: str) -> Surroundings:
 def _repository(folder: str) -> tuple[str, str] | None:
     """The root of the repository around this folder, and its git folder."""
     while True:
-        git = _git_folder(os.path.join(folder, ".git"))
-        if git is not None:
+        path = os.path.join(folder, ".git")
+        if os.path.lexists(path) and (git := _git_folder(path)) is not None:
             return folder, git
         if _is_git_folder(folder) and os.path.basename(folder) != ".git":
             return folder, folder  # a bare one

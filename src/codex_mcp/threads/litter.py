@@ -19,16 +19,16 @@ class Litter:
     """Remembers which of the folders were there before."""
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder
+        self._paths = {name: os.path.join(folder, name) for name in MOUNT_POINTS}
         self._ours: frozenset[str] = frozenset(MOUNT_POINTS)
 
     def look(self) -> None:
         """Before a turn: what exists now is not litter."""
-        self._ours = frozenset(name for name in MOUNT_POINTS if os.path.lexists(os.path.join(self._folder, name)))
+        self._ours = frozenset(name for name, path in self._paths.items() if os.path.lexists(path))
 
     def clean(self) -> None:
         """After a command was killed: remove what was not there, if it is an empty folder."""
-        for name in MOUNT_POINTS:
+        for name, path in self._paths.items():
             if name not in self._ours:
                 with contextlib.suppress(OSError):
-                    os.rmdir(os.path.join(self._folder, name))
+                    os.rmdir(path)

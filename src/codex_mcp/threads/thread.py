@@ -11,6 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any, Final, Protocol
 
 from msgspec import Raw
@@ -304,16 +305,14 @@ class Thread:
                 return
             logger.debug("turn %s started", turn_id)
             if turn.spec.time_limit is not None:
-                self._tasks.spawn(self._limit(turn, turn.spec.time_limit), name=f"time limit of a turn in {self.id}")
+                turn.limit_time(partial(self._out_of_time, turn, turn.spec.time_limit), turn.spec.time_limit)
             if turn.place.state is State.STOPPING:
                 await self._wait_for_end(turn, self._settings.interrupt_grace)
 
-    async def _limit(self, turn: Turn, seconds: float) -> None:
-        await turn.wait(seconds)
-        if not turn.ended:
-            why = f"the turn was stopped after {seconds:g} seconds, which is its time limit."
-            turn.record.stop_because(why, out_of_time=True)
-            self.cancel(turn)
+    def _out_of_time(self, turn: Turn, seconds: float) -> None:
+        why = f"the turn was stopped after {seconds:g} seconds, which is its time limit."
+        turn.record.stop_because(why, out_of_time=True)
+        self.cancel(turn)
 
     def _start_failed(self, turn: Turn, why: str) -> None:
         logger.warning("cannot start a turn: %s", why)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from codex_mcp.codex.core import Core, TurnSpec
@@ -68,6 +69,7 @@ class Turn:
         """What it is for, in a word for those who keep books."""
         self.delivered = False
         """Somebody was given the outcome."""
+        self._limit: asyncio.TimerHandle | None = None
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._named: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -97,8 +99,15 @@ class Turn:
         either: list[asyncio.Future[Any]] = [self._named, self._ended]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
 
+    def limit_time(self, out_of_time: Callable[[], None], seconds: float) -> None:
+        """Have this called when it has not ended by then."""
+        if not self._ended.done():
+            self._limit = asyncio.get_running_loop().call_later(seconds, out_of_time)
+
     def conclude(self) -> None:
         """It is over; let everybody go who waits."""
+        if self._limit is not None:
+            self._limit.cancel()
         if not self._ended.done():
             self._ended.set_result(self.record.outcome(self.thread_id, time.monotonic()))
 

@@ -119,6 +119,8 @@ def _not_an_object(frame: bytes) -> str:
 
 def _classify(envelope: _Envelope, *, version_required: bool) -> Message:
     raw_id = envelope.id
+    if raw_id is UNSET and not version_required and isinstance(envelope.method, str):  # most of what Codex says
+        return Notification(envelope.method, _params_of(envelope))
     message_id = raw_id if isinstance(raw_id, (int, str)) and not isinstance(raw_id, bool) else None
     if version_required and envelope.jsonrpc != "2.0":
         return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"')
@@ -134,14 +136,19 @@ def _classify(envelope: _Envelope, *, version_required: bool) -> Message:
 def _classify_call(envelope: _Envelope, message_id: Id | None) -> Message:
     if not isinstance(envelope.method, str):
         return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "method" must be a string')
-    params = (
-        NO_PARAMS if isinstance(envelope.params, UnsetType) or bytes(envelope.params) == b"null" else envelope.params
-    )
+    params = _params_of(envelope)
     if envelope.id is UNSET:
         return Notification(envelope.method, params)
     if message_id is None:
         return Malformed(None, INVALID_REQUEST, 'Invalid Request: "id" must be a string or an integer')
     return Request(message_id, envelope.method, params)
+
+
+def _params_of(envelope: _Envelope) -> Raw:
+    params = envelope.params
+    if isinstance(params, UnsetType) or (memoryview(params).nbytes == len(b"null") and bytes(params) == b"null"):
+        return NO_PARAMS
+    return params
 
 
 def _classify_error(error: object, message_id: Id | None) -> Message:
