@@ -10,8 +10,7 @@ from codex_mcp.state.contract import OwnedBy, Store
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Agent, Status
 from codex_mcp.team.forgetting import forget_oldest, forgotten, remove_summaries
-from codex_mcp.team.kept import AGENT
-from codex_mcp.team.scribe import EVENTS
+from codex_mcp.team.kept import AGENT, EVENTS
 from codex_mcp.team.summaries import read_summary, write_summary
 from tests.team.test_agent import agent
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.team import guards
-from codex_mcp.team.guards import HOUR, Limits, Usage, check, check_hops, with_tokens, with_turn
+from codex_mcp.team.guards import HOUR, Limits, Usage, check, check_hops, with_earlier_turns, with_tokens, with_turn
 
 PLENTY = Limits(turns_per_hour=1_000_000)
 
@@ -58,6 +58,19 @@ def test_no_more_is_remembered_than_the_limit_needs(delays: list[float], limit: 
     usage, now = after(delays, limits)
     assert len(usage.turns) == min(limit, len(delays))
     assert check(limits, usage, 0, now) == check(limits, after(delays)[0], 0, now)
+
+
+@given(steps, st.data(), st.integers(0, 20))
+def test_who_comes_back_is_where_it_would_be_had_it_never_left(
+    delays: list[float], data: st.DataObject, limit: int
+) -> None:
+    limits = Limits(turns_per_hour=limit)
+    begun = after(delays)[0].turns
+    left = data.draw(st.integers(0, len(begun)))
+    usage = with_earlier_turns(limits, Usage(tokens=7), data.draw(st.permutations(begun[:left])))
+    for moment in begun[left:]:
+        usage = with_turn(limits, usage, moment)
+    assert usage == Usage(after(delays, limits)[0].turns, 7)
 
 
 def test_memory_has_an_end_and_a_limit_beyond_it_still_holds(monkeypatch: pytest.MonkeyPatch) -> None:

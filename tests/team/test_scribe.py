@@ -7,9 +7,10 @@ import pytest
 
 from codex_mcp.state.contract import Claim, OwnedBy, Unavailable
 from codex_mcp.state.memory import MemoryStore, World
+from codex_mcp.team.kept import EVENTS
 from codex_mcp.team.member import Member
 from codex_mcp.team.registry import RegistryFile
-from codex_mcp.team.scribe import EVENTS, Scribe
+from codex_mcp.team.scribe import Scribe
 from tests.team.test_agent import agent
 
 

@@ -28,12 +28,12 @@ from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, State, Status
 from codex_mcp.team.audit_entry import Outcome
 from codex_mcp.team.forgetting import forget_oldest
-from codex_mcp.team.kept import keep
+from codex_mcp.team.kept import SUMMARY, keep
 from codex_mcp.team.member import Member
 from codex_mcp.team.office import Office
 from codex_mcp.team.summaries import SUMMARY_PROMPT, write_summary
 from codex_mcp.team.team import Team
-from codex_mcp.team.work import SUMMARY, Work
+from codex_mcp.team.work import Work
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.decisions import Decision, Denied
 from codex_mcp.threads.questions import Question

@@ -6,6 +6,7 @@ A limit of 0 is none.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -46,6 +47,12 @@ def with_turn(limits: Limits, usage: Usage, now: float) -> Usage:
     """The usage after a turn that begins now."""
     kept = _turns_allowed(limits)
     return replace(usage, turns=(*usage.turns, now)[-kept:]) if kept else usage
+
+
+def with_earlier_turns(limits: Limits, usage: Usage, begun: Iterable[float]) -> Usage:
+    """The usage of an agent that comes back, with the turns that it had before."""
+    kept = _turns_allowed(limits)
+    return replace(usage, turns=tuple(sorted((*begun, *usage.turns))[-kept:])) if kept else usage
 
 
 def with_tokens(usage: Usage, tokens: int) -> Usage:

@@ -1,10 +1,10 @@
-"""Agents, and what they ask, as the store keeps them: written under a claim, read by anybody."""
+"""Agents, what they ask and what happened to them, as the store keeps it: written under a claim, read by anybody."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,13 @@ AGENT: Final = "agent"
 APPROVAL: Final = "approval"
 """The kind of the questions that wait for an answer; a key begins with the codex_id."""
 
+EVENTS: Final = "events"
+"""The journal's stream of what happened to an agent."""
+
+TURN: Final = "turn"
+SUMMARY: Final = "summary"
+"""What the end of a turn is called there: of one that somebody asked for, and of one in which an agent sums up."""
+
 
 class Asked(Struct, frozen=True):
     """A question as the store keeps it; there is more in it, for people who look into the store."""
@@ -27,6 +34,19 @@ class Asked(Struct, frozen=True):
     id: str
     codex_id: str
     question: str
+
+
+class Happened(Struct, frozen=True):
+    """An entry of the journal, as far as it is about time."""
+
+    event: str
+    at: float = 0.0
+    """Of its end, in seconds since the epoch."""
+    seconds: float = 0.0
+    """That it took."""
+
+
+Kept = TypeVar("Kept", Agent, Asked, Happened)
 
 
 async def keep(store: Store, claim: Claim, agent: Agent) -> None:
@@ -37,12 +57,12 @@ async def keep(store: Store, claim: Claim, agent: Agent) -> None:
 async def kept_agent(store: Store, codex_id: str) -> Agent | None:
     """One agent, if there is a record of it that we can read."""
     body = await store.records.get(AGENT, codex_id)
-    return None if body is None else next(_decoded([body]), None)
+    return None if body is None else next(_decoded([body], Agent), None)
 
 
 async def kept_agents(store: Store) -> list[Agent]:
     """All agents of the state folder, whoever runs them."""
-    return list(_decoded((await store.records.find(AGENT)).values()))
+    return list(_decoded((await store.records.find(AGENT)).values(), Agent))
 
 
 async def kept_approvals(store: Store, codex_id: str) -> set[str]:
@@ -52,19 +72,20 @@ async def kept_approvals(store: Store, codex_id: str) -> set[str]:
 
 async def kept_questions(store: Store) -> list[Asked]:
     """What all agents of the state folder ask; a question that we cannot read is left out."""
-    found = []
-    for key, body in (await store.records.find(APPROVAL)).items():
-        try:
-            found.append(msgspec.json.decode(body, type=Asked))
-        except msgspec.MsgspecError as exc:
-            logger.warning("cannot read the question %s: %s", key, exc)
-    return found
+    return list(_decoded((await store.records.find(APPROVAL)).values(), Asked))
 
 
-def _decoded(bodies: Iterable[bytes]) -> Iterator[Agent]:
-    """The agents in these records; one of a later version that we cannot read is left out, and said."""
+async def kept_turns(store: Store, codex_id: str) -> list[float]:
+    """When the turns of an agent began that somebody asked for and the journal still has."""
+    start = await store.journal.start(codex_id, EVENTS)
+    entries = await store.journal.read(codex_id, EVENTS, start, store.bounds.journal_kept)
+    return [each.at - each.seconds for each in _decoded(entries, Happened) if each.event == TURN]
+
+
+def _decoded(bodies: Iterable[bytes], kind: type[Kept]) -> Iterator[Kept]:
+    """What was written; what is of a later version and we cannot read is left out, and said."""
     for body in bodies:
         try:
-            yield msgspec.json.decode(body, type=Agent)
+            yield msgspec.json.decode(body, type=kind)
         except msgspec.MsgspecError as exc:
-            logger.warning("cannot read the record of an agent: %s", exc)
+            logger.warning("cannot read something that the store has of an agent (%s): %s", kind.__name__, exc)

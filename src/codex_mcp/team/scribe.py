@@ -18,14 +18,11 @@ import msgspec
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.team.agent import Agent
-from codex_mcp.team.kept import AGENT, APPROVAL, keep, kept_agents, kept_approvals
+from codex_mcp.team.kept import AGENT, APPROVAL, EVENTS, keep, kept_agents, kept_approvals
 from codex_mcp.team.member import Member
 from codex_mcp.team.registry import RegistryFile
 
 logger = logging.getLogger(__name__)
-
-EVENTS: Final = "events"
-"""The journal's stream of what happened to an agent."""
 
 PAUSE: Final = 0.1
 """Seconds between two writings that nobody waits for. Long beside a writing, short beside a person who looks."""

@@ -25,8 +25,8 @@ from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, Thr
 from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
 from codex_mcp.team import context, identity, refusals
 from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Status, at_rest
-from codex_mcp.team.guards import Usage
-from codex_mcp.team.kept import kept_agent
+from codex_mcp.team.guards import Limits, Usage, with_earlier_turns
+from codex_mcp.team.kept import kept_agent, kept_turns
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
 from codex_mcp.team.office import Office
@@ -262,10 +262,17 @@ class Team:
             logger.warning("agent %s is resumed without a summary: it has none", agent.identity)
         else:
             member.prefaces.append(as_preface(summary))
+        await self._recall_turns(member)
         member.told = context.Surroundings(agent.repo_root, agent.repo_name, agent.branch, agent.cwd)
         await self._loaded(member)
         member.touch()
         self._office.scribe.note(member, {"event": "resumed"})
+
+    async def _recall_turns(self, member: Member) -> None:
+        limits = Limits(turns_per_hour=self._settings.turns_per_hour)
+        if limits.turns_per_hour:
+            begun = await kept_turns(self._office.store, member.agent.codex_id)
+            member.usage = with_earlier_turns(limits, member.usage, begun)
 
     async def _loaded(self, member: Member) -> None:
         """Make sure that its thread is open here; one that cannot be resumed is begun anew with what we remember."""

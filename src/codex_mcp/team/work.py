@@ -18,6 +18,7 @@ from codex_mcp.team import context, guards, refusals
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.audit_entry import AuditEntry, Outcome
 from codex_mcp.team.guards import Limits, Paused
+from codex_mcp.team.kept import SUMMARY, TURN
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
 from codex_mcp.team.moments import written_moment
@@ -31,10 +32,6 @@ from codex_mcp.threads.turn import Audience, Turn
 from codex_mcp.threads.turns import QueueFull, QueueShut, Source
 
 logger = logging.getLogger(__name__)
-
-TURN: Final = "turn"
-SUMMARY: Final = "summary"
-"""What a turn is called in the journal: one that somebody asked for, and one in which an agent sums up its work."""
 
 OUTCOMES: Final = {
     Status.COMPLETED: Outcome.OK,
