@@ -9,12 +9,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import PIPE, Popen, TimeoutExpired
-from types import TracebackType
-from typing import Self
+from subprocess import PIPE, Popen
 
 import msgspec
 
+from benchmarks.child import Child
 from benchmarks.http_load import Done, Order
 from benchmarks.lines import NoAnswer
 from benchmarks.place import CannotMeasure
@@ -25,38 +24,15 @@ PEERS = ROOT / ".venv-peers/bin/python"
 PATIENCE = 120.0
 """Seconds for the slowest order, which is to open thousands of sessions on a busy machine; and for a start."""
 
-END_LIMIT = 10.0
-"""Seconds that a process gets to end."""
 
-
-class _Child:
-    """A process that ends when its stdin does."""
+class _PinnedChild(Child):
+    """A process on one core."""
 
     def __init__(self, argv: Sequence[str], core: int) -> None:
-        self._process = Popen(argv, stdin=PIPE, stdout=PIPE, cwd=ROOT)
+        super().__init__(Popen(argv, stdin=PIPE, stdout=PIPE, cwd=ROOT))
         if hasattr(os, "sched_setaffinity"):
             cores = sorted(os.sched_getaffinity(0))
             os.sched_setaffinity(self._process.pid, {cores[core % len(cores)]})
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(END_LIMIT)
-        except TimeoutExpired:
-            self._process.kill()
-        with self._process:
-            pass
-
-    @property
-    def pid(self) -> int:
-        """Of the process."""
-        return self._process.pid
 
     def read_line(self) -> bytes:
         """The next line. Raises NoAnswer."""
@@ -92,7 +68,7 @@ SERVER_CORE = 0
 LOAD_CORE = 1
 
 
-class HttpServer(_Child):
+class HttpServer(_PinnedChild):
     """One of them, running."""
 
     def __init__(self, kind: Kind) -> None:
@@ -112,7 +88,7 @@ class HttpServer(_Child):
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-class LoadProcess(_Child):
+class LoadProcess(_PinnedChild):
     """The clients."""
 
     def __init__(self) -> None:

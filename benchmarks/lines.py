@@ -12,18 +12,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
-from types import TracebackType
-from typing import Self
+from subprocess import DEVNULL, PIPE, Popen
 
 import msgspec
 from msgspec import Raw, Struct
 
+from benchmarks.child import Child
+
 PATIENCE = 60.0
 """Seconds without what we wait for until it is taken for a hang; the slowest answer takes a few."""
-
-EXIT_LIMIT = 10.0
-"""Seconds from closing its stdin until a child is killed."""
 
 READ_BYTES = 1 << 18
 """More than a pipe holds."""
@@ -64,7 +61,7 @@ class Program:
 _heard = msgspec.json.Decoder(Heard)
 
 
-class LineProcess:
+class LineProcess(Child):
     """`with LineProcess(program) as process:` ends it."""
 
     def __init__(self, program: Program) -> None:
@@ -73,7 +70,7 @@ class LineProcess:
         self._unsent = b""
         self._partial = b""
         self._waiting: list[bytes] = []
-        self._process = Popen(
+        process = Popen(
             program.argv,
             stdin=PIPE,
             stdout=PIPE,
@@ -83,31 +80,16 @@ class LineProcess:
             bufsize=0,
             start_new_session=True,
         )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._stdin, self._stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
+        super().__init__(process)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._stdin, self._stdout = process.stdin.fileno(), process.stdout.fileno()
         os.set_blocking(self._stdin, False)
         self._poll = select.poll()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(EXIT_LIMIT)
-        except TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with self._process:
-            pass
-
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
+    def kill(self) -> None:
+        """End it now, with all that it started."""
+        os.killpg(self.pid, signal.SIGKILL)
 
     def send(self, data: bytes) -> None:
         """Write whole lines; what the pipe does not take now is written while we listen."""

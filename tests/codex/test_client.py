@@ -1,13 +1,10 @@
 """Typed calls to an app-server whose end of the channel the test holds."""
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
-import msgspec
 import pytest
 
 from codex_mcp.base.settings import Settings
@@ -22,32 +19,21 @@ from codex_mcp.codex.core import (
     ThreadSpec,
     TurnSpec,
 )
-from codex_mcp.rpc.channel import MemoryChannel, memory_pair
+from codex_mcp.rpc.channel import memory_pair
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY
 from tests.support.cores import Listener, no_pace
+from tests.support.far_end import FarEnd, Json
 
-Json = dict[str, Any]
 Call = Callable[[AppServer], Awaitable[object]]
 
 
 @dataclass(slots=True)
-class Core:
+class Core(FarEnd):
     """The app-server's end."""
 
     app: AppServer
-    channel: MemoryChannel
     listener: Listener
     tasks: TaskSet
-
-    async def hear(self) -> Json:
-        async with asyncio.timeout(5):
-            frames = await self.channel.receive()
-        assert isinstance(frames[0], bytes)
-        message: Json = msgspec.json.decode(frames[0])
-        return message
-
-    def say(self, **message: object) -> None:
-        self.channel.send(msgspec.json.encode(message))
 
     async def serve(self, call: Call, **answer: object) -> object:
         """Make a call, and answer it."""
@@ -68,7 +54,7 @@ async def core(**changed: object) -> AsyncIterator[Core]:
     app = AppServer(near, listener, settings, no_pace)
     tasks.spawn(app.run(), name="app-server")
     try:
-        yield Core(app, far, listener, tasks)
+        yield Core(far, app, listener, tasks)
     finally:
         await app.aclose()
         await tasks.aclose()

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 import pytest
@@ -13,10 +12,9 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, ThreadSpec, TurnSpec
 from codex_mcp.codex.legacy_core import LegacyCore, OldRelease
-from codex_mcp.rpc.channel import MemoryChannel, memory_pair
+from codex_mcp.rpc.channel import memory_pair
 from tests.support.cores import Listener, no_pace
-
-Json = dict[str, Any]
+from tests.support.far_end import FarEnd, Json
 
 TOOLS = [
     {"name": "codex", "inputSchema": {"properties": {"prompt": {}, "config": {}, "model": {}}}},
@@ -25,23 +23,12 @@ TOOLS = [
 
 
 @dataclass(slots=True)
-class Old:
+class Old(FarEnd):
     """The old Codex's end."""
 
     core: LegacyCore
-    channel: MemoryChannel
     listener: Listener
     tasks: TaskSet
-
-    async def hear(self) -> Json:
-        async with asyncio.timeout(5):
-            frames = await self.channel.receive()
-        assert isinstance(frames[0], bytes)
-        message: Json = msgspec.json.decode(frames[0])
-        return message
-
-    def say(self, **message: object) -> None:
-        self.channel.send(msgspec.json.encode({"jsonrpc": "2.0", **message}))
 
     async def shake_hands(self) -> list[Json]:
         shaking = self.tasks.spawn(self.core.initialize(), name="initialize")
@@ -78,7 +65,7 @@ async def old(**changed: object) -> AsyncIterator[Old]:
     settings = Settings(codex_home="/nowhere", **changed)  # type: ignore[arg-type]  # the test knows the types
     core = LegacyCore(near, listener, settings, no_pace, OldRelease("0.153.4", {"server": {"key": 1}}))
     tasks.spawn(core.run(), name="old codex")
-    o = Old(core, far, listener, tasks)
+    o = Old(far, core, listener, tasks)
     try:
         yield o
     finally:

@@ -45,10 +45,23 @@ class Visitor(abc.ABC):
         return Door(self.port, path, authorization=self.authorization, **headers)
 
 
-class McpVisitor(Visitor):
-    """At `/mcp`, with a handshake."""
+class PostingVisitor(Visitor):
+    """One that answers by POST."""
 
     session: Door
+    accepted: int
+    """The status of a POST that was taken, and has no answer."""
+
+    async def reply(self, message_id: object, result: Json) -> None:
+        """Answer a question."""
+        answer = await self.session.ask("POST", {"jsonrpc": "2.0", "id": message_id, "result": result})
+        assert answer.status == self.accepted, answer
+
+
+class McpVisitor(PostingVisitor):
+    """At `/mcp`, with a handshake."""
+
+    accepted = 202
 
     @contextlib.asynccontextmanager
     async def visit(self) -> AsyncIterator["McpVisitor"]:
@@ -74,16 +87,11 @@ class McpVisitor(Visitor):
                 result: Json = message["result"]
                 return result
 
-    async def reply(self, message_id: object, result: Json) -> None:
-        """Answer a question."""
-        answer = await self.session.ask("POST", {"jsonrpc": "2.0", "id": message_id, "result": result})
-        assert answer.status == 202, answer
 
-
-class BusVisitor(Visitor):
+class BusVisitor(PostingVisitor):
     """At `/`, under an id of its own choice: a stream that hears everything, and POSTs that get their answers."""
 
-    session: Door
+    accepted = 204
     session_id = "the-same-for-everybody"
 
     @contextlib.asynccontextmanager
@@ -111,11 +119,6 @@ class BusVisitor(Visitor):
                     return result
         finally:
             await tasks.aclose()
-
-    async def reply(self, message_id: object, result: Json) -> None:
-        """Answer a question."""
-        answer = await self.session.ask("POST", {"jsonrpc": "2.0", "id": message_id, "result": result})
-        assert answer.status == 204, answer
 
 
 class SocketVisitor(Visitor):

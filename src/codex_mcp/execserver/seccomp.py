@@ -81,34 +81,23 @@ def seccomp_program(machine: str, *, has_network: bool) -> bytes:
     ]
     for number in refused:
         program += [_step(JUMP_EQUAL, number, if_false=1), _step(RETURN, REFUSE)]
-    program += _refuse_argument([IOCTL[column]], AT_SECOND_ARGUMENT, TIOCSTI)
+    program += _judged([IOCTL[column]], AT_SECOND_ARGUMENT, TIOCSTI, REFUSE, ALLOW)
     if not has_network:
-        program += _allow_only([numbers[column] for numbers in SOCKET.values()], AT_FIRST_ARGUMENT, AF_UNIX)
+        sockets = [numbers[column] for numbers in SOCKET.values()]
+        program += _judged(sockets, AT_FIRST_ARGUMENT, AF_UNIX, ALLOW, REFUSE)
     return b"".join([*program, _step(RETURN, ALLOW)])
 
 
-def _refuse_argument(calls: Iterable[int], at: int, value: int) -> list[bytes]:
+def _judged(calls: Iterable[int], at: int, value: int, verdict: int, otherwise: int) -> list[bytes]:
+    """Of these calls, one verdict for those with this argument, and another for the rest."""
     steps: list[bytes] = []
     for number in calls:
         steps += [
             _step(JUMP_EQUAL, number, if_false=4),
             _step(LOAD_WORD, at),
             _step(JUMP_EQUAL, value, if_false=1),
-            _step(RETURN, REFUSE),
-            _step(RETURN, ALLOW),
-        ]
-    return steps
-
-
-def _allow_only(calls: Iterable[int], at: int, value: int) -> list[bytes]:
-    steps: list[bytes] = []
-    for number in calls:
-        steps += [
-            _step(JUMP_EQUAL, number, if_false=4),
-            _step(LOAD_WORD, at),
-            _step(JUMP_EQUAL, value, if_false=1),
-            _step(RETURN, ALLOW),
-            _step(RETURN, REFUSE),
+            _step(RETURN, verdict),
+            _step(RETURN, otherwise),
         ]
     return steps
 

@@ -83,13 +83,36 @@ class Stall:
         self._transport.abort()
 
 
-class LimitedHttp(HttpToolsProtocol):
+class StallWatched(asyncio.Protocol):
+    """A connection whose other end must read. To be mixed into uvicorn's."""
+
+    _stall: Stall | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is over."""
+        if self._stall is not None:
+            self._stall.end()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """More waits to be sent than the other end takes."""
+        super().pause_writing()
+        if self._stall is not None:
+            self._stall.begin()
+
+    def resume_writing(self) -> None:
+        """It has taken most of it."""
+        super().resume_writing()
+        if self._stall is not None:
+            self._stall.end()
+
+
+class LimitedHttp(StallWatched, HttpToolsProtocol):
     """One HTTP connection."""
 
     def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits
-        self._stall: Stall | None = None
         self._head_bytes = 0
         self._head_began = False
         self._in_body = False
@@ -109,8 +132,6 @@ class LimitedHttp(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over, for every request on it."""
         self._head_came()
-        if self._stall is not None:
-            self._stall.end()
         for cycle in self._earlier:
             cycle.disconnected = True
             cycle.message_event.set()
@@ -151,18 +172,6 @@ class LimitedHttp(HttpToolsProtocol):
         """The body is there, too."""
         self._in_body = False
         super().on_message_complete()
-
-    def pause_writing(self) -> None:
-        """More waits to be sent than the other end takes."""
-        super().pause_writing()
-        if self._stall is not None:
-            self._stall.begin()
-
-    def resume_writing(self) -> None:
-        """It has taken most of it."""
-        super().resume_writing()
-        if self._stall is not None:
-            self._stall.end()
 
     def timeout_keep_alive_handler(self) -> None:
         """Nobody has used it for a while."""
@@ -205,33 +214,14 @@ class LimitedHttp(HttpToolsProtocol):
             self.transport.close()
 
 
-class LimitedSocket(WebSocketsSansIOProtocol):
+class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
     """One WebSocket."""
 
     def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits
-        self._stall: Stall | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection was an HTTP one until now."""
         super().connection_made(transport)
         self._stall = Stall(self.transport, self._limits.stall_timeout)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """It is over."""
-        if self._stall is not None:
-            self._stall.end()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """More waits to be sent than the other end takes."""
-        super().pause_writing()
-        if self._stall is not None:
-            self._stall.begin()
-
-    def resume_writing(self) -> None:
-        """It has taken most of it."""
-        super().resume_writing()
-        if self._stall is not None:
-            self._stall.end()
