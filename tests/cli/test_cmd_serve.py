@@ -20,3 +20,14 @@ async def test_flags_name_the_team_and_whom_to_resume(tmp_path: Path) -> None:
         again = await server.start(say("two"))
         assert again["codex_id"] == first["codex_id"]
         assert "earlier-summary" in str(model.requests[-1])
+
+
+async def test_whom_to_resume_may_be_said_by_the_name_of_a_role(tmp_path: Path) -> None:
+    path = tmp_path / "home/.config/atm/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('[plugins.codex-mcp.roles.reviewer]\nidentity = "rev"\n')
+    async with team_server(tmp_path) as (server, _model):
+        first = await server.start(say("one"), role="reviewer")
+        await server.start(say("two"), identity="later")
+    async with team_server(tmp_path, "--role", "reviewer", "--resume") as (server, _model):
+        assert (await server.start(say("go on")))["codex_id"] == first["codex_id"]

@@ -10,7 +10,7 @@ from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.team.crew import Crew
+from codex_mcp.team.crew import Crew, Resume
 from codex_mcp.team.member import Member
 from codex_mcp.team.team import Order
 from codex_mcp.team.work import Assignment
@@ -54,7 +54,7 @@ class Crewed:
 
 @contextlib.asynccontextmanager
 async def crewed(
-    folder: Path, world: World | None = None, resume: str | None = None, *, script: Path = TOUR, **settings: Any
+    folder: Path, world: World | None = None, resume: Resume | None = None, *, script: Path = TOUR, **settings: Any
 ) -> AsyncIterator[Crewed]:
     """A crew in a world of its own, or in one that it shares with others."""
     shared = World() if world is None else world

@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.team.agent import Agent, Owner, State, Status, at_rest, superfluous
+from codex_mcp.team.agent import Agent, Owner, State, Status, at_rest, last_used, superfluous
 
 
 def agent() -> Agent:
@@ -45,3 +45,22 @@ def test_of_those_that_nobody_runs_the_newest_are_kept(ages: list[tuple[int, Sta
     assert all(each in resting for each in old)
     left = [each.last_active for each in resting if each not in old]
     assert all(each.last_active <= min(left, default=9.0) for each in old)
+
+
+@given(
+    ages=st.lists(st.tuples(st.integers(0, 9), st.sampled_from(Status), st.sampled_from("abc")), max_size=12),
+    taken=st.sets(st.sampled_from("abc")),
+    identity=st.sampled_from([None, *"abc"]),
+)
+def test_the_last_used_of_those_that_can_be_resumed(
+    ages: list[tuple[int, Status, str]], taken: set[str], identity: str | None
+) -> None:
+    agents = [
+        msgspec.structs.replace(agent(), codex_id=f"codex:{number}", last_active=age, status=status, identity=name)
+        for number, (age, status, name) in enumerate(ages)
+    ]
+    found = last_used(agents, taken, identity)
+    free = [each for each in agents if not each.is_active and each.identity not in taken]
+    wanted = [each for each in free if identity is None or each.identity == identity]
+    assert (found in wanted) if wanted else (found is None)
+    assert all(found is not None and each.last_active <= found.last_active for each in wanted)

@@ -6,7 +6,7 @@ import pytest
 
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Status
-from codex_mcp.team.crew import NEWEST
+from codex_mcp.team.crew import Resume
 from codex_mcp.team.refusals import TeamRefused
 from tests.support.crews import crewed
 from tests.support.team_server import GATE, say
@@ -36,7 +36,7 @@ async def test_the_first_call_goes_on_where_the_last_server_stopped(tmp_path: Pa
         member = await before.start()
         await before.ask(member, say("one"))
         codex_id = member.agent.codex_id
-    async with crewed(tmp_path, world, codex_id if by_name else NEWEST) as after:
+    async with crewed(tmp_path, world, Resume(codex_id if by_name else None)) as after:
         assert [agent.status for agent in await after.crew.agents("local")] == [Status.CLOSED]
         assert await after.crew.resumed_first("somebody", "local") is None
         assert await after.crew.resumed_first(None, "local") == codex_id
@@ -44,12 +44,12 @@ async def test_the_first_call_goes_on_where_the_last_server_stopped(tmp_path: Pa
 
 
 async def test_to_resume_somebody_unknown_is_refused_and_nobody_is_fine(tmp_path: Path) -> None:
-    async with crewed(tmp_path, resume="codex:nobody") as team:
+    async with crewed(tmp_path, resume=Resume("codex:nobody")) as team:
         with pytest.raises(TeamRefused, match="codex:nobody"):
             await team.crew.resumed_first(None, "local")
         with pytest.raises(TeamRefused, match="nobody"):
             await team.crew.agent("nobody", "local")
-    async with crewed(tmp_path, resume=NEWEST) as team:
+    async with crewed(tmp_path, resume=Resume()) as team:
         assert await team.crew.resumed_first(None, "local") is None
 
 

@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.cli.serving import add_serving_arguments, serve
-from codex_mcp.config.load import Loaded
+from codex_mcp.config.load import DEFAULT, Loaded
 from codex_mcp.mcp.methods import Around
 from codex_mcp.mcp.product import MakeProduct
 from codex_mcp.mcp.team_product import team_product
 from codex_mcp.state.contract import Store
-from codex_mcp.team.crew import NEWEST
+from codex_mcp.team.crew import Resume
+
+LAST_USED: Final = ""
+"""`--resume` without a name."""
 
 DESCRIPTION: Final = "Serve a team of Codex agents to an MCP client over stdin and stdout, or with --port over HTTP."
 
@@ -23,10 +26,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         nargs="?",
-        const=NEWEST,
+        const=LAST_USED,
         metavar="ID",
-        help="let the first call go on with this agent (codex_id, identity or thread id), or with the last one of the "
-        "default name",
+        help="let the first call go on with this agent (codex_id, identity or thread id), or with the one used last, "
+        "of the name in --identity if there is one",
     )
     add_serving_arguments(parser, with_team=True)
 
@@ -42,6 +45,19 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
             )
             return opened
 
-        return team_product(loaded.roles, open_store, arguments.resume, around)
+        return team_product(loaded.roles, open_store, _resume(arguments.resume, loaded), around)
 
     return serve(arguments, environment, cwd, team)
+
+
+def _resume(asked: str | None, loaded: Loaded) -> Resume | None:
+    """Whom to resume. A name that somebody chose for agents is the name of the one that is meant."""
+    if asked is None:
+        return None
+    if asked != LAST_USED:
+        return Resume(reference=asked)
+    role = loaded.roles.get(loaded.settings.role or "")
+    if role is not None and role.identity is not None:
+        return Resume(identity=role.identity)
+    is_chosen = loaded.sources["default_identity"].source != DEFAULT
+    return Resume(identity=loaded.settings.default_identity if is_chosen else None)

@@ -10,14 +10,14 @@ from codex_mcp.mcp.product import CAPABILITIES, MakeProduct, Product
 from codex_mcp.mcp.tasks import Tasks
 from codex_mcp.mcp.team_catalogue import TEAM_INSTRUCTIONS, TEAM_TOOLS
 from codex_mcp.mcp.team_tools import TeamTools
-from codex_mcp.team.crew import Crew
+from codex_mcp.team.crew import Crew, Resume
 from codex_mcp.team.office import OpenStore
 from codex_mcp.team.roles import Role
 from codex_mcp.threads.book import Book
 
 
 def team_product(
-    roles: Mapping[str, Role], open_store: OpenStore, resume: str | None = None, around: Around | None = None
+    roles: Mapping[str, Role], open_store: OpenStore, resume: Resume | None = None, around: Around | None = None
 ) -> MakeProduct:
     """What makes the product of a team whose state lies in this store."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -89,6 +89,16 @@ def at_rest(agent: Agent) -> Agent:
     """The agent when nobody runs it: one that was active then is stale."""
     status = Status.STALE if agent.is_active else agent.status
     return replace(agent, status=status, thread_state=State.CLOSED, owner=None)
+
+
+def last_used(agents: Iterable[Agent], taken: Container[str], identity: str | None) -> Agent | None:
+    """Of those that nobody runs and whose name is not taken, the one used last; of this name, if there is one."""
+    free = (
+        agent
+        for agent in agents
+        if not agent.is_active and agent.identity not in taken and identity in (None, agent.identity)
+    )
+    return max(free, key=lambda agent: (agent.last_active, agent.codex_id), default=None)
 
 
 def superfluous(agents: Iterable[Agent], kept: int) -> list[Agent]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import time
 
+from msgspec import Struct
+
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import Agent, State, at_rest
+from codex_mcp.team.agent import Agent, State, at_rest, last_used
 from codex_mcp.team.audit_entry import AuditEntry, Outcome
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.member import Member
@@ -23,14 +25,20 @@ from codex_mcp.threads.thread import Thread
 
 logger = logging.getLogger(__name__)
 
-NEWEST = ""
-"""Resume whichever agent of the default name was used last."""
+
+class Resume(Struct, frozen=True):
+    """With whom the first call goes on: with this agent, or else with the one used last."""
+
+    reference: str | None = None
+    """Its codex_id, identity or thread id."""
+    identity: str | None = None
+    """The name that the one used last must have, if somebody chose one."""
 
 
 class Crew:
-    """One server's part of a team. `resume` names the agent that the first call goes on with; see `NEWEST`."""
+    """One server's part of a team, which may have to resume an agent."""
 
-    def __init__(self, settings: Settings, book: Book, open_store: OpenStore, resume: str | None = None) -> None:
+    def __init__(self, settings: Settings, book: Book, open_store: OpenStore, resume: Resume | None = None) -> None:
         self._settings = settings
         self._book = book
         self._resume = resume
@@ -50,15 +58,20 @@ class Crew:
         """Of the first call for a new agent, if the server was told to resume: the agent to go on with."""
         if self._resume is None or identity not in (None, self._settings.default_identity):
             return None
-        reference, self._resume = self._resume, None
-        await self.office.ready()
-        agent = await self.team.recorded(reference or self._settings.default_identity, principal)
-        if agent is None and reference:
-            raise refusals.not_found(reference)
+        resume, self._resume = self._resume, None
+        if resume.reference is not None:
+            return (await self.agent(resume.reference, principal)).codex_id
+        name = identity or resume.identity
+        agent = await self._last_used(name, principal)
         if agent is None:
-            logger.warning("there is no agent %s to resume; a new one is started", self._settings.default_identity)
+            logger.warning("there is no agent%s to resume; a new one is started", f" called {name}" if name else "")
             return None
         return agent.codex_id
+
+    async def _last_used(self, identity: str | None, principal: str) -> Agent | None:
+        agents = await self.agents(principal)
+        bindings = await self.office.store.records.bindings(self._settings.team)
+        return last_used(agents, {binding.identity for binding in bindings if binding.stands}, identity)
 
     async def agent(self, reference: str, principal: str) -> Agent:
         """An agent, whoever runs it. Raises TeamRefused."""

@@ -24,8 +24,8 @@ async def test_the_first_call_goes_on_with_the_last_agent_and_its_summary(team: 
     async with team(script=TEAM_SCRIPT) as (server, _model):
         await server.start(say("older"))
         await server.close_agent("codex")
-        last = await server.start(say("the blue door"))
         await server.start(say("somebody else"), identity="arch")
+        last = await server.start(say("the blue door"))
     async with team("--resume", script=TEAM_SCRIPT) as (server, model):
         back = await server.start(say("go on"))
         assert (back["codex_id"], back["threadId"]) == (last["codex_id"], last["threadId"])
@@ -36,6 +36,30 @@ async def test_the_first_call_goes_on_with_the_last_agent_and_its_summary(team: 
         assert heard(model).count("earlier-summary") == 2  # the tags of the one that it got at first
         another = await server.start(say("new"))
         assert (another["codex_id"] != last["codex_id"], another["identity"]) == (True, "codex-2")
+
+
+@requirement("FR-6.1", "FR-13.3")
+@pytest.mark.parametrize(("flags", "expected"), [((), "arch"), (("--identity", "codex"), "codex")])
+async def test_the_last_agent_may_have_any_name_unless_one_was_chosen(
+    team: Team, flags: tuple[str, ...], expected: str
+) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        await server.start(say("old"), identity="old")
+        await server.start(say("one"))
+        await server.start(say("last"), identity="arch")
+    async with team("--resume", *flags, script=TEAM_SCRIPT) as (server, _model):
+        assert (await server.start(say("go on")))["identity"] == expected
+
+
+@requirement("FR-6.1")
+async def test_an_agent_that_another_server_runs_is_not_the_last_one(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (one, _):
+        closed = [await one.start(say(name), identity=name) for name in ("arch", "dev")]
+        for agent in reversed(closed):
+            await one.close_agent(agent["codex_id"])
+        await one.start(say("again"), identity="arch")  # whose name is taken now
+        async with team("--resume", script=TEAM_SCRIPT) as (other, _model):
+            assert (await other.start(say("go on")))["codex_id"] == closed[1]["codex_id"]
 
 
 @requirement("FR-6.2", "FR-13.3")
