@@ -16,8 +16,8 @@ import pytest
 
 from tests.support.judges import ROOT, package
 from tests.support.team_fixtures import Team, team
-from tests.support.team_scenes import TEAM_SCRIPT, heard
-from tests.support.team_server import refusal, say
+from tests.support.team_scenes import TEAM_SCRIPT, gate, heard
+from tests.support.team_server import refusal, say, structured
 
 __all__ = ["codex_flags", "team"]
 
@@ -107,6 +107,16 @@ async def test_an_agent_goes_on_in_a_new_thread_after_a_failure_of_the_model(tea
         assert (back["codex_id"], back["content"]) == (arch["codex_id"], "go on")
         assert back["threadId"] != arch["threadId"]
         assert "could not be loaded" in heard(model)
+
+
+async def test_an_agent_is_waited_for_by_its_name_while_its_first_turn_runs(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, model):
+        await server.start(gate(), identity="arch", background=True)
+        await model.wait_for_gate("gate")
+        waiting = server.call("codex_wait", {"ids": ["arch"]})
+        model.release("gate")
+        (finished,) = structured(await server.result(waiting))["finished"]
+        assert (finished["identity"], finished["content"]) == ("arch", "The gate is open.")
 
 
 # -- the list ----------------------------------------------------------------------------------------------------------

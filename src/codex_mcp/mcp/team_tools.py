@@ -192,7 +192,7 @@ class TeamTools:
 
     async def _turns_of(self, call: Call, reference: str) -> list[Turn]:
         member = self._crew.roster.called(reference, call.principal)
-        agent = member.agent if member is not None else await self._crew.agent(reference, call.principal)
+        agent = member.record if member is not None else await self._crew.agent(reference, call.principal)
         thread = None if agent.thread_id is None else self._book.known(agent.thread_id, call.principal)
         if thread is None:
             raise BadArguments(f"Agent {reference} has no turn that this server knows; codex-reply continues it.")
