@@ -303,7 +303,7 @@ class Thread:
             if not self._queue.accepted(turn_id, turn.place):
                 self._start_failed(turn, STILL_RUNNING)
                 return
-            logger.debug("turn %s started", turn_id)
+            logger.info("turn %s started", turn_id)
             if turn.spec.time_limit is not None:
                 turn.limit_time(partial(self._out_of_time, turn, turn.spec.time_limit), turn.spec.time_limit)
             if turn.place.state is State.STOPPING:
