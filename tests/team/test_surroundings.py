@@ -108,6 +108,16 @@ def test_a_broken_head_is_no_branch(repository: Path, head: bytes) -> None:
     assert surroundings_of(str(repository)) == Surroundings(str(repository), "alpha", None, str(repository))
 
 
+def test_names_that_are_no_utf8_are_shown_as_well_as_can_be(repository: Path) -> None:
+    odd = repository.parent / os.fsdecode(b"caf\xe9")
+    repository.rename(odd)
+    (odd / ".git" / "HEAD").write_bytes(b"ref: refs/heads/caf\xe9\n")
+    link = odd.parent / "link"
+    link.symlink_to(odd)
+    shown = "caf\N{REPLACEMENT CHARACTER}"
+    assert surroundings_of(str(link)) == Surroundings(str(odd.parent / shown), shown, shown, str(link))
+
+
 def test_files_that_are_none_are_not_waited_for(repository: Path) -> None:
     (repository / ".git" / "HEAD").unlink()
     os.mkfifo(repository / ".git" / "HEAD")

@@ -36,7 +36,12 @@ def surroundings_of(cwd: str) -> Surroundings:
     root, git = found
     common = _common(git)
     name = _name_from_origin(os.path.join(common, "config")) or _name_from_folder(root, common)
-    return Surroundings(root, name, _branch(os.path.join(git, "HEAD")), cwd)
+    return Surroundings(_shown(root), _shown(name), _shown(_branch(os.path.join(git, "HEAD"))), cwd)
+
+
+def _shown(name: str | None) -> str | None:
+    """A name as it can be told and written down: git and the disk know names that are no UTF-8."""
+    return None if name is None else name.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def _repository(folder: str) -> tuple[str, str] | None:

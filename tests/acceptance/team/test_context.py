@@ -45,6 +45,18 @@ async def test_outside_of_a_repository_only_the_folder_is_told(team: Team) -> No
         assert told["folder"] == str(server.setup.work)
 
 
+async def test_a_branch_whose_name_is_no_utf8_stops_nobody(team: Team, tmp_path: Path) -> None:
+    root = repository(tmp_path / "work", "main")
+    (root / ".git" / "HEAD").write_bytes(b"ref: refs/heads/caf\xe9\n")
+    shown = "caf\N{REPLACEMENT CHARACTER}"
+    async with team() as (server, model):
+        agent = await server.start(say("hi"))
+        assert context(last(model))["branch"] == shown
+        assert (await server.threads())[agent["codex_id"]]["branch"] == shown
+        await server.close_agent(agent["codex_id"])
+        assert server.registry()[agent["codex_id"]]["branch"] == shown
+
+
 @requirement("FR-2.2")
 async def test_what_the_caller_says_comes_first_and_is_kept(team: Team) -> None:
     async with team() as (server, model):
