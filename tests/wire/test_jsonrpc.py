@@ -1,5 +1,7 @@
 """Bytes become messages, or say why they do not; messages become bytes."""
 
+import json
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -88,7 +90,6 @@ def test_every_kind_of_message_is_read(frame: bytes, message: Message) -> None:
         b'{"jsonrpc":"2.0","id":1,"method":"\xff"}',
         b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":"\xc3"}}',
         b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":"\xed\xa0\x80"}}',
-        b'{"jsonrpc":"2.0","id":1,"method":"\\ud800"}',
         b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":"\\x41"}}',
         b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"text":"a\nb"}}',
         b'{"jsonrpc":"2.0","id":1,"method":"m","params":[1,2}}',
@@ -190,3 +191,37 @@ def test_what_is_not_given_is_not_written() -> None:
 @given(VALUES)
 def test_a_message_is_always_one_line(value: object) -> None:
     assert b"\n" not in encode_response(1, value)
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        (rb"\ud83d", "\ufffd"),
+        (rb"cut here: \uD83D", "cut here: \ufffd"),
+        (rb"\ude00 and on", "\ufffd and on"),
+        (rb"\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        (rb"\ude00\ud83d", "\ufffd\ufffd"),
+        (rb"\ud83d\u0041", "\ufffdA"),
+        (rb"\\ud83d \ud83d", "\\ud83d \ufffd"),
+    ],
+)
+def test_a_text_that_was_cut_inside_of_a_character_is_read(sent: bytes, read: str) -> None:
+    message = decode(b'{"jsonrpc":"2.0","id":7,"method":"m","params":["%b"]}' % sent)
+    assert isinstance(message, Request)
+    assert message.id == 7
+    assert msgspec.json.decode(message.params) == [read]
+
+
+@given(st.text(), st.integers(0, 100), st.integers(0, 100))
+def test_a_text_cut_anywhere_by_a_javascript_client_is_read_as_others_read_it(text: str, start: int, end: int) -> None:
+    units = text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end]
+    cut = units.decode("utf-16-le", "surrogatepass")
+    message = decode(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "m", "params": [cut]}).encode())
+    assert isinstance(message, Request)
+    assert msgspec.json.decode(message.params) == [units.decode("utf-16-le", "replace")]
+
+
+@pytest.mark.parametrize("end", [rb"\ud8", b"\\", rb"\ud83d\u", b'"', rb"\ud83dz"])
+def test_what_is_no_json_is_not_looked_through_again_and_again(end: bytes) -> None:
+    """With a look at all the rest for each of its bytes, this would take minutes."""
+    assert refusal(b"\\\\a" * 400_000 + end) == (None, PARSE_ERROR)

@@ -10,10 +10,14 @@
     a batch, a bad id, a wrong version, …    Malformed, -32600 (with the id if one can be read)
 
 `params` and `result` stay undecoded (`msgspec.Raw`): whoever knows the method knows their type.
+
+Half of a character (`\\ud83d` alone) is what JavaScript sends of a text that it cut inside of an emoji. It is JSON, and
+no text: it is read as U+FFFD, so that the call is answered.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final, TypeAlias
 
 import msgspec
@@ -94,6 +98,11 @@ class _Envelope(Struct):
 
 _envelope = msgspec.json.Decoder(_Envelope)
 
+_HALF: Final = rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+_PAIR: Final = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_TO_A_HALF: Final = rb"((?:[^\\]++|%b|(?!%b)\\.?+)*+)(?:%b|\Z)" % (_PAIR, _HALF, _HALF)
+"""All up to the next half, or to the end: else the rest would be looked through once for each of its bytes."""
+
 
 def decode(frame: bytes, *, version_required: bool = True) -> Message:
     """Read one message. Never raises: what is no message comes back as `Malformed`."""
@@ -101,7 +110,7 @@ def decode(frame: bytes, *, version_required: bool = True) -> Message:
         # Raw parts are not checked by the decoder: a bad byte inside would surface later, as somebody else's error.
         if not frame.isascii():
             frame.decode()
-        envelope = _envelope.decode(frame)
+        envelope = _read(frame)
     except msgspec.ValidationError:
         return Malformed(None, INVALID_REQUEST, _not_an_object(frame))
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
@@ -109,6 +118,25 @@ def decode(frame: bytes, *, version_required: bool = True) -> Message:
     except RecursionError:
         return Malformed(None, PARSE_ERROR, "Parse error: the JSON is nested too deeply")
     return _classify(envelope, version_required=version_required)
+
+
+def _read(frame: bytes) -> _Envelope:
+    try:
+        return _envelope.decode(frame)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        whole = _without_halves(frame)
+        if whole == frame:
+            raise
+        return _envelope.decode(whole)
+
+
+def _without_halves(frame: bytes) -> bytes:
+    def mended(found: re.Match[bytes]) -> bytes:
+        return found[0] if found.end() == found.end(1) else found[1] + rb"\ufffd"
+
+    return re.sub(_TO_A_HALF, mended, frame, flags=re.DOTALL)
 
 
 def _not_an_object(frame: bytes) -> str:
