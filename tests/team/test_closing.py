@@ -1,6 +1,8 @@
 """Closing: everybody is answered, the name is free, and the work is summed up if there was any."""
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,22 @@ async def test_a_busy_agent_is_stopped_its_queue_answered_and_its_work_summed_up
         assert "closed" in waiting.outcome.content
         assert summary_of(team, tmp_path, arch.agent.thread_id)
         assert (await team.crew.closing.close("arch", "local")).how is Close.ALREADY_CLOSED
+
+
+async def test_a_codex_that_hangs_keeps_no_agent_from_being_closed(tmp_path: Path) -> None:
+    async with crewed(tmp_path, interrupt_grace=0.05) as team:
+        arch, _idle = await team.start("arch"), await team.start("idle")
+        core = (await team.crew.status("local"))["core"]
+        assert isinstance(core, dict)
+        os.kill(core["pid"], signal.SIGSTOP)
+        try:
+            begun = await team.submit(arch, say("never"))
+            assert (await team.crew.closing.close("arch", "local")).how is Close.INTERRUPTED
+            assert (await team.crew.closing.close("idle", "local")).how is Close.CLOSED
+            assert not begun.ended
+        finally:
+            os.kill(core["pid"], signal.SIGCONT)
+        assert (await begun.wait()).status is TurnStatus.INTERRUPTED
 
 
 async def test_without_a_summary_in_time_it_is_interrupted(tmp_path: Path) -> None:

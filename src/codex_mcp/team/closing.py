@@ -12,6 +12,7 @@ busy, its name freed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from enum import StrEnum
 from typing import Final
@@ -175,7 +176,9 @@ class Closing:
         try:
             await self._office.scribe.settle(member)
             if member.thread is not None:
-                await self._book.put_away(member.thread)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._settings.interrupt_grace):
+                        await self._book.put_away(member.thread)
         finally:
             self._team.roster.remove(member)
             member.thread = None
@@ -185,7 +188,9 @@ class Closing:
         thread = member.thread
         if thread is None or self._book.supervisor.pid is None:
             return member.summed_up
-        await self._stopped(thread)
+        if not await self._stopped(thread):
+            logger.warning("agent %s cannot sum up its work: Codex does not stop its turn", member.agent.identity)
+            return False
         if member.summed_up or self._settings.summary_timeout == 0:
             return True
         spec = TurnSpec(SUMMARY_PROMPT, time_limit=self._settings.summary_timeout)
@@ -207,10 +212,14 @@ class Closing:
         member.summed_up = True
         return True
 
-    async def _stopped(self, thread: Thread) -> None:
-        """Wait for the end of what was stopped."""
-        for turn in thread.unfinished():
-            await turn.wait()
+    async def _stopped(self, thread: Thread) -> bool:
+        """Wait for the end of what was stopped, and say whether it has come."""
+        # A turn that runs is given up after one grace. One that a core which hangs was asked to begin ends much later.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2 * self._settings.interrupt_grace):
+                for turn in thread.unfinished():
+                    await turn.wait()
+        return thread.idle
 
     async def _settle_stale(self, agent: Agent) -> Closed:
         """Nobody runs it any longer: write down that it is closed."""
