@@ -6,6 +6,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.threads.decisions import Approved, Decision, Denied
 from codex_mcp.threads.parked import ParkedQuestions
 from codex_mcp.threads.questions import Method
+from codex_mcp.threads.watchers import Watcher
 from tests.support.questions import COMMAND, ask
 
 QUESTION = ask(Method.EXEC, COMMAND)
@@ -67,12 +68,18 @@ async def test_a_question_that_is_withdrawn_is_not_open_any_more_and_its_key_is_
 
 async def test_who_waits_for_a_question_is_told_of_the_next() -> None:
     questions, tasks = ParkedQuestions(), TaskSet()
-    waiting, given_up = questions.next(), questions.next()
+    waiting, given_up = watching(questions), watching(questions)
     given_up.cancel()
     assert not waiting.done()
     question = await parked(questions, tasks)
     assert waiting.done()
-    assert questions.next().done(), "one is open already"
+    assert watching(questions).done(), "one is open already"
     questions.answer("question-1", Approved())
     await question
-    assert not questions.next().done()
+    assert not watching(questions).done()
+
+
+def watching(questions: ParkedQuestions) -> Watcher:
+    watcher: Watcher = asyncio.get_running_loop().create_future()
+    questions.watch(watcher)
+    return watcher

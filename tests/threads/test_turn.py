@@ -24,7 +24,20 @@ async def test_it_runs_until_it_is_concluded_and_what_is_told_later_changes_noth
     one.conclude()
     assert one.ended
     assert (one.outcome.status, one.outcome.content) == (Status.COMPLETED, "Done.")
-    assert one.end.result() == one.outcome == await one.wait()
+    assert one.outcome == await one.wait()
+
+
+async def test_one_who_watches_several_is_told_once_of_the_first_end() -> None:
+    one, other = turn(), turn()
+    watcher = asyncio.get_running_loop().create_future()
+    one.watch(watcher)
+    other.watch(watcher)
+    one.conclude()
+    assert watcher.done()
+    other.conclude()
+    late = asyncio.get_running_loop().create_future()
+    other.watch(late)
+    assert late.done()
 
 
 async def test_everybody_who_waits_hears_of_the_end() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from msgspec import UnsetType
 
 from codex_mcp.base.settings import Events, Settings, soft_deadline_for
-from codex_mcp.base.tasks import spawn
 from codex_mcp.codex.events import Event
 from codex_mcp.mcp.client import Client
 from codex_mcp.mcp.elicitation import why_not_asked
@@ -20,6 +20,7 @@ from codex_mcp.threads.questions import Question
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.watchers import Watcher, tell
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
@@ -38,7 +39,7 @@ class Call:
         self.params = params
         self.principal = principal
         self.events = settings.events
-        self.cancelled = asyncio.Event()
+        self._cancelled = False
         self.parks = False
         """What its client cannot be asked waits for somebody else to answer it, in place of being denied."""
         self._client = client
@@ -49,6 +50,8 @@ class Call:
         self._heartbeat: Heartbeat | None = None
         self._answered = False
         self._turn: tuple[Thread, Turn] | None = None
+        self._only_waits: Watcher | None = None
+        """Of a call that has no turn of its own: cancelled, it stops none, and waits no longer."""
 
     @property
     def is_stateless(self) -> bool:
@@ -74,10 +77,12 @@ class Call:
 
     def cancel(self) -> None:
         """The client does not want it any longer."""
-        self.cancelled.set()
+        self._cancelled = True
         if self._turn is not None:
             thread, turn = self._turn
             thread.cancel(turn)
+        if self._only_waits is not None:
+            tell(self._only_waits)
 
     # -- for the tool -------------------------------------------------------------------------------------------------
 
@@ -112,11 +117,11 @@ class Call:
         """Wait for a turn of this call, and stop it if the client cancels. What it has to ask ends the wait, too."""
         self._turn = (thread, turn)
         turn.audience = self
-        if self.cancelled.is_set():
+        if self._cancelled:
             thread.cancel(turn)
         if not thread.is_named:
             await turn.until_named()  # whoever is told of it now must be able to ask for it later
-        await self._wait([turn], patience)
+        await self._wait([turn], patience, asyncio.get_running_loop().create_future())
         outcome = turn.outcome
         if outcome.status is not Status.RUNNING:
             turn.delivered = True
@@ -124,18 +129,19 @@ class Call:
 
     async def wait_for_one(self, turns: Sequence[Turn], patience: float | None) -> None:
         """Wait until one of these turns has ended or asks, the client cancels, or time is up."""
-        cancelled = spawn(self.cancelled.wait(), name="cancellation of a wait")
-        try:
-            await self._wait(turns, patience, cancelled)
-        finally:
-            cancelled.cancel()
+        watcher = self._only_waits = asyncio.get_running_loop().create_future()
+        if self._cancelled:
+            tell(watcher)
+        await self._wait(turns, patience, watcher)
 
-    async def _wait(self, turns: Sequence[Turn], patience: float | None, *others: asyncio.Future[Any]) -> None:
-        asked = [turn.parked.next() for turn in turns] if self._client.is_stateless or self.parks else []
-        waiting: list[asyncio.Future[Any]] = [turn.end for turn in turns]
-        await asyncio.wait([*waiting, *asked, *others], timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-        for future in asked:
-            future.cancel()
+    async def _wait(self, turns: Sequence[Turn], patience: float | None, watcher: Watcher) -> None:
+        for turn in turns:
+            turn.watch(watcher)
+            if self._client.is_stateless or self.parks:
+                turn.parked.watch(watcher)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await watcher
 
     # -- for the turn -------------------------------------------------------------------------------------------------
 

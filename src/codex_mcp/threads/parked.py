@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from codex_mcp.threads.decisions import Decision
 from codex_mcp.threads.questions import Question
+from codex_mcp.threads.watchers import Watcher, Watchers, tell
 
 
 class ParkedQuestions:
@@ -19,7 +20,7 @@ class ParkedQuestions:
     def __init__(self) -> None:
         self._open: dict[str, tuple[Question, asyncio.Future[Decision]]] = {}
         self._count = 0
-        self._watchers: list[asyncio.Future[None]] = []
+        self._watchers = Watchers()
         self.changed: Callable[[], None] = lambda: None
         """Told when a question has come, and when one is gone."""
 
@@ -34,10 +35,7 @@ class ParkedQuestions:
         key = f"question-{self._count}"
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._open[key] = (question, answer)
-        watchers, self._watchers = self._watchers, []
-        for watcher in watchers:
-            if not watcher.done():
-                watcher.set_result(None)
+        self._watchers.tell()
         self.changed()
         try:
             return await answer
@@ -55,12 +53,9 @@ class ParkedQuestions:
         for key in list(self._open):
             self.answer(key, decision)
 
-    def next(self) -> asyncio.Future[None]:
-        """A future that is done when a question waits; at once if one does already."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    def watch(self, watcher: Watcher) -> None:
+        """Tell this one when a question waits; at once if one does already."""
         if self.open:
-            future.set_result(None)
+            tell(watcher)
         else:
-            self._watchers = [watcher for watcher in self._watchers if not watcher.done()]
-            self._watchers.append(future)
-        return future
+            self._watchers.add(watcher)

@@ -15,6 +15,7 @@ from codex_mcp.threads.parked import ParkedQuestions
 from codex_mcp.threads.questions import Question
 from codex_mcp.threads.record import Outcome, Record
 from codex_mcp.threads.turns import Place, Source
+from codex_mcp.threads.watchers import Watcher, Watchers, tell
 
 NAME_BYTES: Final = 8
 """A name need not be secret, only never be that of another turn."""
@@ -69,6 +70,7 @@ class Turn:
         """What it is for, in a word for those who keep books."""
         self.delivered = False
         """Somebody was given the outcome."""
+        self._watchers = Watchers()
         self._limit: asyncio.TimerHandle | None = None
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._named: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -110,13 +112,16 @@ class Turn:
             self._limit.cancel()
         if not self._ended.done():
             self._ended.set_result(self.record.outcome(self.thread_id, time.monotonic()))
+            self._watchers.tell()
 
     async def wait(self, timeout: float | None = None) -> Outcome:
         """Wait for the end, or until so many seconds have passed; return how it stands then."""
         await asyncio.wait([self._ended], timeout=timeout)
         return self.outcome
 
-    @property
-    def end(self) -> asyncio.Future[Outcome]:
-        """For those who wait for several turns at once. Do not cancel it."""
-        return self._ended
+    def watch(self, watcher: Watcher) -> None:
+        """Tell this one when it ends; at once if it has."""
+        if self._ended.done():
+            tell(watcher)
+        else:
+            self._watchers.add(watcher)
