@@ -68,6 +68,15 @@ def test_a_bad_setting_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:
     assert len(ended.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", ["serve", "threads", "config"])
+def test_a_folder_that_is_gone_is_a_sentence(tmp_path: Path, command: str) -> None:
+    (tmp_path / "gone").mkdir()
+    program = f"cd gone && rmdir ../gone && exec {SCRIPTS / 'codex-mcp'} {command}"
+    ended = shell("sh", "-c", program, home=tmp_path)
+    said = f"codex-mcp {command}: cannot work in a folder that is gone; change to another one\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", said)
+
+
 def test_the_old_name_is_the_same_program(tmp_path: Path) -> None:
     new = shell(str(SCRIPTS / "codex-mcp"), "mcp-server", "--help", home=tmp_path)
     old = shell(str(SCRIPTS / "codex-mcp-server"), "--help", home=tmp_path)

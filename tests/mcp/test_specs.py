@@ -1,5 +1,6 @@
 """What a call asks for, as the core is told."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,29 @@ def test_a_folder_that_is_none_is_refused_with_a_sentence(tmp_path: Path, make: 
     make(tmp_path / "gone")
     with pytest.raises(Refused, match=r"cwd `.*gone` is not a folder .*; make it first, or name another"):
         spec(tmp_path, CodexArguments(prompt="hi", cwd=str(tmp_path / "gone")))
+
+
+def test_a_server_whose_own_folder_is_gone_needs_to_be_told_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for cwd in (None, "sub"):
+        with pytest.raises(Refused, match=r"the server was started is gone; name a `cwd`"):
+            spec(tmp_path, CodexArguments(prompt="hi", cwd=cwd))
+    assert spec(tmp_path, CodexArguments(prompt="hi", cwd=str(tmp_path))).cwd == str(tmp_path)
+
+
+def test_a_server_in_a_folder_that_codex_cannot_be_told_needs_to_be_told_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = tmp_path / os.fsdecode(b"caf\xe9")
+    odd.mkdir()
+    monkeypatch.chdir(odd)
+    with pytest.raises(Refused, match=r"the server's folder '.*\\udce9' is not in UTF-8; name another `cwd`"):
+        spec(tmp_path, CodexArguments(prompt="hi"))
+    assert spec(tmp_path, CodexArguments(prompt="hi", cwd=str(tmp_path))).cwd == str(tmp_path)
 
 
 def test_a_profile_that_is_nowhere_is_refused(tmp_path: Path) -> None:

@@ -81,3 +81,15 @@ def test_who_is_told_no_folder_works_at_the_root_of_the_repository(
     arguments = start_arguments({"prompt": "p"})
     made = ordered(arguments, way_of(arguments), Settings(codex_home=str(tmp_path)), ROLES)
     assert made.new.spec.cwd == str(tmp_path)
+
+
+@pytest.mark.parametrize("given", [{"prompt": "p"}, {"agent_file": "a.md"}])
+def test_who_is_told_no_folder_hears_that_the_servers_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, object]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    arguments = start_arguments(given)
+    with pytest.raises(Refused, match="the server was started is gone"):
+        ordered(arguments, way_of(arguments), Settings(codex_home=str(tmp_path)), ROLES)

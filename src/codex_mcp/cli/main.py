@@ -77,6 +77,13 @@ def _help_formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, width=100)
 
 
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError as exc:
+        raise Explained("cannot work in a folder that is gone; change to another one") from exc
+
+
 def _run(name: str, words: Sequence[str]) -> int:
     command: Command = importlib.import_module(COMMANDS[name][0])
     parser = argparse.ArgumentParser(
@@ -85,7 +92,7 @@ def _run(name: str, words: Sequence[str]) -> int:
     command.configure(parser)
     arguments = parser.parse_args(words)
     try:
-        return command.run(arguments, os.environ, os.getcwd())
+        return command.run(arguments, os.environ, _working_folder())
     except Refused as exc:
         print(f"codex-mcp {name}: {exc}", file=sys.stderr)
         return USAGE_ERROR

@@ -94,14 +94,29 @@ def _environment(asked: str | None, settings: Settings) -> str | None:
 
 def _remote_folder(cwd: str | None) -> str:
     """A folder of the other machine, which only that machine can look at."""
-    folder = cwd or os.getcwd()
+    folder = cwd or working_folder()
     if not os.path.isabs(folder):
         raise Refused(f"{CONFIG_REFUSED}cwd `{cwd}` must be an absolute path: it is a folder of the exec-server")
     return folder
 
 
+def working_folder() -> str:
+    """The server's own. Raises Refused if it is gone, or cannot be told to Codex."""
+    try:
+        folder = os.getcwd()
+        folder.encode()
+    except FileNotFoundError as exc:
+        text = "the folder in which the server was started is gone; name a `cwd`, or start it elsewhere"
+        raise Refused(f"{CONFIG_REFUSED}{text}") from exc
+    except UnicodeEncodeError as exc:
+        text = f"the name of the server's folder {folder!a} is not in UTF-8; name another `cwd`, or start it elsewhere"
+        raise Refused(f"{CONFIG_REFUSED}{text}") from exc
+    return folder
+
+
 def _folder(cwd: str | None) -> str:
-    folder = os.path.abspath(cwd or ".")
+    given = cwd or "."
+    folder = os.path.normpath(given if os.path.isabs(given) else os.path.join(working_folder(), given))
     if not os.path.isdir(folder):
         raise Refused(f"{CONFIG_REFUSED}cwd `{cwd}` is not a folder ({folder}); make it first, or name another")
     return folder

@@ -4,7 +4,6 @@ the role, over the settings.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.arguments import CodexArguments
-from codex_mcp.mcp.specs import NewThread, new_thread
+from codex_mcp.mcp.specs import NewThread, new_thread, working_folder
 from codex_mcp.mcp.team_arguments import StartArguments, Way
 from codex_mcp.team.agent_file import AgentFile, read_agent_file
 from codex_mcp.team.roles import Role
@@ -39,7 +38,7 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
     role = _role(role_name, roles)
     file = None
     if way is Way.FILE and arguments.agent_file is not None:
-        file = read_agent_file(arguments.agent_file, arguments.cwd or os.getcwd())
+        file = read_agent_file(arguments.agent_file, arguments.cwd or working_folder())
     merged = _merged(arguments, file, role, settings)
     new = new_thread(merged, settings)
     return Ordered(
@@ -91,7 +90,7 @@ def _repository(settings: Settings) -> str | None:
     """Where an agent works that is told no folder: at the root of the server's repository."""
     if settings.exec_server is not None:
         return None
-    return surroundings_of(os.getcwd()).repo_root
+    return surroundings_of(working_folder()).repo_root
 
 
 def _paragraphs(*texts: str | None) -> str | None:
