@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import ssl
 from collections.abc import Callable
 from functools import partial
 
@@ -90,8 +91,15 @@ class HttpServer:
         self._tasks = TaskSet()
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
-        """Serve until a signal comes."""
+        """Serve until a signal comes. Raises Refused if there is no certificate where the settings say."""
         server = web_server(self._app, self._settings)
+        with contextlib.ExitStack() as at_the_end:
+            if self._owners is not None:
+                at_the_end.callback(self._owners.close)
+            _load_certificate(server, self._settings)
+            await self._serve(server, listener, announce)
+
+    async def _serve(self, server: uvicorn.Server, listener: socket.socket, announce: Callable[[str], None]) -> None:
         with signals_received() as signals:
             serving = self._tasks.spawn(server.serve([listener]), name="HTTP listener")
             host, port = listener.getsockname()[:2]
@@ -106,8 +114,6 @@ class HttpServer:
             server.should_exit = True
             await asyncio.wait([serving], timeout=2 * END_GRACE)
             await self._tasks.aclose()
-            if self._owners is not None:
-                self._owners.close()
 
 
 async def serve_http(
@@ -126,6 +132,21 @@ async def serve_http(
         )
     with contextlib.closing(_listener(settings.host, settings.port or 0)) as listener:
         await HttpServer(settings, launch, doorkeeper, key, make).run(listener, announce)
+
+
+def _load_certificate(server: uvicorn.Server, settings: Settings) -> None:
+    """Before anybody is told that we serve: the web server would do it afterwards."""
+    cert, key = settings.tls_cert, settings.tls_key
+    if cert is None and key is not None:
+        raise Refused(f"cannot speak HTTPS with the key {key} alone: give --tls-cert FILE as well")
+    try:
+        server.config.load()
+    except OSError as exc:
+        why = (exc.reason if isinstance(exc, ssl.SSLError) else exc.strerror) or str(exc)
+        raise Refused(
+            f"cannot speak HTTPS with the certificate {cert} and the key {key or cert}: {why}; "
+            "both must be PEM files that can be read, and belong together"
+        ) from exc
 
 
 def _listener(host: str, port: int) -> socket.socket:
