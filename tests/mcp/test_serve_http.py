@@ -77,7 +77,11 @@ async def test_a_certificate_that_cannot_be_used_is_told_before_it_serves(tmp_pa
             certificate.write_bytes(certificate.read_bytes().partition(b"-----BEGIN PRIVATE")[0])
             key = None
     settings = Settings(
-        codex_home=str(tmp_path), port=0, tokens=str(tokens), tls_cert=str(certificate), tls_key=key and str(key)
+        codex_home=str(tmp_path),
+        port=0,
+        tokens=str(tokens),
+        tls_cert=str(certificate),
+        tls_key=str(key) if key else None,
     )
     with pytest.raises(Refused, match=f"cannot speak HTTPS with the certificate {certificate} and the key {key or ''}"):
         await serve_http(settings, no_codex, KEY, never)
