@@ -36,6 +36,7 @@ def test_a_call_goes_one_way(given: dict[str, object], way: Way) -> None:
     [
         ({}, "missing field `prompt`"),
         ({"identity": "arch"}, "missing field `prompt`"),
+        ({"prompt": "p", "request_id": 1001 * "r"}, "`request_id` is longer than 1000 characters"),
         ({"prompt": "p", "agent_file": "a.md"}, "`agent_file` and `prompt` exclude each other"),
         ({"codex_id": "codex:1", "agent_file": "a.md"}, "`codex_id` and `agent_file` exclude each other"),
         ({"codex_id": "codex:1", "model": "m", "identity": "x"}, "leave out `model`, `identity`"),

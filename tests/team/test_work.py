@@ -10,6 +10,7 @@ import pytest
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.audit import read_audit
+from codex_mcp.team.audit_entry import LONGEST_TEXT
 from codex_mcp.team.kept import APPROVAL
 from codex_mcp.team.refusals import TeamRefused, Why
 from codex_mcp.threads.decisions import Approved
@@ -34,6 +35,17 @@ async def test_turns_and_tokens_are_counted_and_outcomes_audited(tmp_path: Path)
     assert [(entry.event, entry.outcome) for entry in entries][:2] == [("test", "ok"), ("test", "failed")]
     assert entries[0].what == say("one")
     assert entries[0].duration_ms is not None
+
+
+async def test_of_a_long_error_and_a_long_tag_the_beginning_is_kept_without_secrets(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch", tag=f"password=hunter2 {'t ' * 10_000}")
+        failed = await team.ask(arch, f'[[scene: error message="password=hunter2 {"e " * 10_000}"]]')
+        assert len(failed.content) > 10_000
+        for kept, letter in ((arch.agent.tag, "t"), (arch.agent.last_error, "e")):
+            assert kept is not None
+            assert f"password=**** {letter} {letter}" in kept
+            assert (len(kept), kept[-1]) == (LONGEST_TEXT, "…")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,9 @@ from codex_mcp.mcp.fields import BAD_ARGUMENTS, BadArguments, read_arguments
 ROWS: Final = 50
 """Agents in a list, if nobody says how many."""
 
+LONGEST_REQUEST_ID: Final = 1000
+"""Characters. The store remembers ten thousand of them."""
+
 GO_ON: Final = "Go on with your task."
 """What a resumed agent is told by a caller who says nothing."""
 
@@ -143,7 +146,10 @@ def way_of(arguments: StartArguments) -> Way:
 
 def start_arguments(given: Mapping[str, object]) -> StartArguments:
     """Raises BadArguments."""
-    return team_arguments(catalogue.CODEX, given, StartArguments)
+    arguments = team_arguments(catalogue.CODEX, given, StartArguments)
+    if len(arguments.request_id or "") > LONGEST_REQUEST_ID:
+        raise _refused(f"`request_id` is longer than {LONGEST_REQUEST_ID} characters; choose a shorter one")
+    return arguments
 
 
 def team_reply_arguments(given: Mapping[str, object]) -> TeamReplyArguments:

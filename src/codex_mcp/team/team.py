@@ -23,7 +23,7 @@ from codex_mcp.base.redact import redact
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, ThreadNotFound, ThreadSpec
 from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
-from codex_mcp.team import context, identity, refusals
+from codex_mcp.team import audit_entry, context, identity, refusals
 from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Status, at_rest
 from codex_mcp.team.guards import Limits, Usage, with_earlier_turns
 from codex_mcp.team.kept import kept_agent, kept_turns
@@ -101,7 +101,7 @@ class Team:
             cwd=order.spec.cwd or os.getcwd(),
             started_at=now,
             last_active=now,
-            tag=None if order.tag is None else redact(order.tag),  # it is written down, for all to see
+            tag=None if order.tag is None else audit_entry.shown(order.tag),  # it is in every list, for all to see
             role=order.role,
             agent_source=order.source,
             principal=order.principal,

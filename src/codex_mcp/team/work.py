@@ -16,7 +16,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.team import context, guards, refusals
 from codex_mcp.team.agent import Agent
-from codex_mcp.team.audit_entry import AuditEntry, Outcome
+from codex_mcp.team.audit_entry import AuditEntry, Outcome, shown
 from codex_mcp.team.guards import Limits, Paused
 from codex_mcp.team.kept import SUMMARY, TURN
 from codex_mcp.team.looking import look_around
@@ -154,7 +154,7 @@ class Work:
         if is_summary:  # which is the server's own wish: it costs tokens, and is nothing that the agent was used for
             member.change(tokens=member.agent.tokens + tokens)
         else:
-            member.touch(tokens=member.agent.tokens + tokens, last_error=error)
+            member.touch(tokens=member.agent.tokens + tokens, last_error=None if error is None else shown(error))
         self._office.scribe.note(member, _event(SUMMARY if is_summary else TURN, outcome, tokens))
         self.audit(
             member.agent,
@@ -187,9 +187,9 @@ class Work:
 
     def _described(self, member: Member, approval_id: str, question: Question) -> bytes:
         agent = member.agent
-        shown = self.described(approval_id, agent, question)
+        told = self.described(approval_id, agent, question)
         return msgspec.json.encode(
-            {**shown, "team": agent.team, "principal": agent.principal, "asked_at": written_moment(time.time())}
+            {**told, "team": agent.team, "principal": agent.principal, "asked_at": written_moment(time.time())}
         )
 
     def audit(self, agent: Agent, event: str, outcome: Outcome, **details: Any) -> None:
