@@ -92,7 +92,14 @@ async def test_a_command_that_is_not_there_ends_as_in_a_shell(tmp_path: Path) ->
     async with running_exec_server(tmp_path) as server:
         ended = await exec_("--url", server.url, "--", "no-such-program")
     assert ended.code == CANNOT_RUN
-    assert b"cannot do process/start: No such file" in ended.stderr
+    assert b"cannot start 'no-such-program': No such file" in ended.stderr
+
+
+async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    async with running_exec_server(tmp_path) as server:
+        ended = await exec_("--url", server.url, "--cwd", "/no/such/folder", "--", "true")
+    assert ended.code == CANNOT_RUN
+    assert b"cannot start 'true' in '/no/such/folder': No such file" in ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -101,7 +108,10 @@ async def test_a_command_that_is_not_there_ends_as_in_a_shell(tmp_path: Path) ->
         (["true"], USAGE_ERROR, b"say --url"),
         (["--url", "ws://127.0.0.1:1", "true"], NOT_RUN, b"cannot connect"),
         (["--url", "http://127.0.0.1:1", "true"], NOT_RUN, b"looks like ws://"),
+        (["--url", "ws://127.0.0.1:99999", "true"], NOT_RUN, b"looks like ws://"),
         (["--url", "ws://127.0.0.1:1", "--env", "A", "true"], USAGE_ERROR, b"NAME=VALUE"),
+        (["--url", "ws://127.0.0.1:1", "--env", "A=\udcff", "true"], USAGE_ERROR, b"'A=\\udcff': it is not UTF-8"),
+        (["--url", "ws://127.0.0.1:1", "--", "echo", "\udcff"], USAGE_ERROR, b"'\\udcff': it is not UTF-8"),
         (["--url", "ws://127.0.0.1:1", "--token-file", "/no/such/file", "true"], USAGE_ERROR, b"token file"),
     ],
 )
@@ -148,3 +158,43 @@ async def test_a_reader_that_has_seen_enough_ends_the_command(tmp_path: Path) ->
         async with asyncio.timeout(PATIENCE):
             stdout, _ = await process.communicate()
     assert stdout == f"y\n{128 + signal.SIGPIPE}\n".encode()
+
+
+async def test_a_full_disk_ends_the_command_and_is_told(tmp_path: Path) -> None:
+    with served_by(own_exec_server()):
+        async with running_exec_server(tmp_path) as server:
+            ours = f"{sys.executable} -m codex_mcp exec --url {server.url} -- yes"
+            process = await asyncio.create_subprocess_exec(
+                "bash", "-c", f"{ours} </dev/null >/dev/full", stderr=asyncio.subprocess.PIPE
+            )
+            async with asyncio.timeout(PATIENCE):
+                _, stderr = await process.communicate()
+    assert process.returncode == NOT_RUN
+    assert stderr == b"codex-mcp exec: cannot write what the command says: No space left on device; it was ended\n"
+
+
+async def test_a_signal_that_we_were_told_to_ignore_ends_nothing(tmp_path: Path) -> None:
+    with served_by(own_exec_server()):
+        async with running_exec_server(tmp_path) as server:
+            ours = f"{sys.executable} -m codex_mcp exec --url {server.url} -- sh -c 'echo ready; read -r x; echo $x'"
+            process = await asyncio.create_subprocess_exec(
+                "bash",
+                "-c",
+                f"trap '' HUP INT; exec {ours}",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+            )
+            assert process.stdout is not None
+            async with asyncio.timeout(PATIENCE):
+                assert await process.stdout.readline() == b"ready\n"
+                for number in (signal.SIGHUP, signal.SIGINT, signal.SIGINT):
+                    process.send_signal(number)
+                stdout, _ = await process.communicate(b"still here\n")
+    assert (process.returncode, stdout) == (0, b"still here\n")
+
+
+async def test_a_token_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(b"\xff")
+    ended = await exec_("--url", "ws://127.0.0.1:1", "--token-file", str(tmp_path / "token"), "true")
+    assert ended.code == USAGE_ERROR
+    assert ended.stderr.endswith(b"/token: it is not UTF-8\n")

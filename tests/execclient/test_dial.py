@@ -17,7 +17,9 @@ from tests.support.exec_server import running_exec_server
 ENVIRONMENT = {"shell": {"name": "sh", "path": "/bin/sh"}}
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "127.0.0.1:1", "", "ws:/x"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1", "127.0.0.1:1", "", "ws:/x", "ws://127.0.0.1:99999", "ws://[::1", "ws://127.0.0.1:0"]
+)
 def test_an_address_must_be_a_websockets(url: str) -> None:
     with pytest.raises(CannotConnect, match=r"looks like ws://"):
         route_to(url, DEFAULT_OPTIONS)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.exec_session import SIGNALLED, ExecSession
+from codex_mcp.cli.exec_session import SIGNALLED, ExecSession, OutputLost
 from codex_mcp.cli.exec_terminal import Streams
 from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.errors import ExecServerError, RequestRefused
@@ -49,13 +49,19 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     url = arguments.url or environment.get(URL_VARIABLE)
     if not url:
         raise Refused(f"cannot tell where to run it: say --url ws://HOST:PORT, or set {URL_VARIABLE}")
+    for text in (*arguments.argv, *arguments.env):
+        _check_text(text)
     options = ExecServerClientConnectOptions(bearer_token=_token(arguments.token_file))
     _log_to_stderr()
     try:
         return asyncio.run(_exec(url, options, _launch(arguments, environment), arguments.argv))
-    except ExecServerError as exc:
+    except RequestRefused as exc:
+        is_start = exc.method == "process/start"
+        print(f"codex-mcp exec: {_not_started(arguments, exc) if is_start else exc}", file=sys.stderr)
+        return CANNOT_RUN if is_start else NOT_RUN
+    except (ExecServerError, OutputLost) as exc:
         print(f"codex-mcp exec: {exc}", file=sys.stderr)
-        return CANNOT_RUN if isinstance(exc, RequestRefused) and exc.method == "process/start" else NOT_RUN
+        return NOT_RUN
     except KeyboardInterrupt:
         return SIGNALLED + signal.SIGINT  # before it ran: afterwards, ^C is the command's
 
@@ -64,6 +70,18 @@ async def _exec(url: str, options: ExecServerClientConnectOptions, launch: Launc
     async with ExecServerClient(url, options) as client:
         process = await client.start(argv, launch)
         return await ExecSession(client, process, Streams()).run(launch)
+
+
+def _not_started(arguments: argparse.Namespace, exc: RequestRefused) -> str:
+    where = "" if arguments.cwd is None else f" in {arguments.cwd!r}"
+    return f"cannot start {arguments.argv[0]!r}{where}: {exc.message}"
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        raise Refused(f"cannot hand on {text!r}: it is not UTF-8, and an exec-server takes nothing else") from exc
 
 
 def _launch(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Launch:
@@ -101,6 +119,8 @@ def _token(path: str | None) -> str | None:
             return file.read().strip()
     except OSError as exc:
         raise Refused(f"cannot read the token file {path}: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise Refused(f"cannot read the token file {path}: it is not UTF-8") from exc
 
 
 def _log_to_stderr() -> None:

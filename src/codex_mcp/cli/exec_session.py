@@ -9,6 +9,7 @@ import signal
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
+from codex_mcp.base.errors import Explained
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.cli.exec_terminal import Streams, raw, read_input, write_output
 from codex_mcp.execclient.client import ExecServerClient
@@ -26,6 +27,10 @@ END_OF_INPUT: Final = b"\x04"
 """^D: how one tells a terminal that no more will be typed."""
 
 
+class OutputLost(Explained):
+    """Our own output takes nothing more: a full disk, for example."""
+
+
 class ExecSession:
     """Carries bytes and signals between our streams and the process."""
 
@@ -40,7 +45,7 @@ class ExecSession:
         """The exit code that we chose, when it was we who ended the process."""
 
     async def run(self, launch: Launch) -> int:
-        """Until the process and its output have ended. Return the exit code for our caller."""
+        """Until the process and its output have ended. Return the exit code for our caller. Raises OutputLost."""
         self._is_terminal = launch.tty and self._streams.is_terminal
         with self._signals_passed_on(), raw(self._streams.stdin) if self._is_terminal else contextlib.nullcontext():
             self._resize()
@@ -60,6 +65,8 @@ class ExecSession:
                     await write_output(fd, event.chunk)
                 except BrokenPipeError:
                     await self._end(signal.SIGPIPE)
+                except OSError as exc:
+                    raise OutputLost(f"cannot write what the command says: {exc.strerror}; it was ended") from exc
 
     async def _pass_input_on(self, *, is_for_terminal: bool) -> None:
         try:
@@ -83,12 +90,14 @@ class ExecSession:
             signal.SIGHUP: lambda: self._soon(self._end(signal.SIGHUP)),
             signal.SIGWINCH: self._resize,
         }
-        for number, action in actions.items():
-            loop.add_signal_handler(number, action)
+        # What we were told to ignore, by `nohup` or by a shell that put us into the background, stays ignored.
+        heeded = [number for number in actions if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in heeded:
+            loop.add_signal_handler(number, actions[number])
         try:
             yield
         finally:
-            for number in actions:
+            for number in heeded:
                 loop.remove_signal_handler(number)
 
     def _interrupt(self) -> None:

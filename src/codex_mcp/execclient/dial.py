@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from codex_mcp.execclient.errors import CannotConnect
 from codex_mcp.execclient.link import Dial
@@ -22,7 +23,7 @@ class Route:
 
 def route_to(url: str, options: ExecServerClientConnectOptions) -> Route:
     """The route to a ws:// or wss:// URL."""
-    if not url.startswith(("ws://", "wss://")):
+    if not _is_address(url):
         raise CannotConnect(f"cannot connect to {url!r}: an exec-server's address looks like ws://127.0.0.1:4512")
     headers = {"Authorization": f"Bearer {options.bearer_token}"} if options.bearer_token else {}
 
@@ -37,3 +38,10 @@ def route_to(url: str, options: ExecServerClientConnectOptions) -> Route:
             raise CannotConnect(f"cannot connect to {url}: the server refuses with {exc}") from exc
 
     return Route(dial_websocket)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return url.startswith(("ws://", "wss://")) and urlsplit(url).port != 0
+    except ValueError:
+        return False  # a port out of range, half of an IPv6 address
