@@ -81,3 +81,12 @@ def test_the_old_name_is_the_same_program(tmp_path: Path) -> None:
     new = shell(str(SCRIPTS / "codex-mcp"), "mcp-server", "--help", home=tmp_path)
     old = shell(str(SCRIPTS / "codex-mcp-server"), "--help", home=tmp_path)
     assert (old.returncode, old.stdout, old.stderr) == (0, new.stdout, "")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["mcp-server", "exec-server --listen stdio"])
+def test_streams_that_are_closed_are_empty(tmp_path: Path, command: str, closed: str) -> None:
+    ours = f"{SCRIPTS / 'codex-mcp'} {command}"
+    ended = shell("sh", "-c", f"echo '{{' | {ours} {closed}; echo ended with $?", home=tmp_path)
+    assert ended.stdout.endswith("ended with 0\n")
+    assert "Traceback" not in ended.stderr

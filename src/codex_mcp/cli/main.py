@@ -77,6 +77,17 @@ def _help_formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, width=100)
 
 
+def _replace_closed_streams() -> None:
+    """Else the next thing that we open, a socket perhaps, would have their number and be taken for stdin or stdout."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            os.dup2(opened, number)
+            setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115  as long as we live
+            if opened != number:
+                os.close(opened)
+
+
 def _working_folder() -> str:
     try:
         return os.getcwd()
@@ -89,6 +100,7 @@ def _run(name: str, words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog=f"codex-mcp {name}", description=command.DESCRIPTION, formatter_class=_help_formatter
     )
+    _replace_closed_streams()
     command.configure(parser)
     arguments = parser.parse_args(words)
     try:
