@@ -47,7 +47,9 @@ async def test_a_folder_that_cannot_be_used_is_tried_again(tmp_path: Path) -> No
     office = Office(str(tmp_path), open_store)
     with pytest.raises(Unavailable):
         await office.ready()
+    told = [office.trouble]
     await office.ready()
+    assert [*told, office.trouble] == ["no such folder", None]
     await office.aclose()
 
 

@@ -124,10 +124,7 @@ class Crew:
                 if (pause := self.work.pause(member, team_tokens)) is not None
             },
             "pending_mail": 0,
-            "state": {
-                "lease": self.office.lease,
-                "trouble": self.office.scribe.trouble if self.office.is_open else None,
-            },
+            "state": {"lease": self.office.lease, "trouble": self.office.trouble},
         }
 
     def _core(self) -> dict[str, object]:

@@ -74,6 +74,14 @@ class Office:
         """It has been needed."""
         return self._scribe is not None
 
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing can be written down, if that is so."""
+        opening = self._opening
+        if opening is not None and opening.done() and not opening.cancelled() and (why := opening.exception()):
+            return str(why)
+        return None if self._scribe is None else self._scribe.trouble
+
     def open_soon(self) -> None:
         """Begin to open it. A failure is told to the first call that needs it."""
         self._opened()

@@ -1,9 +1,11 @@
 """codex_status: is Codex alive and which one, who is busy, who has which name, what waits."""
 
+from pathlib import Path
+
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team
 from tests.support.team_scenes import TEAM_SCRIPT, gate
-from tests.support.team_server import say, structured
+from tests.support.team_server import refusal, say, structured
 
 
 @requirement("FR-10.2", "FR-17.5")
@@ -37,3 +39,11 @@ async def test_it_answers_before_there_is_anybody(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, _model):
         status = await server.status()
         assert (status["threads"]["active"], status["identities"], status["queues"]) == (0, {}, {})
+
+
+async def test_it_says_why_the_state_folder_cannot_be_used(team: Team, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    async with team("--state-dir", str(tmp_path / "taken")) as (server, _model):
+        told = refusal(await server.run("codex", {"prompt": say("hi")}))
+        assert str(tmp_path / "taken") in told
+        assert (await server.status())["state"] == {"lease": "none", "trouble": told}
