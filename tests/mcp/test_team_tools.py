@@ -30,7 +30,7 @@ async def test_a_wait_by_name_and_the_old_names_of_tools(tmp_path: Path) -> None
     async with team_server(tmp_path) as (server, model):
         one = await server.start(GATE, identity="arch", background=True)
         await model.wait_for_gate("gate")
-        waiting = server.call("codex_wait", {"ids": ["arch"]})
+        waiting = server.call("codex_wait", {"ids": ["arch", one["codex_id"]], "threadIds": [one["threadId"]]})
         model.release("gate")
         (finished,) = structured(await server.result(waiting))["finished"]
         assert (finished["codex_id"], finished["identity"]) == (one["codex_id"], "arch")

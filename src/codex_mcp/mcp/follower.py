@@ -51,6 +51,7 @@ class Follower:
 
     async def waited(self, call: Call, turns: Sequence[Turn], timeout: float | None) -> Result:
         """Wait until one of these has ended, unless one has already."""
+        turns = list(dict.fromkeys(turns))  # whoever is named twice, by two of its names for instance, answers once
         running = [turn for turn in turns if not turn.ended]
         if running and len(running) == len(turns) and timeout != 0:
             await call.wait_for_one(running, call.patience(timeout))
