@@ -84,4 +84,4 @@ def test_following_tells_each_entry_once_until_it_is_interrupted(
 def test_what_is_no_number_is_refused(tmp_path: Path, limit: str) -> None:
     told = command(tmp_path, "audit", f"--limit={limit}")
     assert told.returncode == 2
-    assert "--limit" in told.stderr
+    assert f"argument --limit: cannot use '{limit}': it must be a whole number" in told.stderr

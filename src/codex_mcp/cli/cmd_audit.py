@@ -89,7 +89,6 @@ def _is_wanted(entry: AuditEntry, arguments: argparse.Namespace) -> bool:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"cannot use {text!r}: it must be a whole number, such as 50")
+    return int(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -19,6 +20,9 @@ DAYS_KEPT: Final = 7.0
 """Who has not come back after a week works on something else."""
 
 DAY: Final = 86_400
+
+LONGEST: Final = 100_000
+"""Days: more than two centuries, which is before there was anything to forget."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +67,10 @@ def _print_removed(removed: Sequence[Agent], now: float, *, as_json: bool) -> No
 
 
 def _days(text: str) -> float:
-    days = float(text)
-    if not 0 <= days < 100_000:
-        raise ValueError(text)
+    try:
+        days = float(text)
+    except ValueError:
+        days = math.nan
+    if not 0 <= days < LONGEST:
+        raise argparse.ArgumentTypeError(f"cannot use {text!r}: it must be a number of days, such as 7 or 0.5")
     return days
