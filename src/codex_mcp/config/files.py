@@ -124,3 +124,5 @@ def _read(path: str) -> _Text | None:
         raise BadSetting(f"cannot read {path}:{line}: it is not UTF-8; mend the file") from error
     except msgspec.DecodeError as error:
         raise BadSetting(f"cannot read {path}: {error}; mend the file") from error
+    except RecursionError as error:
+        raise BadSetting(f"cannot read {path}: it is nested too deeply; mend the file") from error
