@@ -1,5 +1,6 @@
 """`codex-mcp mcp-server --exec-server URL`: what an agent does happens there."""
 
+import socket
 from pathlib import Path
 
 from tests.support.exec_server import own_exec_server, running_exec_server, served_by
@@ -63,3 +64,19 @@ async def test_without_an_exec_server_nobody_can_ask_for_it(tmp_path: Path) -> N
         result = await server.run("codex", {"prompt": "hi", "environment": "exec-server"})
         assert result["isError"]
         assert "start codex-mcp with --exec-server URL" in result["content"][0]["text"]
+
+
+async def test_no_agent_begins_without_its_exec_server(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"ws://127.0.0.1:{taken.getsockname()[1]}"
+    async with scripted_server(tmp_path / "here", "--exec-server", url) as (server, _model):
+        await server.initialize()
+
+        failed = await server.run("codex", {"prompt": "hi", **FREE})
+        assert failed["isError"]
+        assert f"cannot use the exec-server {url}: " in failed["content"][0]["text"]
+        assert "app-server" in await parent_of_a_command(server, environment="local")
+
+        with served_by([*own_exec_server(), "--listen", url]):
+            async with running_exec_server(tmp_path / "there"):
+                assert "exec-server" in await parent_of_a_command(server)

@@ -20,6 +20,7 @@ from codex_mcp.base.options import (
     rate,
     seconds,
     size,
+    socket_address,
     switch,
     team_name,
     text,
@@ -52,6 +53,9 @@ def test_a_value_is_taken_or_refused_whatever_it_is(name: str, value: object) ->
     ("kind", "raw", "value"),
     [
         (text, "x", "x"),
+        (socket_address, "ws://127.0.0.1:4512", "ws://127.0.0.1:4512"),
+        (socket_address, "wss://devbox/door", "wss://devbox/door"),
+        (socket_address, "ws://[::1]:4512", "ws://[::1]:4512"),
         (path, "~/x", "/home/me/x"),
         (path, "~", "/home/me"),
         (path, "a/../b", "/repo/sub/b"),
@@ -93,6 +97,10 @@ def test_what_is_taken(kind: Kind, raw: object, value: object) -> None:
     [
         (text, " ", "a text that is not empty"),
         (text, 3, "a text that is not empty"),
+        (socket_address, "http://127.0.0.1:4512", "an address such as ws://127.0.0.1:4512"),
+        (socket_address, "127.0.0.1:4512", "an address such as ws://"),
+        (socket_address, "ws://", "an address such as ws://"),
+        (socket_address, "ws://[::1", "an address such as ws://"),
         (identity, "-a", "a name of a-z, 0-9 and -"),
         (identity, "a" * 65, "at most 64 characters"),
         (identity, "codex:1", "a name of a-z"),

@@ -6,6 +6,7 @@ with a text that ends the sentence "it must be …".
 
 import math
 import posixpath
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import TypeVar
@@ -105,6 +106,14 @@ def program(value: object, place: Place) -> str:
     """A path, or the name of a program on PATH."""
     name = text(value, place)
     return path(name, place) if "/" in name or name.startswith("~") else name
+
+
+def socket_address(value: object, place: Place) -> str:
+    """Where a WebSocket leads."""
+    url = text(value, place)
+    if not re.fullmatch(r"wss?://([^\s/:@\[\]]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/\S*)?", url):
+        raise ValueError("an address such as ws://127.0.0.1:4512")
+    return url
 
 
 def switch(value: object, _: Place) -> bool:
@@ -259,7 +268,7 @@ OPTIONS: dict[str, Option] = {
     "outbox_bytes": Option(size(65536), "unsent bytes beyond which a client's events are held back", "BYTES"),
     "finished_turns_kept": Option(count(1, 100_000), "results kept until they are collected", "N"),
     "thread_idle": Option(seconds(), "put a thread away that nobody used for this long", "SECONDS"),
-    "exec_server": Option(text, "run agents' commands on this exec-server (ws://…)", "URL"),
+    "exec_server": Option(socket_address, "run agents' commands on this exec-server (ws://…)", "URL"),
     "exec_server_token": Option(path, "a file with the bearer token for it", "FILE"),
     "host": Option(text, "listen here for HTTP (default: 127.0.0.1)", "ADDRESS"),
     "port": Option(count(0, 65535), "serve HTTP and WebSocket on this port, in place of stdio", "PORT"),

@@ -93,12 +93,26 @@ class AppServer:
         token = _given(await asyncio.to_thread(_read_token, token_file) if token_file is not None else None)
         await self._call("environment/add", appserver.AddEnvironment(EXEC_ENVIRONMENT, url, token), Raw)
 
+    async def _check_environment(self, spec: ThreadSpec) -> None:
+        """Without its exec-server, Codex would let an agent work without any tool for commands and files, silently."""
+        if spec.environment != EXEC_ENVIRONMENT:
+            return
+        try:
+            await self._call("environment/info", appserver.EnvironmentId(EXEC_ENVIRONMENT), Raw)
+        except CoreLost:
+            raise
+        except CoreError as exc:
+            url = self._settings.exec_server
+            text = f'cannot use the exec-server {url}: {exc}; start it and try again, or say environment: "local"'
+            raise CoreError(text) from exc
+
     def why_lost(self, thread_id: str) -> str:
         """Never: it can load every thread again."""
         return ""
 
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
         """Begin a new thread."""
+        await self._check_environment(spec)
         params = appserver.ThreadStart(
             cwd=_given(spec.cwd),
             model=_given(spec.model),
@@ -129,6 +143,7 @@ class AppServer:
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
         """Begin a turn of a thread that was set up so; return its id."""
+        await self._check_environment(thread)
         schema = dict(spec.output_schema) if spec.output_schema is not None else UNSET
         images = [_image(image) for image in spec.images]
         preface = [appserver.TextInput(spec.preface)] if spec.preface else []

@@ -67,6 +67,12 @@ class AddEnvironment(Struct, frozen=True, rename="camel", omit_defaults=True):
     auth_bearer_token: str | UnsetType = UNSET
 
 
+class EnvironmentId(Struct, frozen=True, rename="camel"):
+    """`environment/info`."""
+
+    environment_id: str
+
+
 class ThreadResume(Struct, frozen=True, rename="camel", omit_defaults=True):
     """`thread/resume`."""
 
