@@ -32,6 +32,8 @@ harmless = st.text(string.ascii_lowercase + " .,(){}<>#", max_size=60).filter(
         ('"apiKey": "cut in the mid', '"apiKey": "****"'),
         ("access_token=abc&next=1", "access_token=****&next=1"),
         ("password: hunter2", "password: ****"),
+        ('"env": {"NPM_TOKEN": "abc"}', '"env": {"NPM_TOKEN": "****"}'),
+        ("x-gitlab-token: abc", "x-gitlab-token: ****"),
         ("got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.sig_x end", "got **** end"),
         ("push with ghp_0123456789abcdefghij", "push with ****"),
         ("proxy http://me:pw@host:8080/", "proxy http://me:****@host:8080/"),
@@ -55,7 +57,16 @@ def test_no_bearer_token_survives(before: str, scheme: str, token: str, after: s
 
 @given(
     st.sampled_from(
-        ["api_key", "apiKey", "OPENAI_API_KEY", "access_token", "refresh-token", "client_secret", "password"]
+        [
+            "api_key",
+            "apiKey",
+            "OPENAI_API_KEY",
+            "access_token",
+            "refresh-token",
+            "client_secret",
+            "password",
+            "NPM_TOKEN",
+        ]
     ),
     st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF), min_size=8, max_size=40),
     st.integers(min_value=0, max_value=3),

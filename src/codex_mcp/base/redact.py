@@ -1,8 +1,8 @@
 """Pure. Masks secrets in a text before it goes into a file: tokens, keys, passwords become `****`.
 
 It knows the shapes that pass through here: `Bearer …` (any case), OpenAI and GitHub keys, JSON web tokens, values of
-names such as `api_key` or `"apiKey"` (also in JSON inside JSON), other Authorization schemes, passwords in addresses.
-It may mask too much; it must not mask too little.
+names such as `api_key`, `"apiKey"` or `NPM_TOKEN` (also in JSON inside JSON), other Authorization schemes, passwords in
+addresses. It may mask too much; it must not mask too little.
 """
 
 import functools
@@ -12,7 +12,8 @@ MASK = "****"
 
 _SECRET_NAMES = (
     r"[\w-]*(?:api[_-]?key|secret|passw(?:or)?d|private[_-]?key|credential)s?"
-    r"|(?:[\w-]*[_-])?(?:access|refresh|id|auth|bearer|api|session|secret)[_-]?token"
+    r"|(?:[\w-]*[_-])?(?:access|refresh|id|auth|bearer|api|session|secret)token"
+    r"|[\w-]+[_-]token"
 )
 _QUOTE = r"\\*[\"']"
 """A quote, with the backslashes that it has in JSON inside JSON."""
