@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.server_key import KEY_FILE, server_key
 
@@ -31,3 +32,9 @@ def test_a_file_that_holds_no_key_is_replaced(tmp_path: Path, broken: bytes) -> 
     key = server_key(str(tmp_path))
     assert len(key) == KEY_BYTES
     assert (tmp_path / KEY_FILE).read_bytes() == key
+
+
+def test_a_home_that_takes_no_key_is_told(tmp_path: Path) -> None:
+    (tmp_path / KEY_FILE).parent.write_text("in the way")
+    with pytest.raises(Refused, match=r"cannot keep the server's key in .*server\.key: .*; mend that, or name another"):
+        server_key(str(tmp_path))

@@ -6,6 +6,7 @@ import os
 import secrets
 from typing import Final
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_if_there, write_whole
 from codex_mcp.mcp.seal import KEY_BYTES
 
@@ -13,8 +14,17 @@ KEY_FILE: Final = os.path.join("codex-mcp", "server.key")
 
 
 def server_key(codex_home: str) -> bytes:
-    """The key of servers with this home; made at the first use, readable by its owner alone."""
+    """The key of servers with this home; made at the first use, readable by its owner alone. Raises Refused."""
     path = os.path.join(codex_home, KEY_FILE)
+    try:
+        return _kept(path)
+    except OSError as exc:
+        raise Refused(
+            f"cannot keep the server's key in {path}: {exc.strerror}; mend that, or name another folder by --codex-home"
+        ) from exc
+
+
+def _kept(path: str) -> bytes:
     key = read_if_there(path)
     if key is not None and len(key) == KEY_BYTES:
         return key
