@@ -46,7 +46,7 @@ async def family(wire: Wire, folder: Path) -> list[int]:
     return [int(word) for word in text_of(wire.events("p")).split()]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_server_that_is_told_to_stop_leaves_nobody(number: signal.Signals, tmp_path: Path) -> None:
     async with serving(tmp_path / "home", OURS) as (url, process):
         async with session(url) as wire:

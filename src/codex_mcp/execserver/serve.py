@@ -35,6 +35,9 @@ STDIO_HIGH: Final = 1024 * 1024
 STDIO_LOW: Final = 256 * 1024
 """Unsent bytes on stdout at which processes are slowed down, and at which they may go on."""
 
+STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What asks a program to end: its owner, a person, a terminal that is closed. `nohup` has us ignore the last."""
+
 Refusal = Callable[[str | None], str | None]
 
 
@@ -100,14 +103,14 @@ def environment_info(plan: Plan) -> EnvironmentInfo:
 
 
 async def serve(plan: Plan, stdin: IO[bytes], stdout: IO[bytes]) -> None:
-    """Serve until SIGTERM, SIGINT, the end of the lifeline, or (on stdio) of stdin."""
+    """Serve until a signal, the end of the lifeline, or (on stdio) of stdin."""
     keep_descriptors_private()
     os.chdir("/")
     server = Server(environment_info(plan), plan.environment, plan.confinement, plan.concurrent)
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     with ExitStack() as undo:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN):
             loop.add_signal_handler(number, stop.set)
             undo.callback(loop.remove_signal_handler, number)
         if plan.lifeline is not None:
