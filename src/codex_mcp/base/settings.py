@@ -263,7 +263,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     mostly takes, and a team must not wait for ever for one of its agents. `mcp-server`, without a team, has none."""
 
     max_concurrent_threads: int = 10
-    """Agents that may work at once; the next one waits. Each has a conversation in memory and spends money."""
+    """Agents that a server may run, idle ones as well; the next one is refused. Each has a conversation in memory."""
 
     model: str | None = None
     """The model of agents whose call and role name none. None: what Codex' configuration says."""
