@@ -7,6 +7,7 @@ import pytest
 
 from codex_mcp.state.contract import Claim, OwnedBy, Unavailable
 from codex_mcp.state.memory import MemoryStore, World
+from codex_mcp.team.agent import Status
 from codex_mcp.team.kept import EVENTS
 from codex_mcp.team.member import Member
 from codex_mcp.team.registry import RegistryFile
@@ -95,6 +96,46 @@ async def test_what_could_not_be_written_is_written_later(tmp_path: Path) -> Non
     await scribe.drop(member)
     await scribe.flush()
     assert await scribe.agents() == []
+    await scribe.aclose()
+    await store.aclose()
+
+
+async def test_an_end_that_could_not_be_written_is_written_later_and_the_agent_let_go(tmp_path: Path) -> None:
+    store = Broken(World())
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    member = await owned(store)
+    assert member.claim is not None
+    await store.records.bind(member.claim, member.agent.team, member.agent.identity)
+    scribe.note(member)
+    await scribe.flush()
+    store.is_full = True
+    member.touch(status=Status.CLOSED, owner=None)
+    await scribe.settle(member)
+    assert [each.status for each in await scribe.agents()] == [Status.ACTIVE]
+    store.is_full = False
+    await scribe.flush()
+    assert [each.status for each in await scribe.agents()] == [Status.CLOSED]
+    assert await store.records.bindings(member.agent.team) == []
+    assert await store.leases.owner(member.agent.codex_id) is None
+    await scribe.aclose()
+    await store.aclose()
+
+
+async def test_an_end_that_could_not_be_written_is_forgotten_when_the_agent_is_back(tmp_path: Path) -> None:
+    store = Broken(World())
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    ended = await owned(store)
+    store.is_full = True
+    ended.touch(status=Status.CLOSED, owner=None)
+    await scribe.settle(ended)
+    store.is_full = False
+    back = await owned(store)
+    scribe.note(back)
+    await scribe.flush()
+    assert [each.status for each in await scribe.agents()] == [Status.ACTIVE]
+    assert await store.leases.owner(back.agent.codex_id) is not None
     await scribe.aclose()
     await store.aclose()
 

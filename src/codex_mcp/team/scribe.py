@@ -40,6 +40,8 @@ class Scribe:
         self._fenced = fenced
         self._changed: dict[str, Member] = {}
         self._events: list[tuple[Claim, dict[str, object]]] = []
+        self._unsettled: dict[str, tuple[Claim, Member]] = {}
+        """Agents whose end could not be written. No other can be started meanwhile, so that they are few."""
         self._wanted = asyncio.Event()
         self._hurried = asyncio.Event()
         self._written = 0
@@ -77,7 +79,7 @@ class Scribe:
         self._hurried.set()
 
     async def settle(self, member: Member) -> None:
-        """Write an agent's last record, and let go of its name and its claim."""
+        """Write an agent's last record, and let go of its name and its claim; later, if that cannot be done now."""
         claim, agent = member.claim, member.record
         self._changed.pop(agent.codex_id, None)
         if claim is None:
@@ -85,17 +87,22 @@ class Scribe:
         try:
             async with self._pen:
                 await self._append_events()
-                member.approvals = {}
-                await self._put(claim, member)
-                await self._store.records.unbind(claim, agent.team, agent.identity)
-                await self._store.leases.release(claim)
+                await self._settle(claim, member)
         except (Fenced, LeaseLost):
             logger.warning("agent %s belongs to another server by now", agent.codex_id)
         except Unavailable as exc:
+            self._unsettled[agent.codex_id] = claim, member
             self.trouble = str(exc)
             logger.error("cannot write down the end of agent %s: %s", agent.codex_id, exc)
         member.claim = None
         await self.flush()
+
+    async def _settle(self, claim: Claim, member: Member) -> None:
+        agent = member.record
+        member.approvals = {}
+        await self._put(claim, member)
+        await self._store.records.unbind(claim, agent.team, agent.identity)
+        await self._store.leases.release(claim)
 
     async def drop(self, member: Member) -> None:
         """Forget an agent that never came to be."""
@@ -156,6 +163,10 @@ class Scribe:
         return target
 
     async def _write_records(self) -> None:
+        for codex_id, (ended_claim, ended) in list(self._unsettled.items()):
+            with contextlib.suppress(Fenced, LeaseLost):  # somebody has brought it back
+                await self._settle(ended_claim, ended)
+            del self._unsettled[codex_id]
         while self._changed:
             codex_id, member = next(iter(self._changed.items()))
             claim, agent, asked = member.claim, member.record, member.approvals
