@@ -68,6 +68,21 @@ async def test_threads_are_started_found_and_told_apart(tmp_path: Path) -> None:
     assert [outcome.content for outcome in outcomes] == ["one", "two"]
 
 
+async def test_a_thread_is_one_however_its_id_is_written(tmp_path: Path) -> None:
+    """Else the second spelling would take the thread's place, and whoever waits for the first would wait for ever."""
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await book.start(ThreadSpec())
+        turn = submit(thread, GATE)
+        await model.wait_for_gate("gate")
+        for spelling in (thread.id.upper(), thread.id.replace("-", ""), f"urn:uuid:{thread.id}", f"{{{thread.id}}}"):
+            assert await book.find(spelling) is thread
+            assert book.known(spelling) is thread
+        model.release("gate")
+        await turn.wait(PATIENCE)
+        assert turn.ended
+        turn.delivered = True
+
+
 async def test_a_thread_of_another_life_is_found_on_disk_by_all_who_ask_at_once(tmp_path: Path) -> None:
     async with scripted_book(tmp_path) as (book, _model):
         thread = await book.start(ThreadSpec())

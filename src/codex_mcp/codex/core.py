@@ -5,6 +5,7 @@ There are two: `codex.client` on `codex app-server`, and `codex.legacy_core` on 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Coroutine, Mapping
 from typing import Any, Final, Protocol
 
@@ -18,6 +19,17 @@ from codex_mcp.wire.jsonrpc import Id
 LOCAL_ENVIRONMENT: Final = "local"
 EXEC_ENVIRONMENT: Final = "exec-server"
 """The places where commands may run, by Codex's name and by ours."""
+
+_ID: Final = r"(?:urn:uuid:|\{)?([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12})\}?"
+
+
+def plain_id(thread_id: str) -> str:
+    """The one spelling of an id, which Codex also takes in capitals, without hyphens, in braces, or as a URN.
+
+    Two spellings of a thread would be two threads here, with two turns at once. What is no id stays what it is.
+    """
+    found = re.fullmatch(_ID, thread_id, re.ASCII | re.IGNORECASE)
+    return thread_id if found is None else "-".join(found.groups()).lower()
 
 
 class ThreadSpec(Struct, frozen=True):

@@ -24,6 +24,7 @@ from codex_mcp.codex.core import (
     OpenedThread,
     ThreadNotFound,
     ThreadSpec,
+    plain_id,
 )
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
@@ -129,6 +130,7 @@ class Book:
         else's thread is refused without asking the core, and so is one that there is not for whoever is not local:
         neither the answer nor the time it takes tells them apart.
         """
+        thread_id = plain_id(thread_id)
         if self._owners.owner(thread_id) != principal:
             raise ThreadNotFound(f"no thread {thread_id}")
         if (thread := self._threads.get(thread_id)) is not None:
@@ -144,6 +146,7 @@ class Book:
 
     def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
         """Return a thread of this principal that is open here."""
+        thread_id = plain_id(thread_id)
         return self._threads.get(thread_id) if self._owners.owner(thread_id) == principal else None
 
     def of(self, principal: str) -> list[Thread]:
