@@ -7,7 +7,10 @@ import pytest
 
 from codex_mcp.mcp import catalogue
 from codex_mcp.mcp.catalogue import Tool
-from codex_mcp.mcp.team_catalogue import ALIASES, TEAM_TOOLS
+from codex_mcp.mcp.team_catalogue import ALIASES, APPROVALS_FIELDS, TEAM_TOOLS
+from codex_mcp.threads.approvals import offered
+from codex_mcp.threads.decisions import word_for
+from tests.support.questions import every_question
 
 NAMES = ["codex", "codex-reply", "codex_wait", "codex_threads", "codex_status", "codex_close", "codex_approvals"]
 
@@ -24,6 +27,12 @@ def test_a_tool_is_listed_as_the_official_models_want_it(tool: Tool) -> None:
     mcp_types.Tool.model_validate(listed)
     for schema in (listed["inputSchema"], listed["outputSchema"]):
         jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_every_decision_that_is_offered_can_be_made() -> None:
+    words = {word_for(decision) for question in every_question() for decision in offered(question)}
+    (decision,) = (field for field in APPROVALS_FIELDS if field.name == "decision")
+    assert set(decision.choices) == words
 
 
 def test_what_one_agent_takes_a_team_takes_too() -> None:

@@ -26,6 +26,20 @@ async def test_a_person_who_cannot_be_asked_is_found_by_the_tool(tmp_path: Path)
         assert "No question" in refusal(again)
 
 
+async def test_a_decision_that_is_listed_can_be_made(tmp_path: Path) -> None:
+    async with team_server(tmp_path, elicitation=False) as (server, _model):
+        escalates = '[[scene: escalate cmd="touch made.txt"]]'
+        asked = await server.start(escalates, identity="arch", sandbox="read-only", **{"approval-policy": "on-request"})
+        (approval,) = asked["approvals"]
+        always = "approved_execpolicy_amendment"
+        assert always in approval["decisions"]
+        answered = await server.run("codex_approvals", {"id": approval["id"], "decision": always})
+        assert structured(answered)["answered"] == approval["id"]
+        await server.run("codex_wait", {"ids": ["arch"]})
+        again = await server.start(escalates, sandbox="read-only", **{"approval-policy": "on-request"})
+        assert again["status"] == "completed"
+
+
 async def test_a_wait_by_name_and_the_old_names_of_tools(tmp_path: Path) -> None:
     async with team_server(tmp_path) as (server, model):
         one = await server.start(GATE, identity="arch", background=True)

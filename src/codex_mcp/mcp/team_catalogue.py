@@ -59,8 +59,17 @@ APPROVALS_FIELDS: Final = (
     Field(
         "decision",
         Kind.STRING,
-        "The answer.",
-        choices=("approved", "approved_for_session", "denied", "abort"),
+        "The answer, one of those that are listed with the question.",
+        choices=(
+            "approved",
+            "approved_for_session",
+            "approved_execpolicy_amendment",
+            "approved_mcp_policy_amendment",
+            "network_policy_allow",
+            "network_policy_deny",
+            "denied",
+            "abort",
+        ),
     ),
     Field("reason", Kind.STRING, "Why not: the agent is told."),
 )

@@ -61,7 +61,7 @@ from codex_mcp.threads.turn import Turn
 logger = logging.getLogger(__name__)
 
 NOT_NAMED: Final = f"{BAD_ARGUMENTS}missing field `codex_id`; name the agent by codex_id, identity or threadId"
-NOT_DECIDED: Final = f"{BAD_ARGUMENTS}missing field `decision`: approved, approved_for_session, denied or abort"
+NOT_DECIDED: Final = f"{BAD_ARGUMENTS}missing field `decision`: one of those that are listed with the question"
 
 
 class TeamTools:
