@@ -4,6 +4,9 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from codex_mcp.base.errors import Refused
 from codex_mcp.threads.owners import DATABASE, LOCAL, EverybodyIsLocal, RecordedOwners
 
 
@@ -47,3 +50,18 @@ def test_names_are_data_and_not_commands(tmp_path: Path) -> None:
 def test_the_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
     with owners(tmp_path):
         assert (tmp_path / DATABASE).parent.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("broken", ["no database", "a folder", "in a file"])
+def test_a_database_that_cannot_be_read_is_told(tmp_path: Path, broken: str) -> None:
+    path = tmp_path / DATABASE
+    match broken:
+        case "no database":
+            path.parent.mkdir()
+            path.write_bytes(b"no database" * 1000)
+        case "a folder":
+            path.mkdir(parents=True)
+        case _:
+            path.parent.write_text("in the way")
+    with pytest.raises(Refused, match=r"cannot read whose thread is whose in .*owners\.db: "):
+        RecordedOwners(str(tmp_path))

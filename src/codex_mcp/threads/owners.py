@@ -10,6 +10,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Final, Protocol
 
+from codex_mcp.base.errors import Refused
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -44,16 +46,19 @@ class EverybodyIsLocal:
 
 
 class RecordedOwners:
-    """Owners in a database; threads that are not in it belong to the local principal."""
+    """Owners in a database; threads that are not in it belong to the local principal. Raises Refused at first."""
 
     def __init__(self, codex_home: str) -> None:
         path = os.path.join(codex_home, DATABASE)
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         # Loaded here, since only a server with tokens needs it, and every server pays for what is imported above.
-        sqlite: type[sqlite3.Connection] = importlib.import_module("sqlite3").Connection
-        self._database = sqlite(path, timeout=BUSY_TIMEOUT, isolation_level=None)
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("CREATE TABLE IF NOT EXISTS owners (thread TEXT PRIMARY KEY, principal TEXT NOT NULL)")
+        sqlite = importlib.import_module("sqlite3")
+        try:
+            self._database = _opened(path, sqlite.Connection)
+        except (OSError, sqlite.Error) as exc:
+            raise Refused(
+                f"cannot read whose thread is whose in {path}: {exc}; mend it or bring it back: without it, "
+                "threads that are there already would be found by nobody"
+            ) from exc
 
     def owner(self, thread_id: str) -> str:
         """Look it up."""
@@ -67,3 +72,15 @@ class RecordedOwners:
     def close(self) -> None:
         """Let go of the file."""
         self._database.close()
+
+
+def _opened(path: str, sqlite: type[sqlite3.Connection]) -> sqlite3.Connection:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    database = sqlite(path, timeout=BUSY_TIMEOUT, isolation_level=None)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE IF NOT EXISTS owners (thread TEXT PRIMARY KEY, principal TEXT NOT NULL)")
+    except BaseException:
+        database.close()
+        raise
+    return database
