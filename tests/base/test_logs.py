@@ -198,6 +198,14 @@ def test_a_log_that_cannot_be_written_is_one_warning_and_no_error(
     assert err == f"codex-mcp: cannot write the log {tmp_path / LOG_FILE}: File exists; going on without it\n"
 
 
+def test_a_pipe_in_place_of_the_log_holds_nobody_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / LOG_FILE).parent.mkdir()
+    os.mkfifo(tmp_path / LOG_FILE)
+    with logs_written(settings(tmp_path)):
+        logger.info("one")
+    assert capfd.readouterr().err.startswith(f"codex-mcp: cannot write the log {tmp_path / LOG_FILE}: ")
+
+
 def test_a_reader_of_stderr_that_sleeps_does_not_stop_us_and_learns_what_it_missed() -> None:
     reader, writer = os.pipe()
     log = StderrLog(writer, logging.INFO)

@@ -219,7 +219,9 @@ class LogFile(logging.Handler):
     def _opened(self) -> int:
         if self._descriptor is None:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+            # A file never blocks; a pipe in its place, which nobody reads, would hold up all of the server.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+            self._descriptor = os.open(self._path, flags, PRIVATE)
         return self._descriptor
 
     def _is_current(self, descriptor: int) -> bool:
