@@ -54,7 +54,7 @@ class Bus:
     def session(self, session_id: str | None, principal: str) -> HubSession:
         """Find or make a session. Raises Refusal."""
         if session_id is not None and not (0 < len(session_id) <= MAX_ID_CHARS and ID_CHARS.issuperset(session_id)):
-            raise refusal(400, "Bad Request: mcp-session-id must be visible ASCII characters")
+            raise refusal(400, f"Bad Request: mcp-session-id must be 1 to {MAX_ID_CHARS} visible ASCII characters")
         try:
             found = None if session_id is None else self._hub.find(principal, session_id)
             if found is not None:
