@@ -77,6 +77,12 @@ def test_a_folder_that_is_gone_is_a_sentence(tmp_path: Path, command: str) -> No
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", said)
 
 
+def test_an_output_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    ended = shell("sh", "-c", f"{SCRIPTS / 'codex-mcp'} threads >/dev/full", home=tmp_path)
+    said = "codex-mcp threads: cannot write the output: No space left on device; look at where it goes\n"
+    assert (ended.returncode, ended.stderr) == (1, said)
+
+
 def test_the_old_name_is_the_same_program(tmp_path: Path) -> None:
     new = shell(str(SCRIPTS / "codex-mcp"), "mcp-server", "--help", home=tmp_path)
     old = shell(str(SCRIPTS / "codex-mcp-server"), "--help", home=tmp_path)

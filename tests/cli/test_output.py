@@ -25,6 +25,13 @@ def test_a_text_ends_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "one\n"
 
 
+def test_what_the_terminal_has_no_letter_for_is_written_out_and_json_is_utf8() -> None:
+    code = "from codex_mcp.cli.output import *; print_text('a·b'); print_json(['·']); print_json_line(['·'])"
+    environment = {"PYTHONPATH": SOURCES, "PYTHONIOENCODING": "ascii"}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    assert said.stdout == b'a\\xb7b\n[\n  "\xc2\xb7"\n]\n["\xc2\xb7"]\n'
+
+
 def test_into_a_pipe_nothing_is_cut() -> None:
     code = "from codex_mcp.cli.output import *; print(terminal_width()); print_table(['A'], [['x' * 300]])"
     said = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": SOURCES}, capture_output=True, text=True)

@@ -9,11 +9,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import msgspec
-
 from codex_mcp.cli.audit_follow import Follower
 from codex_mcp.cli.audit_rows import TITLES, row
-from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
+from codex_mcp.cli.output import SCHEMA, print_json, print_json_line, print_table, print_text, terminal_width
 from codex_mcp.cli.state_folder import add_state_argument, readable, state_folder
 from codex_mcp.cli.tables import table
 from codex_mcp.team import audit
@@ -68,7 +66,7 @@ def _print(entries: Sequence[AuditEntry], *, as_json: bool) -> None:
 def _follow(follower: Follower, entries: Sequence[AuditEntry], arguments: argparse.Namespace) -> None:
     if arguments.json:
         for old in entries:
-            print_text(msgspec.json.encode(old).decode())
+            print_json_line(old)
     else:
         _print(entries, as_json=False)
     told = list(entries)
@@ -79,7 +77,7 @@ def _follow(follower: Follower, entries: Sequence[AuditEntry], arguments: argpar
         if entry in told:
             told.remove(entry)
         elif arguments.json:
-            print_text(msgspec.json.encode(entry).decode())
+            print_json_line(entry)
         else:
             print_text(table(TITLES, [row(entry)], terminal_width(), whole=1).partition("\n")[2])
 

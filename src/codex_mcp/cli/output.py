@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from codex_mcp.base.errors import Explained
 from codex_mcp.cli.tables import table
 
 SCHEMA: Final = 1
@@ -18,14 +19,37 @@ NOT_FOUND: Final = 3
 """The exit code when what was asked for is not there; 1 is a failure, 2 a wrong way to ask."""
 
 
+class Unwritten(Explained):
+    """Where our output goes, it cannot be written."""
+
+
 def print_text(text: str) -> None:
-    """A text, at once: what is not heard is known here, and not when the program ends."""
-    print(text, flush=True)
+    """A text; what the terminal has no letter for is written out."""
+    _print(text.encode(sys.stdout.encoding, "backslashreplace"))
 
 
 def print_json(value: object) -> None:
     """One JSON document, indented: programs do not mind, and people can read it."""
-    print_text(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    _print(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def print_json_line(value: object) -> None:
+    """One JSON document on a line of its own."""
+    _print(msgspec.json.encode(value))
+
+
+def _print(line: bytes) -> None:
+    """At once: what is not heard is known here, and not when the program ends. JSON is UTF-8 wherever it goes."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(line + b"\n")
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        # Python would try to write it once more when it ends, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise Unwritten(f"cannot write the output: {exc.strerror}; look at where it goes") from exc
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, whole: int = 0) -> None:
