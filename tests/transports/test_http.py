@@ -70,13 +70,20 @@ async def test_an_answer_has_its_length_and_whatever_headers_it_was_given() -> N
 
 async def test_a_stream_is_open_until_it_is_ended() -> None:
     asgi = Asgi()
-    await asgi.exchange.start_stream()
-    await asgi.exchange.write(b"one")
-    await asgi.exchange.end_stream()
-    start, one, end = asgi.sent
+    await asgi.exchange.start_stream(b"one")
+    await asgi.exchange.write(b"two")
+    await asgi.exchange.end_stream(b"three")
+    start, *pieces = asgi.sent
     assert (b"content-type", b"text/event-stream") in start["headers"]
-    assert (one["body"], one["more_body"]) == (b"one", True)
-    assert not end.get("more_body", False)
+    assert [piece["body"] for piece in pieces] == [b"one", b"two", b"three"]
+    assert [piece.get("more_body", False) for piece in pieces] == [True, True, False]
+
+
+async def test_a_stream_whose_first_event_is_not_there_yet_begins_all_the_same() -> None:
+    asgi = Asgi()
+    await asgi.exchange.start_stream()
+    assert [message["type"] for message in asgi.sent] == ["http.response.start", "http.response.body"]
+    assert (asgi.sent[1]["body"], asgi.sent[1]["more_body"]) == (b"", True)
 
 
 def test_names_of_headers_are_lower_case_and_several_of_one_name_are_joined() -> None:

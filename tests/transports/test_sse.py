@@ -15,15 +15,16 @@ def fields(block: bytes) -> dict[str, str]:
     return {name: value.removeprefix(" ") for name, _, value in (line.partition(":") for line in lines)}
 
 
-@given(JSON_VALUES, st.from_regex(r"\A[a-z0-9:-]{1,20}\Z"))
-def test_a_message_is_one_event_whatever_it_says(value: object, event_id: str) -> None:
+@given(JSON_VALUES, st.from_regex(r"\A[a-z0-9-]{1,20}\Z"), st.integers(min_value=1))
+def test_a_message_is_one_event_whatever_it_says(value: object, stream: str, number: int) -> None:
     frame = encode_notification("note", {"value": value})
     assert fields(sse.event(frame)) == {"event": "message", "data": frame.decode()}
-    assert fields(sse.event(frame, event_id)) == {"id": event_id, "event": "message", "data": frame.decode()}
+    numbered = sse.event(frame, stream.encode(), number)
+    assert fields(numbered) == {"id": f"{stream}:{number}", "event": "message", "data": frame.decode()}
 
 
 def test_a_stream_that_can_be_resumed_begins_with_an_id_and_no_message() -> None:
-    assert fields(sse.priming("s:0", 1000)) == {"id": "s:0", "retry": "1000", "data": ""}
+    assert fields(sse.priming(b"s", 0, 1000)) == {"id": "s:0", "retry": "1000", "data": ""}
 
 
 def test_a_sign_of_life_is_a_comment() -> None:

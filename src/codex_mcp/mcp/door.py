@@ -9,7 +9,7 @@ import msgspec
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.live import LiveStream, dropped_marker
-from codex_mcp.mcp.stream import Numbered
+from codex_mcp.mcp.stream import Batch
 from codex_mcp.transports import sse
 from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
 from codex_mcp.wire import jsonrpc
@@ -90,10 +90,9 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, pin
     tasks = TaskSet()
     gone = http.gone or tasks.spawn(http.wait_disconnected(), name="client's disconnect")
     gone.add_done_callback(lambda _: stream.poke())
+    name = stream.name.encode() if resumable else b""
     try:
-        await http.start_stream()
-        if resumable:
-            await http.write(sse.priming(f"{stream.name}:{number}", RETRY_MS))
+        await http.start_stream(sse.priming(name, number, RETRY_MS) if resumable else b"")
         while not gone.done():
             batch = await stream.take(number, ping)
             if gone.done():
@@ -101,21 +100,18 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, pin
             if is_replaced():
                 await http.end_stream()
                 return False
-            if batch.dropped:
-                await http.write(sse.event(dropped_marker(batch.dropped)))
-            if batch.messages:
-                name = stream.name if resumable else ""
-                await http.write(b"".join(_event(message, name) for message in batch.messages))
-            elif stream.ended:
-                await http.end_stream()
+            if stream.ended:
+                await http.end_stream(_events(batch, name))
                 return True
-            elif not batch.dropped:
-                await http.write(sse.PING)
+            await http.write(_events(batch, name) or sse.PING)
             number = batch.last
         return False
     finally:
         await tasks.aclose()
 
 
-def _event(message: Numbered, stream: str) -> bytes:
-    return sse.event(message.frame, f"{stream}:{message.number}" if stream else "")
+def _events(batch: Batch, stream: bytes) -> bytes:
+    events = [sse.event(message.frame, stream, message.number) for message in batch.messages]
+    if batch.dropped:
+        events.insert(0, sse.event(dropped_marker(batch.dropped)))
+    return b"".join(events)

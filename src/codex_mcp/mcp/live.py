@@ -43,10 +43,11 @@ class LiveStream:
 
     def put(self, frame: bytes, *, vital: bool = False, final: bool = False) -> None:
         """Add a message; after a final one, or when its reader is too slow for good, nothing follows."""
-        if self.overrun:
+        stream = self.stream
+        if stream.overrun:
             return
-        self.stream.put(frame, vital=vital or final)
-        if final or self.overrun:
+        stream.put(frame, vital=vital or final)
+        if final or stream.overrun:
             self.end()
         else:
             self._wake()
@@ -98,8 +99,9 @@ class LiveStream:
                 self._waiter = None
 
     def _wake(self) -> None:
-        if self._waiter is not None:
-            _settle(self._waiter)
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
 
 def _settle(waiter: asyncio.Future[None]) -> None:

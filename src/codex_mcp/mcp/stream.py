@@ -16,9 +16,12 @@ read, and then its reader has to go.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
+
+from msgspec import Struct
 
 from codex_mcp.base.settings import MIB, SlowReader
 
@@ -29,8 +32,7 @@ MOST_VITAL: Final = 4096
 """Unread messages that may not be dropped: four for each request that a session may have open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
+class Numbered(Struct, frozen=True, gc=False):
     """A message and its place in the stream."""
 
     number: int
@@ -38,8 +40,7 @@ class Numbered:
     vital: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """What a reader gets."""
 
     messages: Sequence[Numbered]
@@ -47,6 +48,9 @@ class Batch:
     """How many it has missed for good, before, among or after these."""
     last: int
     """The number to go on from: of the newest message, also if that is among the missed."""
+
+
+_number: Final = attrgetter("number")
 
 
 class Stream:
@@ -57,6 +61,7 @@ class Stream:
         "_kept",
         "_last",
         "_read",
+        "_roomy_bytes",
         "max_bytes",
         "max_messages",
         "most_bytes",
@@ -79,6 +84,7 @@ class Stream:
         """Its reader was too slow for good."""
         self._kept: list[Numbered] = []
         self._bytes = 0
+        self._roomy_bytes = min(max_bytes, most_bytes)
         self._last = 0
         self._read = 0
 
@@ -107,6 +113,8 @@ class Stream:
         self._last += 1
         self._kept.append(Numbered(self._last, frame, vital))
         self._bytes += len(frame)
+        if self._bytes <= self._roomy_bytes and len(self._kept) <= self.max_messages:
+            return self._last  # whatever the policy: nearly every message ends here
         while self._is_full() and self._drop_one():
             pass
         self.overrun = self._is_overrun()
@@ -114,7 +122,7 @@ class Stream:
 
     def after(self, number: int) -> Batch:
         """What came after this number."""
-        messages = [message for message in self._kept if message.number > number]
+        messages = self._kept[bisect_right(self._kept, number, key=_number) :]
         return Batch(messages, max(0, self._last - number) - len(messages), max(number, self._last))
 
     def read(self, number: int) -> None:

@@ -82,18 +82,19 @@ class HttpExchange:
         await self._start(status, [*headers, length])
         await self._send({"type": "http.response.body", "body": body})
 
-    async def start_stream(self) -> None:
-        """Begin to answer with server-sent events."""
+    async def start_stream(self, first: bytes = b"") -> None:
+        """Begin to answer with server-sent events, the first of which may be there already."""
         self.started = self.is_stream = True
         await self._start(200, list(SSE_HEADERS))
+        await self.write(first)
 
     async def write(self, data: bytes) -> None:
         """Send a piece of the stream."""
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
-    async def end_stream(self) -> None:
-        """The stream is complete."""
-        await self._send({"type": "http.response.body", "body": b""})
+    async def end_stream(self, last: bytes = b"") -> None:
+        """The stream is complete, with this piece."""
+        await self._send({"type": "http.response.body", "body": last})
 
     async def _start(self, status: int, headers: list[Header]) -> None:
         self.status = status
