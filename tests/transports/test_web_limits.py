@@ -104,6 +104,44 @@ async def test_a_request_is_answered_and_the_next_on_the_same_connection_too() -
         assert [answer.body for answer in answers] == [b"hello"] * 3
 
 
+async def greeting(scope: Any, receive: Any, send: Any) -> None:
+    """Answer with what was said."""
+    said = await receive()
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
+    await send({"type": "http.response.body", "body": said["body"] or b"empty"})
+
+
+async def test_who_waits_with_the_body_until_it_may_come_is_told_so_before_the_answer() -> None:
+    async with limited(greeting, PATIENT) as port, connect(port) as wire:
+        wire.send_raw(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\nexpect: 100-continue\r\n\r\n")
+        assert (await wire.read_head())[0] == 100
+        wire.send_raw(b"hello")
+        assert (await wire.read_answer()).body == b"hello"
+
+
+async def test_an_answer_without_a_body_is_a_head() -> None:
+    async with limited(greeting, PATIENT) as port, connect(port) as wire:
+        wire.send("HEAD", "/")
+        assert (await wire.read_head())[0] == 200
+        assert (await wire.ask("GET", "/")).body == b"empty"
+
+
+async def test_a_stream_begins_before_it_has_something_to_say() -> None:
+    more = asyncio.Event()
+
+    async def stream(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
+        await more.wait()
+        await send({"type": "http.response.body", "body": b"hello"})
+
+    async with limited(stream, PATIENT) as port, connect(port) as wire:
+        wire.send("GET", "/")
+        assert (await wire.read_head())[0] == 200
+        more.set()
+        assert (await wire.read_chunk(), await wire.read_chunk()) == (b"hello", b"")
+
+
 async def test_nothing_is_held_back_to_be_sent_together_with_more() -> None:
     options: list[int] = []
 

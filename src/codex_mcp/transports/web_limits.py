@@ -17,6 +17,8 @@ from msgspec import Struct
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from codex_mcp.transports.held_head import HeldHead
+
 logger = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES: Final = 64 * 1024
@@ -187,6 +189,12 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         """What came is no HTTP, unless it was us who stopped reading."""
         if not self.transport.is_closing():
             super().send_400_response(msg)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        # Something is written before a head that is asked for with 100-continue, and nothing after one without a body.
+        if not cycle.waiting_for_100_continue and cycle.scope["method"] != "HEAD":
+            cycle.transport = HeldHead(self.transport)  # type: ignore[assignment]
+        super()._start_asgi_task(cycle, app)
 
     def _watch_the_end(self) -> None:
         """A connection is closed when everything is sent, which may be never."""
