@@ -153,3 +153,22 @@ async def test_a_record_that_cannot_be_read_hides_no_other(tmp_path: Path, body:
     assert [each.codex_id for each in await scribe.agents()] == [member.agent.codex_id]
     await scribe.aclose()
     await store.aclose()
+
+
+async def test_what_nobody_foresaw_is_told_and_nobody_waits_for_ever(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    member = await owned(store)
+    member.touch(last_error="\ud800")  # half of a character, which cannot be written
+    scribe.note(member)
+    await scribe.flush()
+    assert scribe.trouble
+    assert "cannot write down the agents" in caplog.text
+    member.touch(last_error="whole")
+    scribe.note(member)
+    await scribe.flush()
+    assert shown(tmp_path) == ["whole"]
+    await scribe.aclose()

@@ -160,6 +160,9 @@ class Scribe:
         except (Unavailable, OSError) as exc:
             self.trouble = str(exc)
             logger.error("cannot write down the agents: %s", exc)
+        except Exception as exc:  # whatever it is: others wait in flush(), and the next writing may succeed
+            self.trouble = f"{type(exc).__name__}: {exc}"
+            logger.exception("cannot write down the agents")
         return target
 
     async def _write_records(self) -> None:

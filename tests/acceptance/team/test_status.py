@@ -47,3 +47,20 @@ async def test_it_says_why_the_state_folder_cannot_be_used(team: Team, tmp_path:
         told = refusal(await server.run("codex", {"prompt": say("hi")}))
         assert str(tmp_path / "taken") in told
         assert (await server.status())["state"] == {"lease": "none", "trouble": told}
+
+
+async def test_it_says_that_the_state_folder_was_removed_and_no_agent_is_started_then(
+    team: Team, tmp_path: Path
+) -> None:
+    state = tmp_path / "removed"
+    async with team("--state-dir", str(state)) as (server, _model):
+        agent = await server.start(say("ready"), identity="arch")
+        state.rename(tmp_path / "away")  # at one blow: the server writes into it meanwhile
+        assert "removed or replaced" in refusal(await server.run("codex", {"prompt": say("hi")}))
+        again = structured(
+            await server.run("codex-reply", {"codex_id": agent["codex_id"], "prompt": say("still here")})
+        )
+        assert again["content"] == "still here"
+        assert "removed or replaced" in refusal(await server.run("codex_threads", {}))
+        await server.run("codex_close", {"codex_id": agent["codex_id"]})  # which must be written down
+        assert "removed or replaced" in (await server.status())["state"]["trouble"]

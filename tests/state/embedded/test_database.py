@@ -1,6 +1,7 @@
 """Jobs in transactions, off the event loop."""
 
 import asyncio
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -51,6 +52,20 @@ async def test_a_database_that_another_process_holds_for_too_long_is_unavailable
     other.close()
     await database.write(lambda db: db.execute("DELETE FROM record").fetchall())
     await database.aclose()
+
+
+async def test_a_database_that_was_removed_or_replaced_is_used_no_longer(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    database = await opened(folder)
+    shutil.rmtree(folder)
+    with pytest.raises(Unavailable, match="removed or replaced"):
+        await database.read(lambda db: db.execute("SELECT * FROM record").fetchall())
+    another = await opened(folder)
+    with pytest.raises(Unavailable, match="Start the server again"):
+        await database.write(lambda db: db.execute("DELETE FROM record").fetchall())
+    await database.aclose()
+    await another.write(lambda db: db.execute("DELETE FROM record").fetchall())
+    await another.aclose()
 
 
 async def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:

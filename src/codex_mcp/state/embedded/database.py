@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 from typing import TYPE_CHECKING, TypeVar
 
 from codex_mcp.state.contract import Unavailable
-from codex_mcp.state.embedded.opening import open_database, sqlite
+from codex_mcp.state.embedded.opening import NAME, open_database, sqlite
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,10 +23,12 @@ class Database:
 
     def __init__(self, state_dir: str) -> None:
         self._state_dir = state_dir
+        self._path = os.path.join(state_dir, NAME)
         # Loaded here, as sqlite3 is: a server without a state pays for neither.
         pool: type[ThreadPoolExecutor] = importlib.import_module("concurrent.futures").ThreadPoolExecutor
         self._worker = pool(max_workers=1, thread_name_prefix="codex-mcp-state")
         self._connection: sqlite3.Connection | None = None
+        self._file: os.stat_result | None = None
         self._is_closing = False
 
     async def open(self) -> None:
@@ -80,10 +83,12 @@ class Database:
 
     def _open(self) -> None:
         self._connection = open_database(self._state_dir)
+        self._file = os.stat(self._path)
 
     def _in_transaction(self, begin: str, job: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection
         assert connection is not None
+        self._check_file()
         connection.execute(begin)
         try:
             result = job(connection)
@@ -93,6 +98,19 @@ class Database:
                 connection.execute("ROLLBACK")
             raise
         return result
+
+    def _check_file(self) -> None:
+        """A database that was removed can be used for ever, and nobody else would see what is in it."""
+        assert self._file is not None
+        try:
+            is_there = os.path.samestat(os.stat(self._path), self._file)
+        except FileNotFoundError:
+            is_there = False
+        if not is_there:
+            raise Unavailable(
+                f"The state in {self._state_dir} cannot be used: it was removed or replaced while this server ran. "
+                "Start the server again."
+            )
 
     def _close(self) -> None:
         assert self._connection is not None
