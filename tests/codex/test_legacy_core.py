@@ -180,6 +180,28 @@ async def test_a_turn_that_does_not_begin_in_time_is_cancelled() -> None:
         assert (await o.hear())["params"]["requestId"] == call["id"]
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_turn_that_begins_after_it_was_given_up_is_cancelled_then_and_the_thread_goes_on(
+    *, is_first: bool
+) -> None:
+    async with old(request_timeout=0.5) as o:
+        await o.shake_hands()
+        thread = await o.new_thread()
+        if not is_first:
+            o.event((await o.begin(thread))["id"], "own", "a", "turn_aborted", turn_id="a")
+            thread = "own"
+        starting = o.tasks.spawn(o.core.start_turn(thread, TurnSpec("do")), name="turn")
+        call = await o.hear()
+        with pytest.raises(CoreError, match="did not begin the turn"):
+            await starting
+        await o.hear()  # a cancellation that this Codex does not heed
+        o.event(call["id"], "own", "b", "task_started", turn_id="b")
+        cancelled = await o.hear()
+        assert (cancelled["method"], cancelled["params"]["requestId"]) == ("notifications/cancelled", call["id"])
+        o.event(call["id"], "own", "b", "turn_aborted", turn_id="b")
+        assert (await o.begin("own", "c"))["params"]["name"] == "codex-reply"
+
+
 async def test_who_waits_for_a_turn_hears_that_it_is_gone() -> None:
     async with old() as o:
         await o.shake_hands()

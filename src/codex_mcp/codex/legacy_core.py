@@ -171,6 +171,7 @@ class LegacyCore:
                 return await began
         except TimeoutError as exc:
             self._cancel(known)
+            known.is_unwanted = True  # it heeds no cancellation of a call whose turn has not begun
             limit = self._settings.request_timeout
             raise CoreError(f"Codex did not begin the turn within {limit:g} seconds") from exc
         finally:
@@ -300,7 +301,7 @@ class LegacyCore:
             return known
         if call is None:
             return None
-        return next((known for known in self._beginning if known.reads(call)), None)
+        return next((known for known in self._threads.values() if not known.is_named and known.reads(call)), None)
 
     def _name(self, known: LegacyThread, thread_id: str) -> None:
         provisional = known.id
@@ -318,7 +319,7 @@ class LegacyCore:
             case "exec_command_end":
                 known.commands.pop(msg.call_id, None)
             case "task_started":
-                known.started(turn_id)
+                self._turn_has_begun(known, turn_id)
             case "error":
                 known.failure = msg.message
             case "elicitation_request" | "request_permissions":
@@ -343,6 +344,11 @@ class LegacyCore:
         if known.failure and msg.last_agent_message is None:
             self._tell(known, FAILED, Failed(turn_id, known.failure))
         self._take_questions_back(known)
+
+    def _turn_has_begun(self, known: LegacyThread, turn_id: str) -> None:
+        known.started(turn_id)
+        if known.is_unwanted:
+            self._cancel(known)
 
     def _has_begun(self, known: LegacyThread, turn_id: str) -> None:
         began = self._beginning.get(known)

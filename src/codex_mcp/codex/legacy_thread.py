@@ -49,6 +49,8 @@ class LegacyThread:
         self.is_spoiled = False
         self.turn_id = ""
         """Of the turn that runs."""
+        self.is_unwanted = False
+        """Whoever asked for the newest turn did not wait for it to begin: it is to be stopped as soon as it does."""
         self.failure = ""
         """Why the running turn is a failure, should its end not say so."""
         self.questions: dict[Id, None] = {}
@@ -83,6 +85,7 @@ class LegacyThread:
         """A prompt is on its way."""
         self._readers[call] = None
         self._is_starting = True
+        self.is_unwanted = False
 
     def reads(self, call: Id) -> bool:
         """Is this one of its calls?"""
