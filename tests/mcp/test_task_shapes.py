@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.mcp.seal import KEY_BYTES, seal
-from codex_mcp.mcp.task_shapes import TaskName, asked_by_task, created_task, described_task, task_id, task_name
+from codex_mcp.mcp.task_shapes import (
+    TaskName,
+    TurnNews,
+    asked_by_task,
+    created_task,
+    described_task,
+    task_id,
+    task_name,
+)
 from codex_mcp.threads.questions import Method
 from codex_mcp.threads.record import Outcome, Status
 from tests.support.questions import COMMAND, ask
@@ -47,16 +55,17 @@ def test_a_call_that_goes_on_is_answered_with_a_task_and_nothing_else() -> None:
 def test_a_task_says_how_its_turn_stands(
     status: Status, asks: dict[str, object], expected: str, further: set[str]
 ) -> None:
-    task = described_task("id", NAME, outcome(status), asks, KEPT)
+    task = described_task("id", NAME, TurnNews(outcome(status), asks, {}), KEPT)
     assert (task["taskId"], task["status"]) == ("id", expected)
     assert task.keys() & {"inputRequests", "result", "error", "requestState"} == further
 
 
 @pytest.mark.parametrize(("status", "is_error"), [(Status.COMPLETED, None), (Status.FAILED, True)])
 def test_the_result_is_the_one_of_the_call(status: Status, *, is_error: bool | None) -> None:
-    result = msgspec.to_builtins(described_task("id", NAME, outcome(status), {}, KEPT)["result"])
+    news = TurnNews(outcome(status), {}, {"identity": "arch"})
+    result = msgspec.to_builtins(described_task("id", NAME, news, KEPT)["result"])
     assert (result["resultType"], result.get("isError")) == ("complete", is_error)
-    assert result["structuredContent"]["content"] == "Done."
+    assert (result["structuredContent"]["identity"], result["structuredContent"]["content"]) == ("arch", "Done.")
 
 
 def test_questions_are_requests_that_do_not_change_while_they_are_open() -> None:

@@ -10,6 +10,7 @@ from codex_mcp.threads.owners import LOCAL
 from codex_mcp.wire.mcp import CAPABILITIES_KEY, MISSING_CAPABILITY, STATELESS_REVISIONS, TASKS_EXTENSION, VERSION_KEY
 from tests.support.mcp_server import Json, McpServer, scripted_server
 from tests.support.mcp_session import memory_session
+from tests.support.team_server import team_server
 
 METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
@@ -49,6 +50,17 @@ async def test_a_turn_in_the_background_is_a_task_whose_result_is_read_from_it(t
     assert done["result"]["structuredContent"]["content"] == "Done."
     assert "result" not in working
     assert again == done
+
+
+async def test_the_result_of_an_agents_task_says_whose_it_is(tmp_path: Path) -> None:
+    async with team_server(tmp_path) as (server, model):
+        task = await started(server, '[[scene: gate text="Done."]]', identity="arch")
+        await model.wait_for_gate("gate")
+        model.release("gate")
+        (finished,) = (await news(server))["structuredContent"]["finished"]
+        done = await looked_at(server, task)
+    assert finished["identity"] == "arch"
+    assert done["result"]["structuredContent"] == finished
 
 
 async def test_a_call_that_takes_too_long_becomes_a_task_and_one_that_does_not_has_its_result(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from codex_mcp.base.settings import Protocol, Settings
 from codex_mcp.mcp.codex_tools import CodexTools
 from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Methods
+from codex_mcp.mcp.results import no_names
 from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tasks import Tasks
 from codex_mcp.threads.book import Book
@@ -37,6 +38,6 @@ MakeProduct: TypeAlias = Callable[[Book, Settings, bytes], Product]
 
 def plain_product(book: Book, settings: Settings, key: bytes, around: Around | None = None) -> Product:
     """Threads without names."""
-    table = {**PRODUCT, **Tasks(book, settings, key).table()}
+    table = {**PRODUCT, **Tasks(book, settings, key, no_names).table()}
     methods = Methods(table, CAPABILITIES, stateless=settings.protocol is not Protocol.LEGACY, around=around)
     return Product(methods, CodexTools(book, settings, key).tools())

@@ -46,6 +46,16 @@ class TaskName(Struct, frozen=True):
     """Seconds since 1970."""
 
 
+class TurnNews(Struct, frozen=True):
+    """What there is to say of a task's turn."""
+
+    outcome: Outcome
+    asks: Mapping[str, object]
+    """What it wants to know."""
+    names: Mapping[str, object]
+    """What else is known of its thread."""
+
+
 def task_id(key: bytes, name: TaskName) -> str:
     """The name as the client carries it."""
     return seal(key, PURPOSE, name)
@@ -65,17 +75,15 @@ def created_task(key: bytes, name: TaskName, outcome: Outcome, kept: float) -> R
     return {"resultType": "task", **_task(task_id(key, name), WORKING, name.created, outcome, kept)}
 
 
-def described_task(
-    text: str, name: TaskName, outcome: Outcome, asks: Mapping[str, object], kept: float
-) -> dict[str, object]:
-    """A task as it stands; `text` is its id, `asks` what it wants to know."""
-    status = _status(outcome, asks)
-    task = _task(text, status, name.created, outcome, kept)
+def described_task(text: str, name: TaskName, news: TurnNews, kept: float) -> dict[str, object]:
+    """A task as it stands; `text` is its id."""
+    status = _status(news.outcome, news.asks)
+    task = _task(text, status, name.created, news.outcome, kept)
     match status:
         case "input_required":
-            return {**task, "inputRequests": asks}
+            return {**task, "inputRequests": news.asks}
         case "completed":
-            return {**task, "result": {"resultType": "complete", **results.turn_result(outcome)}}
+            return {**task, "result": {"resultType": "complete", **results.turn_result(news.outcome, news.names)}}
         case _:
             return task
 

@@ -7,8 +7,9 @@ import logging
 from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.exchange import Exchange
+from codex_mcp.mcp.follower import Names
 from codex_mcp.mcp.methods import Handler
-from codex_mcp.mcp.task_shapes import TaskName, asked_by_task, described_task, task_name
+from codex_mcp.mcp.task_shapes import TaskName, TurnNews, asked_by_task, described_task, task_name
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.approvals import decide
 from codex_mcp.threads.book import Book
@@ -23,10 +24,11 @@ logger = logging.getLogger(__name__)
 class Tasks:
     """The turns of a book as tasks. `key` seals their ids."""
 
-    def __init__(self, book: Book, settings: Settings, key: bytes) -> None:
+    def __init__(self, book: Book, settings: Settings, key: bytes, names: Names) -> None:
         self._book = book
         self._settings = settings
         self._key = key
+        self._names = names
 
     def table(self) -> dict[str, Handler]:
         """The methods of the extension."""
@@ -39,7 +41,8 @@ class Tasks:
         outcome = turn.outcome
         turn.delivered = turn.delivered or outcome.status is not Status.RUNNING
         asks = asked_by_task(turn.parked.open, turn.audience.label)
-        return described_task(text, name, outcome, asks, self._settings.thread_idle)
+        news = TurnNews(outcome, asks, self._names(name.thread_id))
+        return described_task(text, name, news, self._settings.thread_idle)
 
     def _update(self, exchange: Exchange) -> object:
         exchange.client.require_extension(mcp.TASKS_EXTENSION)

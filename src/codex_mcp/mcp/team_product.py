@@ -24,7 +24,8 @@ def team_product(
     def make(book: Book, settings: Settings, key: bytes) -> Product:
         crew = Crew(settings, book, open_store, resume)
         tools = TeamTools(book, settings, key, crew, roles).tools()
-        table = {**PRODUCT, "tools/list": listing(TEAM_TOOLS), **Tasks(book, settings, key).table()}
+        tasks = Tasks(book, settings, key, crew.roster.names)
+        table = {**PRODUCT, "tools/list": listing(TEAM_TOOLS), **tasks.table()}
         stateless = settings.protocol is not Protocol.LEGACY
         methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS)
         return Product(methods, tools, crew.aclose)
