@@ -1,6 +1,8 @@
 """Agents get their turns, within limits, and what came of each is written down."""
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ import pytest
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.memory import MemoryStore, World
+from codex_mcp.team.agent import State
 from codex_mcp.team.audit import read_audit
 from codex_mcp.team.audit_entry import LONGEST_TEXT
 from codex_mcp.team.kept import APPROVAL
 from codex_mcp.team.refusals import TeamRefused, Why
+from codex_mcp.team.registry import read_registry
 from codex_mcp.threads.decisions import Approved
 from codex_mcp.threads.questions import Method
 from codex_mcp.threads.record import Status
@@ -137,3 +141,28 @@ async def test_what_waits_for_an_answer_is_in_the_store_for_all_servers_until_it
         assert await other.records.find(APPROVAL) == {}
         await tasks.aclose()
         await other.aclose()
+
+
+async def test_an_agent_whose_codex_hangs_is_busy_until_it_wakes_and_its_turn_is_written_down_once(
+    tmp_path: Path,
+) -> None:
+    async with crewed(tmp_path, interrupt_grace=0.1) as team:
+        arch = await team.start("arch")
+        core = (await team.crew.status("local"))["core"]
+        assert isinstance(core, dict)
+        assert arch.thread is not None
+        os.kill(core["pid"], signal.SIGSTOP)
+        try:
+            turn = await team.submit(arch, GATE)
+            arch.thread.cancel(turn)
+            assert (await turn.wait()).status is Status.INTERRUPTED
+            assert arch.state is State.BUSY
+        finally:
+            os.kill(core["pid"], signal.SIGCONT)
+        await arch.thread.until_idle()
+        await team.crew.office.scribe.flush()
+        (written,) = read_registry(str(tmp_path / "state/registry.json"))
+        assert written.thread_state is State.IDLE
+        assert (await team.ask(arch, say("awake"))).content == "awake"
+    entries = read_audit(str(tmp_path / "state"), identity="arch")
+    assert [(entry.event, entry.outcome) for entry in entries][:2] == [("test", "interrupted"), ("test", "ok")]

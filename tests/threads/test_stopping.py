@@ -1,16 +1,19 @@
-"""A turn is made to stop: by its time limit, or because its thread is closed."""
+"""A turn is made to stop: by its time limit, because its thread is closed, or while Codex hangs."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from codex_mcp.codex.core import TurnSpec
+from codex_mcp.threads.questions import Method
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import CLOSED, UNLOADED, Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turns import QueueShut
 from tests.support.cores import Watcher, scripted_book
-from tests.threads.test_thread import GATE, end, open_thread, raw, say, submit
+from tests.support.questions import COMMAND
+from tests.threads.test_thread import GATE, end, open_thread, raw, say, send_core, submit
 
 
 class Listener:
@@ -26,6 +29,9 @@ class Listener:
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         assert turn.ended
         self.heard.append(f"{turn.outcome.status}, {'idle' if thread.idle else 'busy'}")
+
+    def turn_left(self, thread: Thread) -> None:
+        self.heard.append(f"left, {'idle' if thread.idle else 'busy'}")
 
     def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
         self.heard.append(word)
@@ -96,3 +102,79 @@ async def test_a_turn_whose_thread_codex_puts_away_has_failed_and_does_not_hang(
         thread.notification_received("thread/closed", raw({"threadId": thread.id}))
         assert (await end(turn)).content == UNLOADED
         model.release("gate")
+
+
+async def test_who_takes_back_a_turn_that_codex_does_not_begin_is_told_so_and_the_next_one_waits_for_codex(
+    tmp_path: Path,
+) -> None:
+    async with scripted_book(tmp_path, interrupt_grace=0.1) as (book, _model):
+        book.listener = listener = Listener()
+        thread = await open_thread(book, tmp_path)
+        await end(submit(thread, say("one")))
+        send_core(book, signal.SIGSTOP)
+        late, following = Watcher(), Watcher()
+        turn, behind = submit(thread, GATE, late), submit(thread, say("next"), following)
+        thread.cancel(turn)
+        assert (await end(turn)).status is Status.INTERRUPTED
+        thread.cancel(turn)
+        assert (thread.current, thread.unfinished(), thread.waiting, thread.idle) == (turn, [behind], 1, False)
+        assert turn in thread.uncollected()
+        readable = raw({**COMMAND, "threadId": thread.id})
+        assert await thread.question_received(1, Method.EXEC, readable) == {"decision": "decline"}
+        send_core(book, signal.SIGCONT)
+        assert (await end(behind)).content == "next"
+        await thread.until_idle()
+        assert (await end(submit(thread, say("and on")))).content == "and on"
+    assert turn.place.turn_id not in ("", behind.place.turn_id)
+    assert "turn_aborted" in late.kinds
+    assert "turn_aborted" not in following.kinds
+    assert late.questions == []
+    assert book.counts.turns == {Status.COMPLETED: 3, Status.INTERRUPTED: 1}
+    assert listener.heard == [
+        *("submitted", "completed, idle"),
+        *("submitted", "submitted", "interrupted, busy", "left, busy", "completed, idle"),
+        *("submitted", "completed, idle"),
+    ]
+
+
+async def test_a_turn_taken_back_while_codex_hangs_in_loading_its_thread_never_begins(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path, interrupt_grace=0.1) as (book, model):
+        book.listener = listener = Listener()
+        thread = await open_thread(book, tmp_path)
+        await end(submit(thread, say("one")))
+        await thread.unload()
+        send_core(book, signal.SIGSTOP)
+        turn = submit(thread, say("never"))
+        thread.cancel(turn)
+        assert (await end(turn)).status is Status.INTERRUPTED
+        send_core(book, signal.SIGCONT)
+        await thread.until_idle()
+        assert (turn.place.turn_id, len(model.requests)) == ("", 1)
+        assert (await end(submit(thread, say("two")))).content == "two"
+    assert listener.heard[2:5] == ["submitted", "interrupted, busy", "left, idle"]
+
+
+async def test_a_codex_that_dies_while_it_hangs_ends_what_waits_behind_a_turn_that_was_given_up(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path, interrupt_grace=0.1) as (book, _model):
+        thread = await open_thread(book, tmp_path)
+        send_core(book, signal.SIGSTOP)
+        turn, behind = submit(thread, say("never")), submit(thread, say("never either"))
+        thread.cancel(turn)
+        told = await end(turn)
+        send_core(book, signal.SIGKILL)
+        assert (await end(behind)).status is Status.FAILED
+        assert thread.idle
+        assert (turn.outcome, turn.outcome.status) == (told, Status.INTERRUPTED)
+
+
+async def test_who_does_not_wait_for_the_end_is_answered_at_once_and_codex_stops_the_turn_all_the_same(
+    tmp_path: Path,
+) -> None:
+    async with scripted_book(tmp_path, interrupt_grace=0.0) as (book, _model):
+        thread, watcher = await open_thread(book, tmp_path), Watcher()
+        turn = submit(thread, GATE, watcher)
+        thread.cancel(turn)
+        assert (await end(turn)).status is Status.INTERRUPTED
+        await thread.until_idle()
+        assert "turn_aborted" in watcher.kinds
+        assert (await end(submit(thread, say("next")))).content == "next"

@@ -1,20 +1,19 @@
-"""The queue of a thread's turns: the table cell by cell, and any order of everything that can happen."""
+"""The queue of a thread's turns: the table cell by cell."""
 
 from collections.abc import Callable
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from codex_mcp.threads.turns import (
     PAST_IDS,
     Action,
     Conclude,
     Interrupt,
+    Leave,
     Place,
     QueueFull,
     QueueShut,
+    Remind,
     Source,
     Start,
     State,
@@ -37,8 +36,10 @@ class Case:
         self.queue.offer(self.place)
         if state in (State.RUNNING, State.ENDED):
             self.queue.started("u")
-        if state is State.STOPPING:
+        if state in (State.STOPPING, State.ABANDONED):
             self.queue.cancel(self.place)
+        if state is State.ABANDONED:
+            self.queue.overdue(self.place)
         if state is State.ENDED:
             self.queue.ended("u")
         assert self.place.state is state
@@ -51,6 +52,7 @@ def accepted(case: Case) -> list[Action]:
 
 NEWS: dict[str, Callable[[Case], list[Action]]] = {
     "cancel": lambda case: case.queue.cancel(case.place),
+    "overdue": lambda case: case.queue.overdue(case.place),
     "accepted": accepted,
     "started": lambda case: case.queue.started("u"),
     "ended": lambda case: case.queue.ended("u"),
@@ -64,6 +66,7 @@ Cell = tuple[State, list[type[Action]]]
 TABLE: dict[State, dict[str, Cell]] = {
     State.WAITING: {
         "cancel": (State.ENDED, [Conclude]),
+        "overdue": (State.WAITING, []),
         "accepted": (State.WAITING, []),
         "started": (State.WAITING, []),
         "ended": (State.WAITING, []),
@@ -72,7 +75,8 @@ TABLE: dict[State, dict[str, Cell]] = {
         "lost": (State.ENDED, [Conclude]),
     },
     State.STARTING: {
-        "cancel": (State.STOPPING, []),
+        "cancel": (State.STOPPING, [Remind]),
+        "overdue": (State.STARTING, []),
         "accepted": (State.STARTING, []),
         "started": (State.RUNNING, []),
         "ended": (State.ENDED, [Conclude]),
@@ -82,6 +86,7 @@ TABLE: dict[State, dict[str, Cell]] = {
     },
     State.RUNNING: {
         "cancel": (State.STOPPING, [Interrupt]),
+        "overdue": (State.RUNNING, []),
         "accepted": (State.RUNNING, []),
         "started": (State.RUNNING, []),
         "ended": (State.ENDED, [Conclude]),
@@ -91,12 +96,23 @@ TABLE: dict[State, dict[str, Cell]] = {
     },
     State.STOPPING: {
         "cancel": (State.STOPPING, []),
+        "overdue": (State.ABANDONED, [Conclude]),
         "accepted": (State.STOPPING, []),
         "started": (State.STOPPING, [Interrupt]),
         "ended": (State.ENDED, [Conclude]),
         "start failed": (State.ENDED, [Conclude]),
         "given up": (State.ENDED, [Conclude]),
         "lost": (State.ENDED, [Conclude]),
+    },
+    State.ABANDONED: {
+        "cancel": (State.ABANDONED, []),
+        "overdue": (State.ABANDONED, []),
+        "accepted": (State.ABANDONED, []),
+        "started": (State.ABANDONED, [Interrupt]),
+        "ended": (State.ENDED, [Leave]),
+        "start failed": (State.ENDED, [Leave]),
+        "given up": (State.ENDED, [Leave]),
+        "lost": (State.ENDED, [Leave]),
     },
     State.ENDED: dict.fromkeys(NEWS, (State.ENDED, [])),
 }
@@ -147,11 +163,23 @@ def test_a_turn_cancelled_before_its_announcement_is_interrupted_after_it_once()
     queue.offer(place)
     queue.accepted("u", place)
     assert [queue.cancel(place), queue.started("u"), queue.started("u"), queue.cancel(place)] == [
-        [],
+        [Remind(place)],
         [Interrupt(place)],
         [],
         [],
     ]
+
+
+def test_a_turn_that_nobody_waits_for_any_longer_keeps_its_place_until_the_core_is_done_with_it() -> None:
+    queue, first, second = TurnQueue(MAX_WAITING), Place(), Place()
+    queue.offer(first)
+    queue.cancel(first)
+    assert queue.overdue(first) == [Conclude(first)]
+    assert [queue.offer(second), queue.cancel(first), queue.overdue(first)] == [[], [], []]
+    assert (queue.current, queue.waiting, queue.idle) == (first, 1, False)
+    assert queue.started("1") == [Interrupt(first)]
+    assert queue.ended("1") == [Leave(first), Start(second)]
+    assert [queue.started("1"), queue.ended("1"), second.turn_id] == [[], [], ""]
 
 
 def test_the_answer_to_the_start_of_a_turn_that_is_gone_touches_nothing() -> None:
@@ -255,136 +283,3 @@ def test_a_shut_queue_gives_up_what_waits_stops_what_runs_and_takes_only_a_last_
     queue.ended("2")
     queue.open()
     assert queue.offer(Place()) != []
-
-
-class Life(RuleBasedStateMachine):
-    """Callers, the core and the clock do what they like, in any order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.queue = TurnQueue(MAX_WAITING)
-        self.offered: list[Place] = []
-        self.begun: list[Place] = []
-        self.concluded: list[Place] = []
-        self.interrupted: list[Place] = []
-        self.ids = 0
-
-    def perform(self, actions: list[Action]) -> None:
-        for action in actions:
-            match action:
-                case Start(place):
-                    self.begun.append(place)
-                case Interrupt(place):
-                    assert place.turn_id
-                    assert place not in self.concluded
-                    self.interrupted.append(place)
-                case Conclude(place):
-                    self.concluded.append(place)
-
-    def any_place(self, data: st.DataObject) -> Place:
-        return data.draw(st.sampled_from(self.offered))
-
-    @rule(source=st.sampled_from(Source))
-    def offer(self, source: Source) -> None:
-        place = Place(source)
-        try:
-            actions = self.queue.offer(place)
-        except QueueFull:
-            assert self.queue.waiting == MAX_WAITING
-            return
-        except QueueShut:
-            assert self.queue.is_shut
-            return
-        self.offered.append(place)
-        self.perform(actions)
-
-    def current_id(self) -> str:
-        assert self.queue.current is not None
-        self.ids += 1
-        return self.queue.current.turn_id or f"turn {self.ids}"
-
-    @precondition(lambda self: self.queue.current is not None)
-    @rule()
-    def accept(self) -> None:
-        assert self.queue.current is not None
-        assert self.queue.accepted(self.current_id(), self.queue.current)
-
-    @precondition(lambda self: self.queue.current is not None)
-    @rule()
-    def start(self) -> None:
-        self.perform(self.queue.started(self.current_id()))
-
-    @precondition(lambda self: self.queue.current is not None)
-    @rule()
-    def end(self) -> None:
-        current = self.queue.current
-        assert current is not None
-        self.perform(self.queue.ended(self.current_id()))
-        assert current in self.concluded
-
-    @precondition(lambda self: self.offered)
-    @rule(data=st.data())
-    def cancel(self, data: st.DataObject) -> None:
-        self.perform(self.queue.cancel(self.any_place(data)))
-
-    @precondition(lambda self: self.offered)
-    @rule(data=st.data())
-    def fail_or_give_up(self, data: st.DataObject) -> None:
-        place = self.any_place(data)
-        self.perform(data.draw(st.sampled_from([self.queue.start_failed, self.queue.given_up]))(place))
-
-    @precondition(lambda self: any(place.turn_id for place in self.concluded))
-    @rule(data=st.data())
-    def hear_late_news(self, data: st.DataObject) -> None:
-        late = data.draw(st.sampled_from([place for place in self.concluded if place.turn_id]))
-        before = repr(self.queue), [place.state for place in self.offered]
-        assert [self.queue.started(late.turn_id), self.queue.ended(late.turn_id)] == [[], []]
-        assert self.queue.accepted(late.turn_id, late)
-        assert (repr(self.queue), [place.state for place in self.offered]) == before
-
-    @rule()
-    def shut(self) -> None:
-        self.perform(self.queue.shut())
-        assert self.queue.waiting == 0
-
-    @rule()
-    def open(self) -> None:
-        self.queue.open()
-
-    @rule()
-    def lose(self) -> None:
-        self.perform(self.queue.lost())
-        assert self.queue.idle
-
-    @invariant()
-    def one_turn_at_a_time_in_the_order_of_their_coming(self) -> None:
-        living = [place for place in self.begun if place.state is not State.ENDED]
-        assert living == ([] if self.queue.current is None else [self.queue.current])
-        for source in Source:
-            begun = [place for place in self.begun if place.source is source]
-            assert begun == [place for place in self.offered if place in begun]
-
-    @invariant()
-    def no_mail_begins_while_a_caller_waits(self) -> None:
-        current = self.queue.current
-        if current is not None and current.source is Source.MAIL:
-            since = self.offered.index(current)
-            waiting = [place for place in self.offered[:since] if place.state is State.WAITING]
-            assert all(place.source is Source.MAIL for place in waiting)
-
-    @invariant()
-    def each_is_concluded_once_and_interrupted_at_most_once(self) -> None:
-        assert len(self.concluded) == len(set(self.concluded))
-        assert set(self.concluded) == {place for place in self.offered if place.state is State.ENDED}
-        assert len(self.interrupted) == len(set(self.interrupted))
-        assert all(place.interrupt_sent for place in self.interrupted)
-
-    @invariant()
-    def nobody_is_forgotten(self) -> None:
-        waiting = [place for place in self.offered if place.state is State.WAITING]
-        assert len(waiting) == self.queue.waiting <= MAX_WAITING
-        assert not (waiting and self.queue.idle)
-
-
-test_any_life_of_a_queue = Life.TestCase
-test_any_life_of_a_queue.settings = settings(deadline=None, max_examples=60, stateful_step_count=40)

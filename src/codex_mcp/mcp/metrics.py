@@ -83,11 +83,10 @@ class _Looked(Collector):
 
     def _threads(self) -> Iterator[Metric]:
         threads = list(self._book)
-        turns = [turn for thread in threads for turn in thread.unfinished()]
-        running = sum(thread.current is not None for thread in threads)
         yield _gauge("threads", "Threads that are open here.", len(threads))
+        running = sum(thread.current is not None for thread in threads)
         yield _gauge("turns_running", "Turns that the core has.", running)
-        yield _gauge("turns_waiting", "Turns that wait behind another.", len(turns) - running)
+        yield _gauge("turns_waiting", "Turns that wait behind another.", sum(thread.waiting for thread in threads))
         yield _gauge("questions_open", "Questions that wait for a person.", sum(thread.asking for thread in threads))
         yield _counter("core_starts", "How often a Codex was started.", self._book.supervisor.starts)
         counts = self._book.counts

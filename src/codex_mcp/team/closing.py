@@ -214,11 +214,13 @@ class Closing:
 
     async def _stopped(self, thread: Thread) -> bool:
         """Wait for the end of what was stopped, and say whether it has come."""
-        # A turn that runs is given up after one grace. One that a core which hangs was asked to begin ends much later.
+        # A turn that runs is given up after one grace. One that a core which hangs was asked to begin keeps the thread
+        # busy for much longer, though everybody has been told.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(2 * self._settings.interrupt_grace):
                 for turn in thread.unfinished():
                     await turn.wait()
+                await thread.until_idle()
         return thread.idle
 
     async def _settle_stale(self, agent: Agent) -> Closed:

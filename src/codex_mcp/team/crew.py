@@ -196,6 +196,7 @@ class Crew:
         """Have our Codex unload it, so that theirs can have it."""
         for turn in thread.unfinished():
             await turn.wait()
+        await thread.until_idle()
         await self._book.put_away(thread)
 
 

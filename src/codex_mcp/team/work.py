@@ -167,6 +167,12 @@ class Work:
             tokens=tokens,
         )
 
+    def turn_left(self, thread: Thread) -> None:
+        """An agent may be idle that was not when its turn was written down."""
+        member = self._roster.of_thread(thread.id)
+        if member is not None:
+            self._office.scribe.note(member)
+
     def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
         """A person, or whoever answers for one, has decided."""
         member = self._roster.of_thread(thread.id)

@@ -1,18 +1,32 @@
-"""How the core is made to stop a turn: the turn itself, the commands that it leaves running, and what those leave."""
+"""How the core is made to stop a turn: the turn itself, the commands that it leaves running, and what those leave.
+
+Whoever takes a turn back waits for its end no longer than the grace, whatever the core does or does not do.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection
+import logging
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Final, Protocol
 
+from codex_mcp.base.logs import about
+from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turns import Action, State, TurnQueue
+
+logger = logging.getLogger(__name__)
 
 COMMAND_GRACE: Final = 5.0
 """Seconds for the core to kill the commands of an interrupted turn, which takes it a few hundredths."""
+
+WAKING_GRACE: Final = 10.0
+"""Seconds for a core that has answered late to announce the turn and to end it, which takes it some hundredths. Nobody
+waits for that but the turns behind it."""
 
 
 class Cores(Protocol):
@@ -26,6 +40,73 @@ class Cores(Protocol):
 
     async def end_orphans(self, spared: Collection[int] = ()) -> None:
         """End them."""
+
+
+class Stopper:
+    """Stops the turns of one thread. The queue decides, and `perform` does what it says."""
+
+    def __init__(
+        self,
+        queue: TurnQueue,
+        perform: Callable[[list[Action]], None],
+        cores: Cores,
+        litter: Litter,
+        grace: float,
+    ) -> None:
+        self._queue = queue
+        self._perform = perform
+        self._cores = cores
+        self._litter = litter
+        self._grace = grace
+        self._waking_grace = max(grace, WAKING_GRACE)
+        self._tasks = TaskSet()
+
+    def begin(self, turn: Turn) -> None:
+        """Interrupt a turn, and see that it ends."""
+        stopped = turn.stopped = asyncio.get_running_loop().create_future()
+        stopping = self._tasks.spawn(self._stop(turn, stopped), name=f"interrupt in {turn.thread_id}")
+        # Should it be cancelled before its first step, whoever waits for the turn hears of its end all the same.
+        stopping.add_done_callback(lambda _: release(stopped))
+
+    def remind(self, turn: Turn) -> None:
+        """Let nobody wait too long for a turn that has to begin before it can be stopped."""
+        turn.limit_time(partial(self._overdue, turn), self._grace)
+
+    def _overdue(self, turn: Turn) -> None:
+        actions = self._queue.overdue(turn.place)
+        if actions:
+            with about(request=turn.audience.label, thread=turn.thread_id):
+                logger.warning("a turn was not stopped within %g s: Codex is slow to begin it", self._grace)
+        self._perform(actions)
+
+    async def see_to_end(self, turn: Turn) -> None:
+        """A turn that somebody wants to stop has been taken by the core: let it not keep its place for ever."""
+        await self._wait_for_end(turn, self._waking_grace)
+
+    async def _wait_for_end(self, turn: Turn, patience: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await turn.left.wait()
+        if turn.place.state is not State.ENDED:
+            logger.warning("a turn did not end within %g s of its interrupt", patience)
+            self._perform(self._queue.given_up(turn.place))
+
+    async def _stop(self, turn: Turn, stopped: asyncio.Future[None]) -> None:
+        """Interrupt a turn, kill the commands that it leaves running, and wait for its end."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + (self._waking_grace if turn.ended else self._grace)
+        if turn.core is not None:
+            # Should the core take longer to answer, the commands are killed all the same; only nobody waits for it.
+            interrupting = self._tasks.spawn(
+                interrupt(turn.core, turn, self._cores, self._litter), name=f"end of commands in {turn.thread_id}"
+            )
+            await asyncio.wait([interrupting], timeout=deadline - clock())
+        release(stopped)
+        await self._wait_for_end(turn, max(0.0, deadline - clock()))
+
+    async def aclose(self) -> None:
+        """Stop nothing any longer."""
+        await self._tasks.aclose()
 
 
 async def interrupt(core: Core, turn: Turn, cores: Cores, litter: Litter) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import time
@@ -30,9 +29,9 @@ from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions import Unreadable, item_of, question_from
 from codex_mcp.threads.record import Status
-from codex_mcp.threads.stopping import Cores, interrupt, release
+from codex_mcp.threads.stopping import Cores, Stopper
 from codex_mcp.threads.turn import Audience, Turn
-from codex_mcp.threads.turns import Action, Conclude, Interrupt, Place, Source, Start, State, TurnQueue
+from codex_mcp.threads.turns import Action, Conclude, Interrupt, Leave, Place, Remind, Source, Start, State, TurnQueue
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
@@ -46,6 +45,9 @@ class TurnListener(Protocol):
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         """Its outcome is known; `thread.idle` tells whether another one follows."""
+
+    def turn_left(self, thread: Thread) -> None:
+        """The core is done with a turn that was concluded before: it had not even begun when its caller was told."""
 
     def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
         """The core has asked something, and this is what was decided, or that it was withdrawn."""
@@ -90,6 +92,7 @@ class Thread:
         self.listener: TurnListener | None = None
         self._early: deque[Event] = deque(self._translator.thread_opened(opened.response), maxlen=EARLY_EVENTS)
         self._litter = Litter(self.cwd)
+        self._stopper = Stopper(self._queue, self._perform, cores, self._litter, settings.interrupt_grace)
         self._tasks = TaskSet()
 
     def __repr__(self) -> str:
@@ -106,13 +109,18 @@ class Thread:
         return self._queue.idle
 
     @property
+    def waiting(self) -> int:
+        """How many turns wait behind another."""
+        return self._queue.waiting
+
+    @property
     def asking(self) -> int:
         """How many questions wait for a person."""
         return len(self._questions)
 
     @property
     def current(self) -> Turn | None:
-        """The turn that runs."""
+        """The turn that the core has, also one that nobody waits for any longer."""
         return self._turns.get(self._queue.current) if self._queue.current is not None else None
 
     @property
@@ -163,7 +171,12 @@ class Thread:
 
     def unfinished(self) -> list[Turn]:
         """The turns that run or wait, in order."""
-        return list(self._turns.values())
+        return [turn for turn in self._turns.values() if not turn.ended]
+
+    async def until_idle(self) -> None:
+        """Wait until the core has no turn of it, and none waits."""
+        while (turn := self.current) is not None:
+            await turn.left.wait()
 
     def cancel_all(self) -> None:
         """Stop everything, from the last to wait to the one that runs."""
@@ -197,6 +210,7 @@ class Thread:
         """End what runs, answer whoever waits."""
         self._fail_all("the server has stopped")
         await self._tasks.aclose()
+        await self._stopper.aclose()
 
     # -- what the core says -------------------------------------------------------------------------------------------
 
@@ -277,21 +291,24 @@ class Thread:
                 case Start():
                     self._tasks.spawn(self._start(turn), name=f"start of a turn in {self.id}")
                 case Interrupt():
-                    self._begin_to_stop(turn)
+                    self._stopper.begin(turn)
+                case Remind():
+                    self._stopper.remind(turn)
                 case Conclude():
                     self._conclude(turn)
-
-    def _begin_to_stop(self, turn: Turn) -> None:
-        stopped = turn.stopped = asyncio.get_running_loop().create_future()
-        stopping = self._tasks.spawn(self._stop(turn, stopped), name=f"interrupt in {self.id}")
-        # Should it be cancelled before its first step, whoever waits for the turn hears of its end all the same.
-        stopping.add_done_callback(lambda _: release(stopped))
+                case Leave():
+                    self._leave(turn)
+                    if self.listener is not None:
+                        self.listener.turn_left(self)
 
     async def _start(self, turn: Turn) -> None:
         # A turn that waited is started by the end of another one: its lines are about its own request.
         with about(request=turn.audience.label, thread=self.id):
             try:
                 core = await self._loaded()
+                if turn.ended:  # nobody waits for it any longer, and the core has not heard of it
+                    self._perform(self._queue.start_failed(turn.place))
+                    return
                 self._translator.full = turn.full_events
                 self._litter.look()
                 turn.core = core
@@ -304,10 +321,10 @@ class Thread:
                 self._start_failed(turn, STILL_RUNNING)
                 return
             logger.info("turn %s started", turn_id)
-            if turn.spec.time_limit is not None:
+            if turn.place.state in (State.STOPPING, State.ABANDONED):
+                await self._stopper.see_to_end(turn)
+            elif turn.spec.time_limit is not None:
                 turn.limit_time(partial(self._out_of_time, turn, turn.spec.time_limit), turn.spec.time_limit)
-            if turn.place.state is State.STOPPING:
-                await self._wait_for_end(turn, self._settings.interrupt_grace)
 
     def _out_of_time(self, turn: Turn, seconds: float) -> None:
         why = f"the turn was stopped after {seconds:g} seconds, which is its time limit."
@@ -316,9 +333,7 @@ class Thread:
 
     def _start_failed(self, turn: Turn, why: str) -> None:
         logger.warning("cannot start a turn: %s", why)
-        if turn.place.state is State.STOPPING:
-            turn.record.interrupt()
-        else:
+        if turn.place.state is not State.STOPPING:
             turn.record.fail(why)
         self._perform(self._queue.start_failed(turn.place))
 
@@ -332,41 +347,25 @@ class Thread:
             self._loaded_in, self._fact_of = core, core.fact_of
         return core
 
-    async def _stop(self, turn: Turn, stopped: asyncio.Future[None]) -> None:
-        """Interrupt a turn, kill the commands that it leaves running, and wait for its end."""
-        clock = asyncio.get_running_loop().time
-        deadline = clock() + self._settings.interrupt_grace
-        if turn.core is not None:
-            # Should the core take longer to answer, the commands are killed all the same; only nobody waits for it.
-            interrupting = self._tasks.spawn(
-                interrupt(turn.core, turn, self._cores, self._litter), name=f"end of commands in {self.id}"
-            )
-            await asyncio.wait([interrupting], timeout=self._settings.interrupt_grace)
-        release(stopped)
-        await self._wait_for_end(turn, max(0.0, deadline - clock()))
-
-    async def _wait_for_end(self, turn: Turn, patience: float) -> None:
-        """Wait for the end of a turn that somebody wants to stop, but not for ever."""
-        await turn.wait(patience)
-        if not turn.ended:
-            logger.warning("a turn did not end within %g s of its interrupt", self._settings.interrupt_grace)
-            turn.record.interrupt()
-            self._perform(self._queue.given_up(turn.place))
-
     def _conclude(self, turn: Turn) -> None:
-        del self._turns[turn.place]
-        self.used_at = time.monotonic()
-        if not turn.place.turn_id and turn.outcome.status is Status.RUNNING:
-            turn.record.interrupt()  # it never began: whoever wanted it has taken it back
+        if turn.place.state is State.ENDED:
+            self._leave(turn)
+        if turn.outcome.status is Status.RUNNING:
+            turn.record.interrupt()  # the core has not said how it ended: whoever wanted it has taken it back
         self.counts.turns[turn.outcome.status] += 1
         self._ended.append(turn)
         if len(self._ended) > OUTCOMES_KEPT:
             self._ended.remove(next((ended for ended in self._ended if ended.delivered), self._ended[0]))
-        if turn.stopped is None or turn.stopped.done():
+        if turn.stopped is None or turn.stopped.done() or turn.place.state is State.ABANDONED:
             self._tell_end(turn)
         else:
             # Its commands are being killed; whoever waits hears of the end when they are dead.
             turn.stopped.add_done_callback(lambda _: self._tell_end(turn))
+
+    def _leave(self, turn: Turn) -> None:
+        del self._turns[turn.place]
+        self.used_at = time.monotonic()
+        turn.left.set()
 
     def _tell_end(self, turn: Turn) -> None:
         turn.conclude()
@@ -376,7 +375,7 @@ class Thread:
     async def _answer(self, question_id: Id, method: str, params: Raw) -> object:
         turn = self.current
         question = question_from(method, params, self._translator.changes_of(item_of(params)))
-        if isinstance(question, Unreadable) or turn is None:
+        if isinstance(question, Unreadable) or turn is None or turn.ended:
             why = question.why if isinstance(question, Unreadable) else "no turn is running"
             logger.warning("refused a question of the core (%s): %s", method, why)
             return refusal(method)

@@ -66,6 +66,8 @@ class Turn:
         """Set once somebody wants it to stop; done when its commands are dead."""
         self.item_ended = asyncio.Event()
         """Set whenever one of its items has ended; whoever waits clears it."""
+        self.left = asyncio.Event()
+        """Set once the core is done with it, or given up: the next one may begin. Its outcome may be known before."""
         self.purpose = "turn"
         """What it is for, in a word for those who keep books."""
         self.delivered = False
@@ -102,7 +104,9 @@ class Turn:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
 
     def limit_time(self, out_of_time: Callable[[], None], seconds: float) -> None:
-        """Have this called when it has not ended by then."""
+        """Have this called when it has not ended by then; it has one limit at a time, the one that was set last."""
+        if self._limit is not None:
+            self._limit.cancel()
         if not self._ended.done():
             self._limit = asyncio.get_running_loop().call_later(seconds, out_of_time)
 

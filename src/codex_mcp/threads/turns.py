@@ -1,13 +1,18 @@
 """Pure. Whose turn is it? A thread runs one turn at a time; the others wait in the order in which they came, what
 callers ask for before what mail brings.
 
-    state of a turn  cancel              started(id)     ended(id)   start failed   lost
-    ---------------  ------------------  --------------  ----------  -------------  ----------
-    WAITING          ENDED, never began  -               -           -              ENDED
-    STARTING         STOPPING            RUNNING         ENDED       ENDED          ENDED
-    RUNNING          STOPPING, Interrupt no change       ENDED       -              ENDED
-    STOPPING         no change           Interrupt, once ENDED       ENDED          ENDED
-    ENDED            no change           no change       no change   no change      no change
+    state of a turn  cancel              overdue              started(id)     ended(id)  start failed  lost
+    ---------------  ------------------  -------------------  --------------  ---------  ------------  ---------
+    WAITING          ENDED, never began  -                    -               -          -             ENDED
+    STARTING         STOPPING, Remind    -                    RUNNING         ENDED      ENDED         ENDED
+    RUNNING          STOPPING, Interrupt no change            no change       ENDED      -             ENDED
+    STOPPING         no change           ABANDONED, Conclude  Interrupt, once ENDED      ENDED         ENDED
+    ABANDONED        no change           no change            Interrupt, once ENDED      ENDED         ENDED
+    ENDED            no change           no change            no change       no change  no change     no change
+
+Whatever becomes ENDED is concluded, unless it was before: then the core is done with it now (`Leave`). A turn is
+abandoned when its caller has waited long enough for its end. It keeps its place all the same: as long as the core may
+have news of it under an id that we do not know, no other turn may begin.
 
 The answer to turn/start (`accepted`) names the id, no more: only after its own announcement (`started`) does the core
 let a turn be interrupted. An id that belongs to another turn changes nothing: late news of a turn that has ended must
@@ -35,6 +40,7 @@ class State(StrEnum):
     STARTING = "starting"
     RUNNING = "running"
     STOPPING = "stopping"
+    ABANDONED = "abandoned"
     ENDED = "ended"
 
 
@@ -72,13 +78,25 @@ class Interrupt(Struct, frozen=True):
     place: Place
 
 
-class Conclude(Struct, frozen=True):
-    """This turn is over; tell who waits for it."""
+class Remind(Struct, frozen=True):
+    """This turn cannot be stopped before it has begun; say `overdue` when its caller has waited long enough."""
 
     place: Place
 
 
-Action: TypeAlias = Start | Interrupt | Conclude
+class Conclude(Struct, frozen=True):
+    """This turn is over for those who wait for it; tell them."""
+
+    place: Place
+
+
+class Leave(Struct, frozen=True):
+    """This turn was concluded before, and now the core is done with it as well."""
+
+    place: Place
+
+
+Action: TypeAlias = Start | Interrupt | Remind | Conclude | Leave
 
 
 class QueueFull(Exception):
@@ -168,7 +186,7 @@ class TurnQueue:
         current.turn_id = turn_id
         if current.state is State.STARTING:
             current.state = State.RUNNING
-        elif current.state is State.STOPPING and not current.interrupt_sent:
+        elif current.state in (State.STOPPING, State.ABANDONED) and not current.interrupt_sent:
             current.interrupt_sent = True
             return [Interrupt(current)]
         return []
@@ -183,11 +201,18 @@ class TurnQueue:
             self._waiting.remove(place)
             place.state = State.ENDED
             return [Conclude(place)]
-        if place is not self._current or place.state is State.STOPPING:
+        if place is not self._current or place.state in (State.STOPPING, State.ABANDONED):
             return []
         place.interrupt_sent = place.state is State.RUNNING
         place.state = State.STOPPING
-        return [Interrupt(place)] if place.interrupt_sent else []
+        return [Interrupt(place) if place.interrupt_sent else Remind(place)]
+
+    def overdue(self, place: Place) -> list[Action]:
+        """Whoever does not want it any longer has waited long enough for its end."""
+        if place.state is not State.STOPPING:
+            return []
+        place.state = State.ABANDONED
+        return [Conclude(place)]
 
     def ended(self, turn_id: str) -> list[Action]:
         """The core says that this turn is over."""
@@ -206,10 +231,7 @@ class TurnQueue:
         gone = [*([self._current] if self._current else []), *self._waiting]
         self._current = None
         self._waiting.clear()
-        for place in gone:
-            place.state = State.ENDED
-            self._past.append(place.turn_id)
-        return [Conclude(place) for place in gone]
+        return [self._over(place) for place in gone]
 
     def _begin(self, place: Place) -> list[Action]:
         self._current = place
@@ -219,12 +241,16 @@ class TurnQueue:
     def _conclude(self, place: Place) -> list[Action]:
         if place is not self._current:
             return []
-        place.state = State.ENDED
-        self._past.append(place.turn_id)
         self._current = None
-        actions: list[Action] = [Conclude(place)]
+        actions = [self._over(place)]
         if self._waiting:
             following = next((each for each in self._waiting if each.source is Source.CALLER), self._waiting[0])
             self._waiting.remove(following)
             actions += self._begin(following)
         return actions
+
+    def _over(self, place: Place) -> Action:
+        known = place.state is State.ABANDONED
+        place.state = State.ENDED
+        self._past.append(place.turn_id)
+        return Leave(place) if known else Conclude(place)

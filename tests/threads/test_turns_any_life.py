@@ -1,0 +1,172 @@
+"""The queue of a thread's turns: any order of everything that can happen."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from codex_mcp.threads.turns import (
+    Action,
+    Conclude,
+    Interrupt,
+    Leave,
+    Place,
+    QueueFull,
+    QueueShut,
+    Remind,
+    Source,
+    Start,
+    State,
+    TurnQueue,
+)
+
+MAX_WAITING = 3
+
+
+class Life(RuleBasedStateMachine):
+    """Callers, the core and the clock do what they like, in any order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue = TurnQueue(MAX_WAITING)
+        self.offered: list[Place] = []
+        self.begun: list[Place] = []
+        self.concluded: list[Place] = []
+        self.left: list[Place] = []
+        self.interrupted: list[Place] = []
+        self.ids = 0
+
+    def perform(self, actions: list[Action]) -> None:
+        for action in actions:
+            match action:
+                case Start(place):
+                    self.begun.append(place)
+                case Interrupt(place):
+                    assert place.turn_id
+                    assert (place in self.concluded) == (place.state is State.ABANDONED)
+                    self.interrupted.append(place)
+                case Remind(place):
+                    assert place.state is State.STOPPING
+                case Conclude(place):
+                    self.concluded.append(place)
+                case Leave(place):
+                    assert place in self.concluded
+                    self.left.append(place)
+
+    def any_place(self, data: st.DataObject) -> Place:
+        return data.draw(st.sampled_from(self.offered))
+
+    @rule(source=st.sampled_from(Source))
+    def offer(self, source: Source) -> None:
+        place = Place(source)
+        try:
+            actions = self.queue.offer(place)
+        except QueueFull:
+            assert self.queue.waiting == MAX_WAITING
+            return
+        except QueueShut:
+            assert self.queue.is_shut
+            return
+        self.offered.append(place)
+        self.perform(actions)
+
+    def current_id(self) -> str:
+        assert self.queue.current is not None
+        self.ids += 1
+        return self.queue.current.turn_id or f"turn {self.ids}"
+
+    @precondition(lambda self: self.queue.current is not None)
+    @rule()
+    def accept(self) -> None:
+        assert self.queue.current is not None
+        assert self.queue.accepted(self.current_id(), self.queue.current)
+
+    @precondition(lambda self: self.queue.current is not None)
+    @rule()
+    def start(self) -> None:
+        self.perform(self.queue.started(self.current_id()))
+
+    @precondition(lambda self: self.queue.current is not None)
+    @rule()
+    def end(self) -> None:
+        current = self.queue.current
+        assert current is not None
+        self.perform(self.queue.ended(self.current_id()))
+        assert current in self.concluded
+        assert current.state is State.ENDED
+
+    @precondition(lambda self: self.offered)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        self.perform(self.queue.cancel(self.any_place(data)))
+
+    @precondition(lambda self: self.offered)
+    @rule(data=st.data())
+    def be_overdue(self, data: st.DataObject) -> None:
+        self.perform(self.queue.overdue(self.any_place(data)))
+
+    @precondition(lambda self: self.offered)
+    @rule(data=st.data())
+    def fail_or_give_up(self, data: st.DataObject) -> None:
+        place = self.any_place(data)
+        self.perform(data.draw(st.sampled_from([self.queue.start_failed, self.queue.given_up]))(place))
+
+    def past(self) -> list[Place]:
+        return [place for place in self.offered if place.state is State.ENDED and place.turn_id]
+
+    @precondition(lambda self: self.past())
+    @rule(data=st.data())
+    def hear_late_news(self, data: st.DataObject) -> None:
+        late = data.draw(st.sampled_from(self.past()))
+        before = repr(self.queue), [place.state for place in self.offered]
+        assert [self.queue.started(late.turn_id), self.queue.ended(late.turn_id)] == [[], []]
+        assert self.queue.accepted(late.turn_id, late)
+        assert (repr(self.queue), [place.state for place in self.offered]) == before
+
+    @rule()
+    def shut(self) -> None:
+        self.perform(self.queue.shut())
+        assert self.queue.waiting == 0
+
+    @rule()
+    def open(self) -> None:
+        self.queue.open()
+
+    @rule()
+    def lose(self) -> None:
+        self.perform(self.queue.lost())
+        assert self.queue.idle
+
+    @invariant()
+    def one_turn_at_a_time_in_the_order_of_their_coming(self) -> None:
+        living = [place for place in self.begun if place.state is not State.ENDED]
+        assert living == ([] if self.queue.current is None else [self.queue.current])
+        for source in Source:
+            begun = [place for place in self.begun if place.source is source]
+            assert begun == [place for place in self.offered if place in begun]
+
+    @invariant()
+    def no_mail_begins_while_a_caller_waits(self) -> None:
+        current = self.queue.current
+        if current is not None and current.source is Source.MAIL:
+            since = self.offered.index(current)
+            waiting = [place for place in self.offered[:since] if place.state is State.WAITING]
+            assert all(place.source is Source.MAIL for place in waiting)
+
+    @invariant()
+    def each_is_concluded_once_and_interrupted_at_most_once(self) -> None:
+        assert len(self.concluded) == len(set(self.concluded))
+        over = (State.ABANDONED, State.ENDED)
+        assert set(self.concluded) == {place for place in self.offered if place.state in over}
+        assert len(self.left) == len(set(self.left))
+        assert len(self.interrupted) == len(set(self.interrupted))
+        assert all(place.interrupt_sent for place in self.interrupted)
+
+    @invariant()
+    def nobody_is_forgotten(self) -> None:
+        waiting = [place for place in self.offered if place.state is State.WAITING]
+        assert len(waiting) == self.queue.waiting <= MAX_WAITING
+        assert not (waiting and self.queue.idle)
+
+
+test_any_life_of_a_queue = Life.TestCase
+test_any_life_of_a_queue.settings = settings(deadline=None, max_examples=60, stateful_step_count=40)
