@@ -10,6 +10,7 @@ from typing import Any
 import uvicorn
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.transports.http import HttpExchange
 from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, Stall, WebLimits
 from tests.support.clock import Clock, run_with_clock
 from tests.support.http import PATIENCE, Wire, connect
@@ -102,6 +103,28 @@ async def test_a_request_is_answered_and_the_next_on_the_same_connection_too() -
     async with limited(hello, PATIENT) as port, connect(port) as wire:
         answers = [await wire.ask("GET", "/") for _ in range(3)]
         assert [answer.body for answer in answers] == [b"hello"] * 3
+
+
+async def test_an_application_can_see_that_a_body_is_here_to_the_end() -> None:
+    seen: list[bool] = []
+    begun = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        http = HttpExchange(scope, receive, send)
+        seen.append(http.body_is_here)
+        begun.set()
+        await http.read_body(100)
+        seen.append(http.body_is_here)
+        await http.respond(200, b"hello")
+
+    async with limited(app, PATIENT) as port, connect(port) as wire:
+        await wire.ask("POST", "/", b"all of it")
+        begun.clear()
+        wire.send_raw(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n")
+        await wait(begun)
+        wire.send_raw(b"all of it")
+        await wire.read_answer()
+    assert seen == [True, True, False, True]
 
 
 async def greeting(scope: Any, receive: Any, send: Any) -> None:

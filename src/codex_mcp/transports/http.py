@@ -25,6 +25,10 @@ SSE_HEADERS: Final[Sequence[Header]] = (
 """The last two keep proxies from holding a stream back."""
 
 
+WHOLE_BODY: Final = "codex_mcp.whole_body"
+"""In a request's scope as soon as its body is here to the end."""
+
+
 class BodyTooLarge(Exception):
     """The client sends more than it may."""
 
@@ -50,8 +54,14 @@ class HttpExchange:
         """Of the answer, once it has begun."""
         self.gone: asyncio.Task[None] | None = None
         """Whoever waits for the client's end, if somebody does."""
+        self._scope = scope
         self._receive = receive
         self._send = send
+
+    @property
+    def body_is_here(self) -> bool:
+        """Nobody has to wait for the body."""
+        return WHOLE_BODY in self._scope
 
     async def read_body(self, limit: int) -> bytes:
         """The whole body. Raises BodyTooLarge or Disconnected."""

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from codex_mcp.transports.held_head import HeldHead
+from codex_mcp.transports.http import WHOLE_BODY
 
 logger = logging.getLogger(__name__)
 
@@ -117,6 +118,7 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._limits = limits
         self._head_bytes = 0
         self._head_began = False
+        self._awaits_head = False
         self._in_body = False
         self._head_timer: asyncio.TimerHandle | None = None
         self._earlier: list[RequestResponseCycle] = []
@@ -130,6 +132,7 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
             opened.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
         self._stall = Stall(transport, self._limits.stall_timeout)
         self._await_head()
+        self._start_head_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over, for every request on it."""
@@ -142,20 +145,22 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Count what belongs to a head, and read on."""
         cycle: RequestResponseCycle | None = self.cycle
-        if self._head_timer is None and (cycle is None or cycle.response_complete):
+        if not self._awaits_head and (cycle is None or cycle.response_complete):
             self._await_head()
         # The rest of a body whose request was answered before it was read has the same time, and any length.
-        if self._head_timer is not None and not self._in_body:
+        if self._awaits_head and not self._in_body:
             if self._head_bytes > self._limits.max_head_bytes:
                 self._refuse(TOO_LARGE)
                 return
             self._head_bytes += len(data)
         super().data_received(data)
+        if self._awaits_head:  # nearly every head is here at once, and needs no timer
+            self._start_head_timer()
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
         super().on_message_begin()
-        if self._head_timer is None:
+        if not self._awaits_head:
             self._await_head()
         self._head_began = True
 
@@ -173,6 +178,7 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """The body is there, too."""
         self._in_body = False
+        self.scope[WHOLE_BODY] = True  # type: ignore[typeddict-unknown-key]
         super().on_message_complete()
 
     def timeout_keep_alive_handler(self) -> None:
@@ -204,13 +210,18 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
     def _await_head(self) -> None:
         self._head_bytes = 0
         self._head_began = False
-        self._head_timer = self.loop.call_later(self._limits.head_time, self._head_late)
+        self._awaits_head = True
+
+    def _start_head_timer(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self._limits.head_time, self._head_late)
 
     def _head_late(self) -> None:
         # Who has not begun to ask gets no answer.
         self._refuse(TOO_SLOW if self._head_began else b"")
 
     def _head_came(self) -> None:
+        self._awaits_head = False
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
