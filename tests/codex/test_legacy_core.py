@@ -335,6 +335,28 @@ async def test_an_error_of_the_protocol_is_an_error_of_the_core() -> None:
             await shaking
 
 
+async def test_a_greeting_that_cannot_be_read_is_an_error_of_the_core() -> None:
+    async with old() as o:
+        shaking = o.tasks.spawn(o.core.initialize(), name="initialize")
+        o.say(id=(await o.hear())["id"], result={})
+        await o.hear()
+        o.say(id=(await o.hear())["id"], result={"tools": [{"name": "codex", "inputSchema": None}]})
+        with pytest.raises(CoreError, match="answered tools/list in a form that this release cannot read"):
+            await shaking
+
+
+async def test_an_event_that_cannot_be_read_is_passed_over_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    async with old() as o:
+        await o.shake_hands()
+        call = await o.begin(await o.new_thread())
+        o.event(call["id"], "own", "a", "token_count", info=7)
+        o.event(call["id"], "own", "a", "agent_message", message="still here")
+        await o.listener.changes.until(lambda: len(o.listener.notifications) == 2)
+    (line,) = [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+    assert (line.levelname, line.exc_info) == ("WARNING", None)
+    assert "an event of Codex could not be read" in line.getMessage()
+
+
 @pytest.mark.parametrize("answer", [{"error": {"code": -32601, "message": "method not found"}}, {"result": 7}])
 async def test_an_answer_that_is_no_result_fails_the_turn(answer: Json) -> None:
     async with old() as o:

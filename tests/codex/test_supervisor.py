@@ -104,7 +104,7 @@ async def test_a_real_codex_leaves_when_it_is_asked_to(tmp_path: Path) -> None:
         ("echo garbage; echo '[]'; exec sleep 1000", "cannot start Codex (sh): it did not answer in time"),
         (
             """read -r _; echo '{"id":0,"error":{"code":1,"message":"too old"}}'; exec sleep 1000""",
-            "cannot start Codex (sh): it ended with signal SIGKILL",
+            "cannot start Codex (sh): too old",
         ),
     ],
 )

@@ -180,7 +180,7 @@ class AppServer:
 
     async def _open(self, method: str, params: object) -> OpenedThread:
         raw = await self._call(method, params, Raw)
-        opened = _decoded(method, raw, appserver.ThreadOpened)
+        opened = decoded(method, raw, appserver.ThreadOpened)
         return OpenedThread(opened.thread.id, opened.cwd, raw)
 
     async def _call(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
@@ -196,7 +196,7 @@ class AppServer:
             raise _refusal(exc.error.message) from exc
         if answer_type is Raw:
             return raw  # type: ignore[return-value]  # Raw is the type that was asked for
-        return _decoded(method, raw, answer_type)
+        return decoded(method, raw, answer_type)
 
     async def _ask(self, method: str, params: object) -> Raw:
         for delay in OVERLOAD_DELAYS:
@@ -225,7 +225,8 @@ class AppServer:
         return self._listener.question_received(thread_id, request.id, request.method, request.params)
 
 
-def _decoded(method: str, raw: Raw, answer_type: type[Answer]) -> Answer:
+def decoded(method: str, raw: Raw, answer_type: type[Answer]) -> Answer:
+    """An answer of Codex as a value. Raises CoreError."""
     try:
         return msgspec.json.decode(raw, type=answer_type)
     except msgspec.MsgspecError as exc:

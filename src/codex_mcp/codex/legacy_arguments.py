@@ -1,4 +1,4 @@
-"""Pure. What an old Codex is given: the arguments of its tools `codex` and `codex-reply`.
+"""Pure. What an old Codex is given: the arguments of its tools `codex` and `codex-reply`, and a no to its questions.
 
 It refuses a name that it does not know, and the names differ between releases: whatever its own list of tools does not
 have is left out, or refused where leaving it out would do something else than was asked for.
@@ -62,6 +62,11 @@ def start_arguments(spec: ThreadSpec, prompt: str, config: Json, able: Abilities
 def reply_arguments(thread_id: str, prompt: str) -> dict[str, object]:
     """The arguments of `codex-reply`."""
     return {"threadId": thread_id, "prompt": prompt}
+
+
+def denial(why: str) -> dict[str, object]:
+    """The answer to a question that is handed on to nobody."""
+    return {"decision": {"denied": {"rejection": f"rejected: {why}"}}}
 
 
 def left_out(spec: ThreadSpec, able: Abilities) -> list[str]:

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from codex_mcp.base.settings import Settings
-from codex_mcp.codex.client import CLIENT
+from codex_mcp.codex.client import CLIENT, decoded
 from codex_mcp.codex.core import (
     PLAIN,
     CannotResume,
@@ -36,6 +36,7 @@ from codex_mcp.codex.legacy_arguments import (
     Abilities,
     abilities,
     check_turn,
+    denial,
     left_out,
     reply_arguments,
     start_arguments,
@@ -118,9 +119,9 @@ class LegacyCore:
             "capabilities": {"elicitation": {}},
             "clientInfo": {"name": CLIENT.name, "title": CLIENT.title, "version": CLIENT.version},
         }
-        answer = msgspec.json.decode(await self._ask("initialize", hello), type=legacy.Initialized)
+        answer = decoded("initialize", await self._ask("initialize", hello), legacy.Initialized)
         self._peer.notify("notifications/initialized")
-        tools = msgspec.json.decode(await self._ask("tools/list", {}), type=legacy.Tools)
+        tools = decoded("tools/list", await self._ask("tools/list", {}), legacy.Tools)
         self._able = abilities(self.version, tools)
         return appserver.Initialized(user_agent=answer.server_info.user_agent)
 
@@ -285,8 +286,12 @@ class LegacyCore:
     def _notification_received(self, message: Notification) -> None:
         if message.method != EVENT:
             return
-        note = _note.decode(message.params)
-        msg = _msg.decode(note.msg)
+        try:
+            note = _note.decode(message.params)
+            msg = _msg.decode(note.msg)
+        except msgspec.MsgspecError as exc:
+            logger.warning("an event of Codex could not be read: %s", exc)
+            return
         known = self._thread_of(note.meta.thread_id, note.meta.request_id)
         if known is None:
             logger.info("Codex tells %s of a thread that is not ours", msg.type)
@@ -365,10 +370,10 @@ class LegacyCore:
         try:
             asked = msgspec.json.decode(request.params, type=OldElicitation)
         except msgspec.MsgspecError as exc:
-            return _denied(f"the question could not be read: {exc}")
+            return denial(f"the question could not be read: {exc}")
         known = self._threads.get(asked.thread_id or "")
         if known is None:
-            return _denied("the thread is not open here")
+            return denial("the thread is not open here")
         announced = known.announcement(asked.codex_call_id)
         whole = {"elicitation": request.params, "announced": Raw(announced) if announced is not None else None}
         known.questions[request.id] = None
@@ -391,7 +396,3 @@ def _failure(answer: asyncio.Future[Raw]) -> CoreError | None:
     except msgspec.MsgspecError as unreadable:
         return CoreError(f"Codex answered in a form that this release cannot read: {unreadable}")
     return CoreError(result.text or "Codex did not say why") if result.is_error else None
-
-
-def _denied(why: str) -> dict[str, object]:
-    return {"decision": {"denied": {"rejection": f"rejected: {why}"}}}

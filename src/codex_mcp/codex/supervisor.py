@@ -256,4 +256,6 @@ def _cannot_start(program: str, ended: Exit, why: BaseException) -> str:
     said = f": {words[-1].strip()}" if words else ""
     if isinstance(why, TimeoutError):
         return f"cannot start Codex ({program}): it did not answer in time{said}"
+    if not isinstance(why, CoreLost):
+        return f"cannot start Codex ({program}): {why}"  # it said so, or we do; that we killed it then is no news
     return f"cannot start Codex ({program}): it ended with {ended}{said}"
