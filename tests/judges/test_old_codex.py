@@ -346,6 +346,9 @@ async def test_the_whole_server_runs_on_it(tmp_path: Path) -> None:
             "isError": True,
         }
 
+        failed = await server.run("codex", {"prompt": "[[scene: error]]"})
+        assert failed["content"][0]["text"].endswith("(the thread is lost; codex starts a new one)")
+
         unknown = await server.run("codex-reply", {"threadId": str(server.process.pid), "prompt": "hello"})
         assert "cannot resume thread" in unknown["content"][0]["text"]
         server.close_stdin()

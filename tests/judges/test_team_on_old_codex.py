@@ -102,7 +102,7 @@ async def test_an_agent_goes_on_in_a_new_thread_after_a_failure_of_the_model(tea
     async with team(script=TEAM_SCRIPT) as (server, model):
         arch = await server.start(say("the blue door"), identity="arch")
         failed = await server.run("codex-reply", {"prompt": "[[scene: fail]]", "identity": "arch"})
-        assert refusal(failed)
+        assert "codex-reply goes on with the agent in a new one" in refusal(failed)
         back = await server.reply("arch", say("go on"))
         assert (back["codex_id"], back["content"]) == (arch["codex_id"], "go on")
         assert back["threadId"] != arch["threadId"]

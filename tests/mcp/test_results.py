@@ -70,6 +70,21 @@ def test_a_turn_that_went_wrong_is_an_error_whose_text_ends_with_the_thread(stat
     assert result["structuredContent"]["content"] == text
 
 
+@pytest.mark.parametrize(
+    ("names", "end"),
+    [
+        ({}, "threadId: t-1 (the thread is lost; codex starts a new one)"),
+        (
+            {"codex_id": "codex:1", "identity": "arch"},
+            "codex_id: codex:1, threadId: t-1 (the thread is lost; codex-reply goes on with the agent in a new one)",
+        ),
+    ],
+)
+def test_of_a_thread_that_is_lost_nobody_is_told_that_it_goes_on(names: dict[str, object], end: str) -> None:
+    result = on_the_wire(turn_result(outcome(Status.FAILED, "Out of tokens."), names, lost=True))
+    assert result["content"] == [{"type": "text", "text": f"Out of tokens.\n\n{end}"}]
+
+
 def test_an_interrupted_turn_that_said_nothing_has_a_sentence_all_the_same() -> None:
     structured = turn_result(outcome(Status.INTERRUPTED, ""))["structuredContent"]
     assert isinstance(structured, dict)

@@ -47,7 +47,7 @@ class Follower:
         """Wait for a turn as long as its caller wants; return what the caller is told."""
         patience = 0.0 if arguments.background else call.patience(arguments.wait_seconds)
         outcome = await call.follow(thread, turn, patience)
-        return self._told(call, turn, outcome)
+        return self._told(call, thread, turn, outcome)
 
     async def waited(self, call: Call, turns: Sequence[Turn], timeout: float | None) -> Result:
         """Wait until one of these has ended, unless one has already."""
@@ -59,7 +59,7 @@ class Follower:
             turn.delivered = turn.delivered or turn.ended
         return self._input_required(call, turns) or results.wait_result([turn.outcome for turn in turns], self._names)
 
-    def _told(self, call: Call, turn: Turn, outcome: Outcome) -> Result:
+    def _told(self, call: Call, thread: Thread, turn: Turn, outcome: Outcome) -> Result:
         """What the client hears of its turn: what it asks, or that it goes on as a task, or how it stands."""
         asked = self._input_required(call, [turn])
         if asked is not None:
@@ -68,7 +68,7 @@ class Follower:
             created = time.time() - outcome.seconds
             name = TaskName(turn.thread_id, turn.name, call.principal, created)
             return created_task(self._key, name, outcome, self._settings.thread_idle)
-        return results.turn_result(outcome, self._names(outcome.thread_id))
+        return results.turn_result(outcome, self._names(outcome.thread_id), lost=bool(thread.gone))
 
     def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
         """What these turns ask, if the client has to come again for it."""
@@ -117,7 +117,7 @@ class Follower:
     async def followed_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
         """Go on waiting for a turn whose question was answered."""
         outcome = await call.follow(thread, turn, call.patience(None))
-        return self._told(call, turn, outcome)
+        return self._told(call, thread, turn, outcome)
 
 
 def _digest(call: Call) -> str:

@@ -20,6 +20,9 @@ STILL_RUNNING: Final = (
     'collect its answer with codex_wait {{"threadIds": ["{thread_id}"]}}.'
 )
 INTERRUPTED: Final = "The turn was interrupted"
+GOES_ON: Final = "codex-reply continues the thread"
+GOES_ON_ELSEWHERE: Final = "the thread is lost; codex-reply goes on with the agent in a new one"
+LOST: Final = "the thread is lost; codex starts a new one"
 
 
 def refused(text: str) -> Result:
@@ -33,14 +36,15 @@ def refused_in_thread(text: str, thread_id: str) -> Result:
     return {"content": [_text(text)], "structuredContent": structured, "isError": True}
 
 
-def turn_result(outcome: Outcome, names: Mapping[str, object] | None = None) -> Result:
-    """The result of `codex` and `codex-reply`; `names` is what else is known of the thread."""
+def turn_result(outcome: Outcome, names: Mapping[str, object] | None = None, *, lost: bool = False) -> Result:
+    """The result of `codex` and `codex-reply`; `names` is what else is known of the thread, which may be lost."""
     structured = described(outcome, names)
     if outcome.status in (Status.FAILED, Status.INTERRUPTED):
         if not outcome.thread_id and not names:
             return refused(str(structured["content"]))  # an old Codex did not even begin the thread
         name = f"codex_id: {structured['codex_id']}, " if "codex_id" in structured else ""
-        text = f"{structured['content']}\n\n{name}threadId: {outcome.thread_id} (codex-reply continues the thread)"
+        how = GOES_ON if not lost else GOES_ON_ELSEWHERE if name else LOST
+        text = f"{structured['content']}\n\n{name}threadId: {outcome.thread_id} ({how})"
         return {"content": [_text(text)], "structuredContent": structured, "isError": True}
     return {"content": [_text(str(structured["content"]))], "structuredContent": structured}
 

@@ -54,6 +54,8 @@ class TurnNews(Struct, frozen=True):
     """What it wants to know."""
     names: Mapping[str, object]
     """What else is known of its thread."""
+    lost: bool = False
+    """Its thread can never go on."""
 
 
 def task_id(key: bytes, name: TaskName) -> str:
@@ -83,7 +85,8 @@ def described_task(text: str, name: TaskName, news: TurnNews, kept: float) -> di
         case "input_required":
             return {**task, "inputRequests": news.asks}
         case "completed":
-            return {**task, "result": {"resultType": "complete", **results.turn_result(news.outcome, news.names)}}
+            result = results.turn_result(news.outcome, news.names, lost=news.lost)
+            return {**task, "result": {"resultType": "complete", **result}}
         case _:
             return task
 

@@ -37,11 +37,11 @@ class Tasks:
     def _get(self, exchange: Exchange) -> object:
         exchange.client.require_extension(mcp.TASKS_EXTENSION)
         text = exchange.params(mcp.TaskNamed).task_id
-        name, _thread, turn = self._found(exchange, text)
+        name, thread, turn = self._found(exchange, text)
         outcome = turn.outcome
         turn.delivered = turn.delivered or outcome.status is not Status.RUNNING
         asks = asked_by_task(turn.parked.open, turn.audience.label)
-        news = TurnNews(outcome, asks, self._names(name.thread_id))
+        news = TurnNews(outcome, asks, self._names(name.thread_id), lost=bool(thread.gone))
         return described_task(text, name, news, self._settings.thread_idle)
 
     def _update(self, exchange: Exchange) -> object:
