@@ -1,5 +1,6 @@
 """A call keeps its client informed until it is answered, and not a moment longer."""
 
+import asyncio
 import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -10,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from codex_mcp.base.settings import Events, Settings
 from codex_mcp.codex.events import Event
-from codex_mcp.mcp.call import Call
+from codex_mcp.mcp.call import Call, GivenUp
 from codex_mcp.mcp.client import Client
 from codex_mcp.rpc.channel import MemoryChannel, memory_pair
 from codex_mcp.rpc.peer import Handlers, Peer
@@ -248,3 +249,40 @@ async def test_a_wait_can_be_cancelled_and_leaves_the_turn_alone(tmp_path: Path)
         collected = (await server.run("codex_wait", {}))["structuredContent"]
         assert [turn["status"] for turn in cancelled["running"]] == ["running"]
         assert [turn["content"] for turn in collected["finished"]] == ["Done."]
+
+
+def test_once_it_is_cancelled_its_thread_is_waited_for_as_long_as_the_end_of_a_turn() -> None:
+    @with_call(UNSET, interrupt_grace=10)
+    async def _(call: Call, far: MarkedEnd, clock: Clock) -> None:
+        async def open_thread() -> None:
+            async with call.opening():
+                await asyncio.Event().wait()
+
+        async with asyncio.TaskGroup() as group:
+            opening = group.create_task(expected(open_thread()))
+            await clock.advance(1000)
+            call.cancel()
+            await clock.advance(9)
+            call.cancel()
+            assert not opening.done()
+            await clock.advance(1)
+            assert opening.done()
+        assert await expected(open_thread()) == opening.result()  # and the next one is not waited for at all
+        assert opening.result() == "The call was cancelled, and Codex had not opened its thread 10 s later."
+
+
+async def expected(opening: Coroutine[Any, Any, None]) -> str:
+    with pytest.raises(GivenUp) as given_up:
+        await opening
+    return str(given_up.value)
+
+
+def test_nobody_else_s_impatience_is_taken_for_a_cancelled_call() -> None:
+    @with_call(UNSET)
+    async def _(call: Call, far: MarkedEnd, clock: Clock) -> None:
+        with pytest.raises(TimeoutError, match="theirs"):
+            async with call.opening():
+                raise TimeoutError("theirs")
+        async with call.opening():
+            call.cancel()  # in time
+        call.cancel()

@@ -1,5 +1,7 @@
 """The tools of a team on the real Codex. Each requirement has its own test in acceptance/team."""
 
+import os
+import signal
 from pathlib import Path
 
 from tests.support.team_server import GATE, refusal, say, structured, team_server
@@ -54,3 +56,23 @@ async def test_a_wait_by_name_and_the_old_names_of_tools(tmp_path: Path) -> None
         assert "codex_threads" in refusal(await server.run("codex_wait", {"ids": ["nobody"]}))
         assert "missing field `codex_id`" in refusal(await server.run("codex_close", {}))
         assert "missing field `codex_id`" in refusal(await server.run("codex-reply", {"prompt": say("x")}))
+
+
+async def test_an_agent_that_codex_does_not_open_before_its_call_is_cancelled_never_came_to_be(tmp_path: Path) -> None:
+    async with team_server(tmp_path, "--interrupt-grace", "0.5") as (server, _model):
+        await server.start(say("here"), identity="other")
+        pid = (await server.status())["core"]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        starts = server.call("codex", {"prompt": say("never"), "identity": "arch"})
+        begins = server.call("codex-reply", {"prompt": GATE, "identity": "other"})
+        server.cancel(starts)
+        server.cancel(begins)
+        assert "cancelled" in refusal(await server.result(starts))
+        assert structured(await server.result(begins))["status"] == "interrupted"
+        assert [agent["identity"] for agent in (await server.threads()).values()] == ["other"]
+        os.kill(pid, signal.SIGCONT)
+        assert (await server.start(say("now"), identity="arch"))["content"] == "now"
+        assert (await server.reply("other", say("and I")))["content"] == "and I"
+    audited = [(entry["event"], entry["outcome"]) for entry in server.audit()]
+    assert audited.count(("codex", "interrupted")) == 1
+    assert audited.count(("codex-reply", "interrupted")) == 1

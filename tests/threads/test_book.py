@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, ThreadNotFound, ThreadSpec, TurnSpec
 from codex_mcp.codex.launch import launcher
 from codex_mcp.threads.book import EARLY_NOTIFICATIONS, NOT_SIGNED_IN, Book
@@ -285,3 +286,41 @@ async def test_a_thread_that_gets_its_own_id_is_known_by_that_alone_and_still_be
         assert (book.known(UNKNOWN, "ada"), book.known(UNKNOWN), book.known(provisional, "ada")) == (thread, None, None)
         assert {thread.id, turn.thread_id} == {UNKNOWN}
     owners.close()
+
+
+async def test_a_thread_that_nobody_waits_for_any_longer_is_opened_all_the_same_and_put_away(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, _model):
+        first = await book.start(ThreadSpec())
+        await run(first, say("one"))
+        await book.unload_idle(float("inf"))
+        pid, tasks = book.supervisor.pid, TaskSet()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        tasks.spawn(book.start(ThreadSpec()), name="start")
+        tasks.spawn(book.find(first.id), name="find")
+        while book._opens < 2:  # noqa: ASYNC110  nobody is told
+            await asyncio.sleep(0)
+        await tasks.aclose()
+        os.kill(pid, signal.SIGCONT)
+        async with asyncio.timeout(PATIENCE):
+            while len(list(book)) < 2:  # noqa: ASYNC110  nobody is told
+                await asyncio.sleep(0.01)
+        assert all(thread.idle for thread in book)
+        await book.unload_idle(float("inf"))
+        assert list(book) == []
+        assert (await run(await book.find(first.id), say("two"))).content == "two"
+
+
+async def test_who_waits_for_a_thread_when_the_server_ends_is_told_so(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, _model):
+        await book.start(ThreadSpec())
+        pid, tasks = book.supervisor.pid, TaskSet()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        starting = tasks.spawn(book.start(ThreadSpec()), name="start")
+        while not book._opens:  # noqa: ASYNC110  nobody is told
+            await asyncio.sleep(0)
+        os.kill(pid, signal.SIGCONT)
+        await book.aclose()
+        with pytest.raises(CoreError):
+            await starting

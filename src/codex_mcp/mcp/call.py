@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from msgspec import UnsetType
 
+from codex_mcp.base.errors import Explained
 from codex_mcp.base.settings import Events, Settings, soft_deadline_for
 from codex_mcp.codex.events import Event
 from codex_mcp.mcp.client import Client
@@ -29,6 +30,10 @@ logger = logging.getLogger(__name__)
 ASKING: Final = "waiting for an approval"
 
 
+class GivenUp(Explained):
+    """The call was cancelled before it had a turn, and what it waited for did not come in time."""
+
+
 class Call:
     """The audience of a turn, on behalf of one request of the client."""
 
@@ -39,7 +44,9 @@ class Call:
         self.params = params
         self.principal = principal
         self.events = settings.events
-        self._cancelled = False
+        self._answer_by: float | None = None
+        """Set once it is cancelled: then nothing that comes before its turn is waited for any longer."""
+        self._opening: asyncio.Timeout | None = None
         self.parks = False
         """What its client cannot be asked waits for somebody else to answer it, in place of being denied."""
         self._client = client
@@ -77,7 +84,10 @@ class Call:
 
     def cancel(self) -> None:
         """The client does not want it any longer."""
-        self._cancelled = True
+        if self._answer_by is None:
+            self._answer_by = asyncio.get_running_loop().time() + self._settings.interrupt_grace
+            if self._opening is not None:
+                self._opening.reschedule(self._answer_by)
         if self._turn is not None:
             thread, turn = self._turn
             thread.cancel(turn)
@@ -113,11 +123,29 @@ class Call:
             return None
         return max(0.0, limit - (asyncio.get_running_loop().time() - self._began))
 
+    @contextlib.asynccontextmanager
+    async def opening(self) -> AsyncIterator[None]:
+        """While its thread is opened: should the client cancel, that is waited for no longer than a turn's end is.
+
+        Raises GivenUp.
+        """
+        limit = self._opening = asyncio.timeout_at(self._answer_by)
+        try:
+            async with limit:
+                yield
+        except TimeoutError as exc:
+            if not limit.expired():
+                raise
+            grace = self._settings.interrupt_grace
+            raise GivenUp(f"The call was cancelled, and Codex had not opened its thread {grace:g} s later.") from exc
+        finally:
+            self._opening = None
+
     async def follow(self, thread: Thread, turn: Turn, patience: float | None) -> Outcome:
         """Wait for a turn of this call, and stop it if the client cancels. What it has to ask ends the wait, too."""
         self._turn = (thread, turn)
         turn.audience = self
-        if self._cancelled:
+        if self._answer_by is not None:
             thread.cancel(turn)
         if not thread.is_named:
             await turn.until_named()  # whoever is told of it now must be able to ask for it later
@@ -130,7 +158,7 @@ class Call:
     async def wait_for_one(self, turns: Sequence[Turn], patience: float | None) -> None:
         """Wait until one of these turns has ended or asks, the client cancels, or time is up."""
         watcher = self._only_waits = asyncio.get_running_loop().create_future()
-        if self._cancelled:
+        if self._answer_by is not None:
             tell(watcher)
         await self._wait(turns, patience, watcher)
 

@@ -45,7 +45,8 @@ class CodexTools:
         arguments = codex_arguments(given)
         new = new_thread(arguments, self._settings)
         spec = new_turn(arguments, new.spec.cwd or ".")
-        thread = await self._book.start(new.spec, call.principal)
+        async with call.opening():
+            thread = await self._book.start(new.spec, call.principal)
         with about(thread=thread.id):
             logger.info("thread started in %s", thread.cwd)
             call.events = events_of(arguments, self._settings)
@@ -60,7 +61,8 @@ class CodexTools:
         if thread_id is None:
             return results.refused("Failed to parse thread_id: either threadId or conversationId must be provided")
         try:
-            thread = await self._book.find(thread_id, call.principal)
+            async with call.opening():
+                thread = await self._book.find(thread_id, call.principal)
         except BadThreadId as exc:
             return results.refused(f"Failed to parse thread_id: {exc}")
         except ThreadNotFound:

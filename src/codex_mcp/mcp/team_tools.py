@@ -16,7 +16,7 @@ from codex_mcp.base.settings import Events, Settings
 from codex_mcp.codex.events import Event
 from codex_mcp.mcp import team_catalogue as catalogue
 from codex_mcp.mcp.arguments import TurnArguments
-from codex_mcp.mcp.call import Call
+from codex_mcp.mcp.call import Call, GivenUp
 from codex_mcp.mcp.codex_tools import turns_to_collect
 from codex_mcp.mcp.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.follower import Follower
@@ -111,7 +111,7 @@ class TeamTools:
                 note(AuditOutcome.REFUSED, exc)
                 raise
             except Explained as exc:
-                note(AuditOutcome.FAILED, exc)
+                note(AuditOutcome.INTERRUPTED if isinstance(exc, GivenUp) else AuditOutcome.FAILED, exc)
                 raise
             if body in looking:
                 note(AuditOutcome.OK)
@@ -134,10 +134,12 @@ class TeamTools:
         if way is Way.PROMPT:
             reference = await self._crew.resumed_first(arguments.identity, call.principal)
         if reference is not None:
-            member = await self._crew.team.find(reference, call.principal, resume=True)
+            async with call.opening():
+                member = await self._crew.team.find(reference, call.principal, resume=True)
             return await self._given(call, member, arguments, arguments.prompt or GO_ON, catalogue.CODEX.name)
         order = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
-        member = await self._crew.team.start(self._order(arguments, order, call.principal))
+        async with call.opening():
+            member = await self._crew.team.start(self._order(arguments, order, call.principal))
         if member.first is not None and member.thread is not None:
             # The same request came before: this call goes on waiting for the turn of that one.
             return await self._follower.followed(call, member.thread, member.first, arguments)
@@ -161,7 +163,8 @@ class TeamTools:
         arguments = team_reply_arguments(given)
         if arguments.reference is None:
             raise BadArguments(NOT_NAMED)
-        member = await self._crew.team.find(arguments.reference, call.principal, resume=False)
+        async with call.opening():
+            member = await self._crew.team.find(arguments.reference, call.principal, resume=False)
         return await self._given(call, member, arguments, arguments.prompt, catalogue.CODEX_REPLY.name)
 
     async def _given(self, call: Call, member: Member, arguments: TurnArguments, prompt: str, tool: str) -> Result:

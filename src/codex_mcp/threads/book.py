@@ -99,8 +99,12 @@ class Book:
     # -- opening ------------------------------------------------------------------------------------------------------
 
     async def start(self, spec: ThreadSpec, principal: str = LOCAL) -> Thread:
-        """Begin a new thread for this principal. Raises CoreError or Refused."""
-        return await self._with_core(lambda core: self._started(core, spec, principal))
+        """Begin a new thread for this principal. Raises CoreError or Refused.
+
+        Whoever does not wait for it any longer leaves it here, idle.
+        """
+        starting = self._with_core(lambda core: self._started(core, spec, principal))
+        return await _opened(self._tasks.spawn(starting, name="start of a thread"))
 
     async def _with_core(self, open_thread: Callable[[Core], Awaitable[Thread]]) -> Thread:
         """Open a thread in the running core; should that turn out to be dead, in the next one."""
@@ -142,7 +146,7 @@ class Book:
             opening = self._tasks.spawn(self._resume(thread_id, spec), name=f"resume of {thread_id}")
             self._opening[thread_id] = opening
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
-        return await asyncio.shield(opening)
+        return await _opened(opening)
 
     def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
         """Return a thread of this principal that is open here."""
@@ -295,6 +299,13 @@ class Book:
             await thread.aclose()
         await self._supervisor.stop()
         await self._tasks.aclose()
+
+
+async def _opened(opening: asyncio.Task[Thread]) -> Thread:
+    await asyncio.wait([opening])  # not awaited itself: whoever asks may be cancelled, and it goes on all the same
+    if opening.cancelled():
+        raise CoreLost("the server is shutting down")
+    return opening.result()
 
 
 async def _refused(method: str) -> Mapping[str, object]:
