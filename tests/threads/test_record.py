@@ -51,6 +51,12 @@ def test_a_completed_turn_has_its_last_message_and_its_own_tokens() -> None:
     assert (done.status, done.content, done.usage) == (Status.COMPLETED, "Done.", Tokens(30, 12, 9, 3, 39))
 
 
+def test_what_an_earlier_turn_used_is_not_counted_when_it_is_told_again_before_this_one_begins() -> None:
+    earlier, own = Tokens(10, 4, 3, 1, 13), Tokens(20, 8, 6, 2, 26)
+    facts = (TokensCounted("earlier", Tokens(), earlier), TurnStarted("u"), TokensCounted("u", Tokens(), own))
+    assert outcome(*facts, TurnEnded("u", "completed", None)).usage == own
+
+
 @pytest.mark.parametrize(
     ("facts", "why"),
     [

@@ -59,6 +59,7 @@ class Record:
         self._out_of_time = False
         self._message = ""
         self._status = Status.RUNNING
+        self._has_begun = False
         self._usage: Tokens | None = None
         self._files: dict[str, str] = {}
         self._commands: dict[str, None] = {}  # a set that keeps its order
@@ -80,7 +81,10 @@ class Record:
             case FilesChanged(changes=changes):
                 for change in changes:
                     self._files[change.path] = _merged(self._files.get(change.path), change.kind)
-            case TokensCounted(last=last):
+            case TurnStarted():
+                self._has_begun = True
+            # A resumed thread tells once more what its last turn used, maybe when the next one is asked for already.
+            case TokensCounted(last=last) if self._has_begun:
                 self._usage = last if self._usage is None else _sum(self._usage, last)
             case ErrorReported(message=message, will_retry=False):
                 self.failure = message
