@@ -40,7 +40,7 @@ Samples = tuple[list[float], list[float]]
 
 def run(place: Place) -> list[Row]:
     """Run turns on both in turn."""
-    return [*_replayed(place), *_real(place)]
+    return [*_replayed(place), *real_replies(place, "added to a reply", place.ours(home=FRESH_HOME)), _new(place)]
 
 
 def _replayed(place: Place) -> list[Row]:
@@ -68,10 +68,10 @@ def replayed(place: Place, what: str, ours_with: Callable[[Path], Program]) -> l
     return _rows(what, turns)
 
 
-def _real(place: Place) -> list[Row]:
+def real_replies(place: Place, what: str, ours_is: Program) -> list[Row]:
+    """Turns of the real Codex, bare and through ours."""
     replies: Samples = ([], [])
-    new: Samples = ([], [])
-    with CoreClient(place.core()) as core, McpClient(place.ours(home=FRESH_HOME)) as ours:
+    with CoreClient(place.core()) as core, McpClient(ours_is) as ours:
         core.initialize()
         ours.initialize()
         threads = [(core.start_thread(), ours.start_threads(1)) for _ in range(THREADS)]
@@ -79,11 +79,18 @@ def _real(place: Place) -> list[Row]:
             in_core, in_ours = threads[number % THREADS]
             replies[0].append(_timed(partial(core.reply, in_core)))
             replies[1].append(_timed(partial(ours.reply, in_ours)))
+    return _rows(what, replies)
+
+
+def _new(place: Place) -> Row:
+    new: Samples = ([], [])
+    with CoreClient(place.core()) as core, McpClient(place.ours(home=FRESH_HOME)) as ours:
+        core.initialize()
+        ours.initialize()
         for _ in place.effort.rounds(ROUNDS_OF_NEW, SECONDS):
             new[0].append(_timed(core.start_thread))
             new[1].append(_timed(lambda: ours.start_threads(1)))
-    new_thread = Row("added to a new thread", Unit.MILLISECONDS, *new, aim=HALF_AIM, is_difference=True)
-    return [*_rows("added to a reply", replies), new_thread]
+    return Row("added to a new thread", Unit.MILLISECONDS, *new, aim=HALF_AIM, is_difference=True)
 
 
 def _rows(what: str, samples: Samples) -> list[Row]:

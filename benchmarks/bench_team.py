@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.bench_memory import many_servers
-from benchmarks.bench_overhead import replayed
+from benchmarks.bench_overhead import real_replies, replayed
 from benchmarks.clients import McpClient, Stopwatch
 from benchmarks.lines import Program
 from benchmarks.memory import can_be_measured, memory_of
@@ -24,7 +24,7 @@ SHARE_OF_FIFTY = Aim(times_theirs=0.6)
 
 
 def run(place: Place) -> list[Row]:
-    """In turn: fifty servers of theirs, one of ours; then recorded turns, bare and through a team."""
+    """In turn: fifty servers of theirs, one of ours; then recorded and real turns, bare and through a team."""
     return [*_fifty(place), *_added(place)]
 
 
@@ -60,4 +60,8 @@ def _added(place: Place) -> list[Row]:
     def team(codex: Path) -> Program:
         return place.team("--codex-bin", str(codex), "--summary-timeout", "0", home="team-replay")
 
-    return replayed(place, "added by a team to a recorded turn", team)
+    real = place.team("--summary-timeout", "0", home="team-beside-core")
+    return [
+        *replayed(place, "added by a team to a recorded turn", team),
+        *real_replies(place, "added by a team to a reply", real),
+    ]
