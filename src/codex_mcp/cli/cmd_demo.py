@@ -140,7 +140,8 @@ def _stoppable() -> Iterator[None]:
     """Let whoever ends us with another signal than Ctrl-C find everything cleaned up, too."""
     numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
     for number in numbers:
-        signal.signal(number, signal.default_int_handler)
+        # As if it were a Ctrl-C: an event loop that runs takes that in order, and is not cut in the middle of a step.
+        signal.signal(number, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
     try:
         yield
     finally:
