@@ -8,6 +8,7 @@ from typing import Final
 
 from codex_mcp.base.settings import SlowReader
 from codex_mcp.mcp.stream import MOST_BYTES, Batch, Stream
+from codex_mcp.threads.watchers import tell
 from codex_mcp.wire.jsonrpc import encode_notification
 
 DROPPED_METHOD: Final = "codex/dropped"
@@ -89,7 +90,7 @@ class LiveStream:
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[None] = loop.create_future()
         self._waiter = waiter
-        timer = None if patience is None else loop.call_later(patience, _settle, waiter)
+        timer = None if patience is None else loop.call_later(patience, tell, waiter)
         try:
             await waiter
         finally:
@@ -99,14 +100,8 @@ class LiveStream:
                 self._waiter = None
 
     def _wake(self) -> None:
-        waiter = self._waiter
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
-
-
-def _settle(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+        if self._waiter is not None:
+            tell(self._waiter)
 
 
 def dropped_marker(count: int) -> bytes:

@@ -218,8 +218,6 @@ class Closing:
         # busy for much longer, though everybody has been told.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(2 * self._settings.interrupt_grace):
-                for turn in thread.unfinished():
-                    await turn.wait()
                 await thread.until_idle()
         return thread.idle
 

@@ -194,8 +194,6 @@ class Crew:
 
     async def _let_go(self, thread: Thread) -> None:
         """Have our Codex unload it, so that theirs can have it."""
-        for turn in thread.unfinished():
-            await turn.wait()
         await thread.until_idle()
         await self._book.put_away(thread)
 

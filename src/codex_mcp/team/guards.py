@@ -12,6 +12,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.base.settings import Settings
+
 HOUR: Final = 3600.0
 
 TURNS_KEPT: Final = 10_000
@@ -26,6 +28,16 @@ class Limits(Struct, frozen=True, kw_only=True):
     tokens_per_team: int = 0
     hops: int = 0
     """How often mail may cause mail without a person in between."""
+
+
+def limits_of(settings: Settings) -> Limits:
+    """What the settings allow."""
+    return Limits(
+        turns_per_hour=settings.turns_per_hour,
+        tokens_per_thread=settings.tokens_per_thread,
+        tokens_per_team=settings.tokens_per_team,
+        hops=settings.max_hops,
+    )
 
 
 class Usage(Struct, frozen=True):

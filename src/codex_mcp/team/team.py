@@ -25,7 +25,7 @@ from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, Thr
 from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
 from codex_mcp.team import audit_entry, context, identity, refusals
 from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Status, at_rest
-from codex_mcp.team.guards import Limits, Usage, with_earlier_turns
+from codex_mcp.team.guards import Usage, limits_of, with_earlier_turns
 from codex_mcp.team.kept import kept_agent, kept_turns
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
@@ -269,7 +269,7 @@ class Team:
         self._office.scribe.note(member, {"event": "resumed"})
 
     async def _recall_turns(self, member: Member) -> None:
-        limits = Limits(turns_per_hour=self._settings.turns_per_hour)
+        limits = limits_of(self._settings)
         if limits.turns_per_hour:
             begun = await kept_turns(self._office.store, member.agent.codex_id)
             member.usage = with_earlier_turns(limits, member.usage, begun)

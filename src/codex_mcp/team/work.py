@@ -17,7 +17,7 @@ from codex_mcp.codex.core import TurnSpec
 from codex_mcp.team import context, guards, refusals
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.audit_entry import AuditEntry, Outcome, shown
-from codex_mcp.team.guards import Limits, Paused
+from codex_mcp.team.guards import Paused
 from codex_mcp.team.kept import SUMMARY, TURN
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
@@ -59,12 +59,7 @@ class Work:
         self._settings = settings
         self._roster = roster
         self._office = office
-        self._limits = Limits(
-            turns_per_hour=settings.turns_per_hour,
-            tokens_per_thread=settings.tokens_per_thread,
-            tokens_per_team=settings.tokens_per_team,
-            hops=settings.max_hops,
-        )
+        self._limits = guards.limits_of(settings)
         self.described: Callable[[str, Agent, Question], Mapping[str, object]] = lambda name, agent, _question: {
             "id": name,
             "codex_id": agent.codex_id,

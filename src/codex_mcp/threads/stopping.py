@@ -18,6 +18,7 @@ from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turns import Action, State, TurnQueue
+from codex_mcp.threads.watchers import tell
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class Stopper:
         stopped = turn.stopped = asyncio.get_running_loop().create_future()
         stopping = self._tasks.spawn(self._stop(turn, stopped), name=f"interrupt in {turn.thread_id}")
         # Should it be cancelled before its first step, whoever waits for the turn hears of its end all the same.
-        stopping.add_done_callback(lambda _: release(stopped))
+        stopping.add_done_callback(lambda _: tell(stopped))
 
     def remind(self, turn: Turn) -> None:
         """Let nobody wait too long for a turn that has to begin before it can be stopped."""
@@ -101,7 +102,7 @@ class Stopper:
                 interrupt(turn.core, turn, self._cores, self._litter), name=f"end of commands in {turn.thread_id}"
             )
             await asyncio.wait([interrupting], timeout=deadline - clock())
-        release(stopped)
+        tell(stopped)
         await self._wait_for_end(turn, max(0.0, deadline - clock()))
 
     async def aclose(self) -> None:
@@ -133,9 +134,3 @@ async def _end_commands(core: Core, turn: Turn) -> None:
     while killed.keys() & set(turn.record.running_commands):
         turn.item_ended.clear()
         await turn.item_ended.wait()
-
-
-def release(waiting: asyncio.Future[None]) -> None:
-    """Let go whoever waits for this, unless that has happened."""
-    if not waiting.done():
-        waiting.set_result(None)

@@ -174,9 +174,11 @@ class Thread:
         return [turn for turn in self._turns.values() if not turn.ended]
 
     async def until_idle(self) -> None:
-        """Wait until the core has no turn of it, and none waits."""
-        while (turn := self.current) is not None:
-            await turn.left.wait()
+        """Wait until everybody is told, the core has no turn of it, and none waits."""
+        for turn in self.unfinished():
+            await turn.wait()
+        while (current := self.current) is not None:
+            await current.left.wait()
 
     def cancel_all(self) -> None:
         """Stop everything, from the last to wait to the one that runs."""

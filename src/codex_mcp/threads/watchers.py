@@ -31,6 +31,6 @@ class Watchers:
 
 
 def tell(watcher: Watcher) -> None:
-    """It has happened, for this one."""
+    """It has happened, for this one; unless it has heard so before, or does not wait any longer."""
     if not watcher.done():
         watcher.set_result(None)
