@@ -1,11 +1,33 @@
-"""Tests say which requirements of the team they show; tests/test_requirements.py checks that every one has a test."""
+"""The requirements of the team, from tests/requirements.toml, and the mark for tests that show one to be met."""
 
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import pytest
 
 Test = TypeVar("Test", bound=Callable[..., object])
+
+FILE = Path(__file__).parents[1] / "requirements.toml"
+
+
+class Requirement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of the file."""
+
+    text: str
+    deviation: str | None = None
+    """What the product does differently, and why."""
+    waits_for: str | None = None
+    """A feature that does not exist yet."""
+
+
+@cache
+def requirements() -> Mapping[str, Requirement]:
+    """Every requirement by its number."""
+    return msgspec.convert(tomllib.loads(FILE.read_text(encoding="utf-8")), dict[str, Requirement])
 
 
 def requirement(*names: str) -> Callable[[Test], Test]:

@@ -1,45 +1,17 @@
-"""How well the server does what it does: work per request, nobody who waits for others, a log with levels."""
+"""How well the server does what it does: agents that work do not delay other requests, and the log has levels."""
 
-import os
 import re
-from pathlib import Path
 
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team
-from tests.support.team_server import TeamServer, say
-
-REQUESTS = 200
-MOST_WORK = 0.010
-"""Seconds of the processor for one request."""
+from tests.support.team_server import say
 
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (\w+) +codex_mcp\.")
-
-
-def processor_time(server: TeamServer) -> float:
-    """The seconds that the server itself has worked so far, which other programs on the machine do not change."""
-    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
-    user, system = int(fields[11]), int(fields[12])
-    return (user + system) / os.sysconf("SC_CLK_TCK")
 
 
 def levels(log: str) -> set[str]:
     """The levels of the lines of a log."""
     return {match.group(1) for line in log.splitlines() if (match := LINE.match(line))}
-
-
-@requirement("NFR-1")
-async def test_a_request_is_little_work(team: Team) -> None:
-    async with team() as (server, _model):
-        agent = await server.start(say("hi"))
-        before = processor_time(server)
-        for number in range(REQUESTS):
-            await server.answer(server.request("ping", request_id=f"ping-{number}"))
-            await server.answer(server.call("codex_threads", {}, request_id=f"threads-{number}"))
-        assert (processor_time(server) - before) / (2 * REQUESTS) < MOST_WORK
-        before = processor_time(server)
-        for number in range(REQUESTS // 10):
-            await server.reply(agent["codex_id"], say(f"{number}"))
-        assert (processor_time(server) - before) / (REQUESTS // 10) < 10 * MOST_WORK  # a turn has some twenty messages
 
 
 @requirement("NFR-1")
