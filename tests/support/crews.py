@@ -14,6 +14,7 @@ from codex_mcp.team.crew import Crew, Resume
 from codex_mcp.team.member import Member
 from codex_mcp.team.team import Order
 from codex_mcp.team.work import Assignment
+from codex_mcp.threads.book import Book
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.turn import Turn
 from tests.support.cores import PATIENCE, Watcher, scripted_book
@@ -23,8 +24,9 @@ from tests.support.mcp_server import TOUR
 class Crewed:
     """A crew, its model, and what tests do with them."""
 
-    def __init__(self, crew: Crew, model: ScriptedModel, folder: Path) -> None:
+    def __init__(self, crew: Crew, model: ScriptedModel, folder: Path, book: Book) -> None:
         self.crew = crew
+        self.book = book
         self.model = model
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
@@ -66,6 +68,6 @@ async def crewed(
     async with scripted_book(folder, script=script, **settings) as (book, model):
         crew = Crew(chosen, book, open_store, resume)
         try:
-            yield Crewed(crew, model, folder)
+            yield Crewed(crew, model, folder, book)
         finally:
             await crew.aclose()

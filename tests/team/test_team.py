@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.core import ConfigRefused
+from codex_mcp.team.member import Member
 from codex_mcp.team.refusals import TeamRefused, Why
 from tests.support.crews import crewed
-from tests.support.team_server import say
+from tests.support.team_server import GATE, say
 
 
 async def test_an_agent_has_the_name_that_was_asked_for_and_is_found_by_all_of_its_names(tmp_path: Path) -> None:
@@ -93,3 +94,26 @@ async def test_what_belongs_to_another_principal_is_not_there(tmp_path: Path) ->
         with pytest.raises(TeamRefused) as taken:
             await team.start("arch", principal="somebody")
         assert "codex_id" not in taken.value.facts
+
+
+@pytest.mark.parametrize("submits", [True, False], ids=["after its first turn began", "before its first turn"])
+async def test_an_agent_whose_first_turn_is_refused_leaves_no_name_no_record_and_no_thread(
+    tmp_path: Path, *, submits: bool
+) -> None:
+    async with crewed(tmp_path, max_concurrent_threads=1) as team:
+
+        async def begin(member: Member) -> None:
+            if submits:
+                await team.submit(member, GATE)
+                await team.model.wait_for_gate("gate")
+            raise Refused("it may not begin")
+
+        for _ in range(2):
+            with pytest.raises(Refused, match="may not begin"):
+                await team.crew.team.start(team.order("arch"), begin)
+            assert len(team.crew.roster) == 0
+            assert await team.crew.agents("local") == []
+            assert await team.crew.office.store.records.bindings("default") == []
+            assert team.book.of("local") == []
+        assert (await team.start("arch")).agent.identity == "arch"
+        team.model.release("gate")

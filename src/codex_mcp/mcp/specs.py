@@ -128,4 +128,8 @@ def _image(image: str, cwd: str) -> str:
     path = os.path.join(cwd, image)
     if not os.path.isfile(path):
         raise Refused(f"cannot read the image `{image}`: {path} is no file; give a path or an http, https or data URL")
+    if not os.access(path, os.R_OK):
+        raise Refused(
+            f"cannot read the image `{image}`: {path} is not readable for this server; change its permissions"
+        )
     return path

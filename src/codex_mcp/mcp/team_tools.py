@@ -8,12 +8,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from msgspec.structs import replace
-
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import about
-from codex_mcp.base.settings import Events, Settings
-from codex_mcp.codex.events import Event
+from codex_mcp.base.settings import Settings
 from codex_mcp.mcp import team_catalogue as catalogue
 from codex_mcp.mcp.arguments import TurnArguments
 from codex_mcp.mcp.call import Call, GivenUp
@@ -21,7 +18,7 @@ from codex_mcp.mcp.codex_tools import turns_to_collect
 from codex_mcp.mcp.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.follower import Follower
 from codex_mcp.mcp.results import Result
-from codex_mcp.mcp.specs import events_of, new_turn
+from codex_mcp.mcp.specs import new_turn
 from codex_mcp.mcp.team_arguments import (
     GO_ON,
     ApprovalsArguments,
@@ -44,6 +41,7 @@ from codex_mcp.mcp.team_results import (
     status_result,
     threads_result,
 )
+from codex_mcp.mcp.team_turn import TeamTurn
 from codex_mcp.mcp.tools import Body, Json, Tools
 from codex_mcp.team import refusals
 from codex_mcp.team.audit_entry import Outcome as AuditOutcome
@@ -52,8 +50,7 @@ from codex_mcp.team.elsewhere import asked_elsewhere
 from codex_mcp.team.member import Member
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.roles import Role
-from codex_mcp.team.team import Order
-from codex_mcp.team.work import Assignment
+from codex_mcp.team.team import Begin, Order
 from codex_mcp.threads.approvals import decide
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.turn import Turn
@@ -134,18 +131,22 @@ class TeamTools:
         if way is Way.PROMPT:
             reference = await self._crew.resumed_first(arguments.identity, call.principal)
         if reference is not None:
+            turn = TeamTurn(call, arguments, arguments.prompt or GO_ON, catalogue.CODEX.name)
             async with call.opening():
-                member = await self._crew.team.find(reference, call.principal, resume=True)
-            return await self._given(call, member, arguments, arguments.prompt or GO_ON, catalogue.CODEX.name)
+                await self._crew.team.find(reference, call.principal, resume=True, begin=self._beginning(turn))
+            return await self._followed(call, turn, arguments)
         order = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
+        new_turn(arguments, order.new.spec.cwd or "")  # which refuses an image before anything is started
+        await self._crew.work.check_team()
+        turn = TeamTurn(call, arguments, order.prompt, catalogue.CODEX.name)
+        turn.warnings = order.new.warnings
         async with call.opening():
-            member = await self._crew.team.start(self._order(arguments, order, call.principal))
-        if member.first is not None and member.thread is not None:
+            wanted = self._order(arguments, order, call.principal)
+            member = await self._crew.team.start(wanted, self._beginning(turn))
+        if not turn.has_begun and member.first is not None and member.thread is not None:
             # The same request came before: this call goes on waiting for the turn of that one.
             return await self._follower.followed(call, member.thread, member.first, arguments)
-        for warning in order.new.warnings:
-            call.event_happened(member.agent.thread_id or "", Event("", {"type": "warning", "message": warning}))
-        return await self._given(call, member, arguments, order.prompt, catalogue.CODEX.name)
+        return await self._followed(call, turn, arguments)
 
     def _order(self, arguments: StartArguments, order: Ordered, principal: str) -> Order:
         return Order(
@@ -163,20 +164,17 @@ class TeamTools:
         arguments = team_reply_arguments(given)
         if arguments.reference is None:
             raise BadArguments(NOT_NAMED)
+        turn = TeamTurn(call, arguments, arguments.prompt, catalogue.CODEX_REPLY.name)
         async with call.opening():
-            member = await self._crew.team.find(arguments.reference, call.principal, resume=False)
-        return await self._given(call, member, arguments, arguments.prompt, catalogue.CODEX_REPLY.name)
+            await self._crew.team.find(arguments.reference, call.principal, resume=False, begin=self._beginning(turn))
+        return await self._followed(call, turn, arguments)
 
-    async def _given(self, call: Call, member: Member, arguments: TurnArguments, prompt: str, tool: str) -> Result:
-        """Give the agent this prompt, and follow it."""
-        with about(thread=member.agent.thread_id or ""):
-            call.events = events_of(arguments, self._settings)
-            spec = replace(new_turn(arguments, member.agent.cwd), prompt=prompt)
-            full = call.events is Events.FULL
-            turn = await self._crew.work.submit(member, Assignment(spec, call, full, tool))
-            thread = member.thread
-            if thread is None:
-                raise refusals.closed(member.agent)
+    def _beginning(self, turn: TeamTurn) -> Begin:
+        return partial(turn.begin, work=self._crew.work, settings=self._settings)
+
+    async def _followed(self, call: Call, given: TeamTurn, arguments: TurnArguments) -> Result:
+        thread, turn = given.begun
+        with about(thread=thread.id):
             return await self._follower.followed(call, thread, turn, arguments)
 
     # -- many ---------------------------------------------------------------------------------------------------------

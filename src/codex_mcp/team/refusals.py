@@ -96,6 +96,11 @@ def paused(agent: Agent, reason: str) -> TeamRefused:
     return TeamRefused(Why.PAUSED, f"Agent {agent.identity} is paused: {reason}", _named(agent))
 
 
+def team_paused(reason: str) -> TeamRefused:
+    """The team has reached a limit, so that no agent of it may begin."""
+    return TeamRefused(Why.PAUSED, f"No agent was started: {reason}")
+
+
 def queue_full(agent: Agent, limit: int) -> TeamRefused:
     """Too many prompts wait."""
     text = f"Agent {agent.identity} is busy and {limit} more prompts are waiting already; wait for one to end."

@@ -11,8 +11,8 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import AsyncIterator
-from typing import Final
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -63,6 +63,10 @@ class Order(Struct, frozen=True, kw_only=True):
     """Whoever asks again with the same one gets the same agent."""
 
 
+Begin: TypeAlias = Callable[[Member], Awaitable[None]]
+"""Gives an agent the turn that it is started or resumed for. If that fails, the agent is not started or resumed."""
+
+
 class Team:
     """Agents of one team."""
 
@@ -76,8 +80,11 @@ class Team:
 
     # -- starting -----------------------------------------------------------------------------------------------------
 
-    async def start(self, order: Order) -> Member:
-        """Start an agent; one whose `first` turn is set already is that of an earlier request with the same id."""
+    async def start(self, order: Order, begin: Begin | None = None) -> Member:
+        """Start an agent; one whose `first` turn is set already is that of an earlier request with the same id.
+
+        Whatever is refused on the way, `begin` included, leaves no agent: its name and its place are free again.
+        """
         await self._office.ready()
         if order.identity is not None and (why := identity.why_invalid(order.identity)) is not None:
             raise Refused(why)
@@ -90,6 +97,8 @@ class Team:
             async with self._naming:
                 await self._name(member, claim, order)
             await self._open(member, order.spec)
+            if begin is not None:
+                await begin(member)
         return member
 
     def _new_agent(self, codex_id: str, order: Order) -> Agent:
@@ -145,9 +154,16 @@ class Team:
             self.roster.add(member)
             yield
         except BaseException:
-            self.roster.remove(member)
-            await asyncio.shield(self._office.scribe.drop(member))
+            await asyncio.shield(self._undo(member, self._office.scribe.drop))
             raise
+
+    async def _undo(self, member: Member, write_down: Callable[[Member], Awaitable[None]]) -> None:
+        """Remove an agent that could not be started or resumed, and unload its thread."""
+        thread, member.thread = member.thread, None
+        self.roster.remove(member)
+        await write_down(member)
+        if thread is not None:
+            await self._book.discard(thread)
 
     async def _name(self, member: Member, claim: Claim, order: Order) -> None:
         records = self._office.store.records
@@ -193,8 +209,11 @@ class Team:
 
     # -- finding ------------------------------------------------------------------------------------------------------
 
-    async def find(self, reference: str, principal: str, *, resume: bool) -> Member:
-        """The agent by codex_id, identity or thread id, ready for a turn; `resume` also brings a closed one back."""
+    async def find(self, reference: str, principal: str, *, resume: bool, begin: Begin | None = None) -> Member:
+        """The agent by codex_id, identity or thread id, ready for a turn; `resume` also brings a closed one back.
+
+        If `begin` fails, an agent that had to be brought back for it is again what it was.
+        """
         await self._office.ready()
         member = self.roster.called(reference, principal)
         if member is None:
@@ -206,11 +225,13 @@ class Team:
             # Meanwhile somebody else may have brought it back.
             member = self.roster.called(agent.codex_id, principal)
             if member is None:
-                return await self._bring_back(agent)
+                return await self._bring_back(agent, begin)
         async with member.life:
             if member not in self.roster:  # it was being closed, or could not be started
-                return await self.find(member.agent.codex_id, principal, resume=resume)
+                return await self.find(member.agent.codex_id, principal, resume=resume, begin=begin)
             await self._loaded(member)
+            if begin is not None:
+                await begin(member)
         return member
 
     async def recorded(self, reference: str, principal: str) -> Agent | None:
@@ -226,7 +247,7 @@ class Team:
         ]
         return max(found, key=lambda agent: (agent.is_active, agent.last_active), default=None)
 
-    async def _bring_back(self, agent: Agent) -> Member:
+    async def _bring_back(self, agent: Agent, begin: Begin | None) -> Member:
         """Resume an agent that nobody runs."""
         self._check_capacity()
         member = Member(replace(agent, status=Status.ACTIVE, owner=self._office.owner))
@@ -242,10 +263,11 @@ class Team:
             member.claim = claim
             try:
                 await self._rejoin(member, claim)
+                if begin is not None:
+                    await begin(member)
             except BaseException:
-                self.roster.remove(member)
                 member.agent = at_rest(agent)
-                await asyncio.shield(self._office.scribe.settle(member))
+                await asyncio.shield(self._undo(member, self._office.scribe.settle))
                 raise
         return member
 

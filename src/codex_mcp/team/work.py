@@ -88,6 +88,12 @@ class Work:
         """Why it may not have another turn, if it may not."""
         return guards.check(self._limits, member.usage, team_tokens, time.time())
 
+    async def check_team(self) -> None:
+        """Refuse a new agent that could not have its first turn. Raises TeamRefused."""
+        pause = guards.check(self._limits, guards.Usage(), await self.team_tokens(), time.time())
+        if pause is not None:
+            raise refusals.team_paused(pause.reason)
+
     async def submit(self, member: Member, task: Assignment) -> Turn:
         """Give an agent something to do. Raises TeamRefused."""
         pause = self.pause(member, await self.team_tokens())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import OrderedDict
@@ -281,6 +282,16 @@ class Book:
             return
         await thread.unload()
         self._forget_if_done(thread)
+
+    async def discard(self, thread: Thread) -> None:
+        """Stop what a thread does that nobody wants, and put it away; a core that hangs is not waited for."""
+        for turn in thread.unfinished():
+            turn.delivered = True
+        thread.shut()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.interrupt_grace):
+                await thread.until_idle()
+                await self.put_away(thread)
 
     def _forget_if_done(self, thread: Thread) -> None:
         too_many = len(self._threads) > self._settings.finished_turns_kept
