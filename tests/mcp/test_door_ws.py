@@ -141,7 +141,15 @@ async def test_it_is_closed_with_its_session(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}, {SESSION: "with space"}]
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://localhost:8080"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {SESSION: "with space"},
+    ],
 )
 async def test_who_may_not_come_in_gets_no_socket(tmp_path: Path, headers: dict[str, str]) -> None:
     async with serving(tmp_path) as (server, _methods):

@@ -56,9 +56,45 @@ def test_a_name_that_we_were_given_is_ours() -> None:
     assert status(gate, HOST) == 421
 
 
-@pytest.mark.parametrize("origin", ["http://localhost", "http://localhost:8080", "https://127.0.0.1:1", "http://[::1]"])
-def test_pages_of_this_machine_may_call(origin: str) -> None:
-    assert status(OPEN, HOST | {"origin": origin}) == 200
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("127.0.0.1:3333", "http://127.0.0.1:3333"),
+        ("LOCALHOST:3333", "http://localhost:3333"),
+        ("localhost", "http://localhost"),
+        ("localhost:80", "http://localhost"),
+        ("localhost", "http://localhost:80"),
+        ("localhost", "https://localhost"),
+        ("localhost:443", "https://localhost"),
+        ("[::1]:3333", "http://[::1]:3333"),
+    ],
+)
+@pytest.mark.parametrize("site", [{}, {"sec-fetch-site": "same-origin"}])
+def test_pages_of_this_server_itself_may_call(host: str, origin: str, site: dict[str, str]) -> None:
+    assert status(OPEN, {"host": host, "origin": origin} | site) == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://localhost", "http://localhost:8080", "https://127.0.0.1:1", "http://[::1]", "http://127.0.0.1:33333"],
+)
+def test_pages_of_other_ports_of_this_machine_may_not_unless_they_are_on_the_list(origin: str) -> None:
+    assert status(OPEN, HOST | {"origin": origin}) == 403
+    assert status(Gate(origins=frozenset({origin})), HOST | {"origin": origin}) == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "", "anything"])
+def test_a_browser_that_works_for_another_site_is_refused_with_and_without_an_origin(site: str) -> None:
+    listed = Gate(origins=frozenset({"https://app.example"}))
+    assert status(OPEN, HOST | {"sec-fetch-site": site}) == 403
+    assert status(listed, HOST | {"sec-fetch-site": site}) == 403
+    assert status(OPEN, HOST | {"sec-fetch-site": site, "origin": "http://127.0.0.1:3333"}) == 403
+    assert status(listed, HOST | {"sec-fetch-site": site, "origin": "https://app.example"}) == 200
+
+
+@pytest.mark.parametrize("site", ["none", "same-origin"])
+def test_a_person_at_the_address_bar_may_come_in(site: str) -> None:
+    assert status(OPEN, HOST | {"sec-fetch-site": site}) == 200
 
 
 @pytest.mark.parametrize(

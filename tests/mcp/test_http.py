@@ -63,6 +63,15 @@ async def test_no_other_page_is_told_that_it_may(tmp_path: Path) -> None:
             assert "access-control-allow-origin" not in answer.headers
 
 
+async def test_a_page_of_another_site_is_refused_everywhere_and_makes_no_session(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, _methods):
+        for path in ("/mcp", "/", "/healthz", "/readyz", "/metrics", "/ws", "/else"):
+            for method in ("OPTIONS", "POST", "DELETE", "GET"):
+                answer = await Door(server.port, path, sec_fetch_site="cross-site").ask(method)
+                assert (path, method, answer.status) == (path, method, 403)
+        assert len(server.hub) == 0
+
+
 async def test_whoever_goes_in_the_middle_of_a_body_does_no_harm(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, _methods):
         async with connect(server.port) as wire:

@@ -187,7 +187,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Names by which we may be called besides our address: a proxy in front of us has one."""
 
     allowed_origins: tuple[str, ...] = ()
-    """Web pages that may call us, as https://host:port. None by default."""
+    """Origins of web pages that may call us, as https://host:port; by default only our own pages may."""
 
     tls_cert: str | None = None
     """A certificate chain (PEM): speak HTTPS."""

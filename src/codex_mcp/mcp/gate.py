@@ -1,8 +1,10 @@
 """Pure. Who may come in: by the name they call us, by the page they come from, and by the token they show.
 
-Host      must be a name of ours: else a page of somebody else's could reach us under its own name (DNS rebinding)
-Origin    must be absent, on this machine, or on the list: else it is a page of somebody else's
-token     must belong to a principal, if there are any tokens
+Host            must be a name of ours: else a page of somebody else's could reach us under its own name (DNS rebinding)
+Origin          must be absent, our own, or on the list of allowed origins; a page on another port is another origin
+Sec-Fetch-Site  must be absent, `none` or `same-origin`, unless the origin is on the list: browsers send a plain GET
+                of another site without an Origin, but never without this header
+token           must belong to a principal, if there are any tokens
 """
 
 from __future__ import annotations
@@ -12,11 +14,18 @@ import hmac
 import re
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
+
+OWN_SITE: Final = frozenset({None, "none", "same-origin"})
+"""Values of Sec-Fetch-Site that a request may have: no browser, a person's own navigation, a page of ours."""
+
+DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
+
+CROSS_SITE: Final = "Forbidden: pages of another site may not use this server (Sec-Fetch-Site); see allowed_origins"
+FOREIGN_PAGE: Final = "Forbidden: pages of this origin may not use this server; see allowed_origins"
 
 HOST: Final = re.compile(r"(\[[^\[\]]*\]|[^\[\]:,\s]*)(?::\d*)?")
 
@@ -49,9 +58,9 @@ def admitted(gate: Gate, headers: Mapping[str, str], nobody: str) -> Admitted | 
     """May this request come in, and as whom? `nobody` is the principal where no tokens are needed."""
     if _host_name(headers.get("host", "")) not in gate.hosts:
         return Rejected(421, "Misdirected Request: this server is not known by that name (Host)")
-    origin = headers.get("origin")
-    if origin is not None and origin not in gate.origins and _page_host(origin) not in LOOPBACK:
-        return Rejected(403, "Forbidden: pages of this origin may not use this server")
+    forbidden = forbidden_page(gate.origins, headers)
+    if forbidden:
+        return Rejected(403, forbidden)
     if not gate.tokens:
         return Admitted(nobody)
     scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -59,6 +68,26 @@ def admitted(gate: Gate, headers: Mapping[str, str], nobody: str) -> Admitted | 
         return Rejected(401, "Unauthorized: send the header Authorization: Bearer TOKEN")
     principal = _principal(gate.tokens, token.strip())
     return Rejected(401, "Unauthorized: this token is not known here") if principal is None else Admitted(principal)
+
+
+def forbidden_page(origins: frozenset[str], headers: Mapping[str, str]) -> str:
+    """Why the web page that makes this request may not; empty if it may, or if no page makes it."""
+    origin = headers.get("origin")
+    if origin is not None:
+        if origin in origins:
+            return ""
+        if not _is_same_origin(origin, headers.get("host", "")):
+            return FOREIGN_PAGE
+    return "" if headers.get("sec-fetch-site") in OWN_SITE else CROSS_SITE
+
+
+def _is_same_origin(origin: str, host: str) -> bool:
+    """Does the page come from the address that the request goes to? Its scheme may be that of a proxy before us."""
+    scheme, separator, address = origin.lower().partition("://")
+    port = DEFAULT_PORTS.get(scheme)
+    if not separator or port is None or not address:
+        return False
+    return address.removesuffix(port) == host.lower().removesuffix(port)
 
 
 def _principal(tokens: Mapping[bytes, str], token: str) -> str | None:
@@ -75,10 +104,3 @@ def _host_name(host: str) -> str:
     """The name in a Host header, without its port; names are the same in capitals. Empty if it is no single name."""
     found = HOST.fullmatch(host)
     return "" if found is None else found[1].strip("[]").lower()
-
-
-def _page_host(origin: str) -> str | None:
-    try:
-        return urlsplit(origin).hostname
-    except ValueError:
-        return None

@@ -15,7 +15,7 @@ from codex_mcp.mcp.door_bus import Bus
 from codex_mcp.mcp.door_mcp import McpDoor
 from codex_mcp.mcp.door_ws import serve_socket
 from codex_mcp.mcp.doorkeeper import Doorkeeper
-from codex_mcp.mcp.gate import Rejected
+from codex_mcp.mcp.gate import CROSS_SITE, OWN_SITE, Rejected
 from codex_mcp.mcp.hub import Hub, HubSession
 from codex_mcp.mcp.metrics import CONTENT_TYPE, Metrics
 from codex_mcp.mcp.rate import Rates
@@ -69,10 +69,13 @@ class HttpApp:
             self._metrics.answered(door, http.status, time.perf_counter() - began)
 
     async def _routed(self, http: HttpExchange) -> None:
+        headers = http.headers
+        if headers.get("sec-fetch-site") not in OWN_SITE and headers.get("origin") not in self._doorkeeper.origins:
+            raise refusal(403, CROSS_SITE)
         if http.path == "/healthz":
             await http.respond(200, b"ok\n", TEXT)
             return
-        origin = http.headers.get("origin", "")
+        origin = headers.get("origin", "")
         if origin in self._doorkeeper.origins:
             http.extra_headers += [
                 (b"access-control-allow-origin", origin.encode("latin-1")),
@@ -85,10 +88,10 @@ class HttpApp:
         if http.path == "/.well-known/oauth-protected-resource" and self._doorkeeper.authorization_servers:
             await self._resource_metadata(http)
             return
-        verdict = self._doorkeeper.admit(http.headers)
+        verdict = self._doorkeeper.admit(headers)
         if isinstance(verdict, Rejected):
-            headers = [(b"www-authenticate", b"Bearer")] if verdict.status == 401 else []
-            raise refusal(verdict.status, verdict.why, *headers)
+            challenge = [(b"www-authenticate", b"Bearer")] if verdict.status == 401 else []
+            raise refusal(verdict.status, verdict.why, *challenge)
         match http.path:
             case "/mcp" | "/mcp/":
                 self._pace(verdict.principal)
