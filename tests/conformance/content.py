@@ -188,7 +188,6 @@ INPUT_ROUNDS: Final[dict[str, list[dict[str, Json]]]] = {
         {"person": elicitation("What is your name?", NAME), "model": sampling("Say something.")}
     ],
     "test_streaming_elicitation": [{"user_name": elicitation("What is your name?", NAME)}],
-    "test_tool_with_task": [{"user_name": elicitation("What is your name?", NAME)}],
     "test_input_required_result_prompt": [
         {"user_context": elicitation("What is it about?", {"context": {"type": "string"}})}
     ],

@@ -14,7 +14,6 @@ from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import INVALID_PARAMS
 from tests.conformance import content
 from tests.conformance.content import Json, text
-from tests.conformance.tasks import TASK_TOOLS, Jobs
 
 CAPABILITIES: Final[Json] = {
     "tools": {"listChanged": True},
@@ -22,7 +21,6 @@ CAPABILITIES: Final[Json] = {
     "resources": {"listChanged": True, "subscribe": True},
     "logging": {},
     "completions": {},
-    "extensions": {mcp.TASKS_EXTENSION: {}},
 }
 
 PURPOSE: Final = "conformance"
@@ -59,7 +57,6 @@ class Fixtures:
     def __init__(self, key: bytes, announce: Announce) -> None:
         self._key = key
         self._announce = announce
-        self._jobs = Jobs()
         self._bodies: dict[str, Callable[[Exchange, Json], Any]] = {
             "test_tool_with_logging": self._log,
             "test_logging_tool": self._log,
@@ -86,7 +83,6 @@ class Fixtures:
             "resources/subscribe": _empty,
             "resources/unsubscribe": _empty,
             "logging/setLevel": _empty,
-            **self._jobs.table(),
             "completion/complete": lambda _: {"completion": {"values": [], "total": 0, "hasMore": False}},
         }
 
@@ -98,19 +94,15 @@ class Fixtures:
                 "description": f"For the conformance suite: {name}.",
                 "inputSchema": content.SCHEMAS.get(name, content.NO_ARGUMENTS),
             }
-            for name in (*content.STATIC_RESULTS, *self._bodies, *TASK_TOOLS, *rounds)
+            for name in (*content.STATIC_RESULTS, *self._bodies, *rounds)
         ]
 
     def _call(self, exchange: Exchange) -> object:
         params = exchange.params(mcp.CallTool)
         if params.name in content.STATIC_RESULTS:
             return content.STATIC_RESULTS[params.name]
-        if params.name in TASK_TOOLS:
-            return self._jobs.call(exchange, params)
         if params.name in content.INPUT_ROUNDS:
-            asked = self._rounds(exchange, params)
-            answered = {"content": [text(f"state-ok: {params.input_responses}")]}
-            return asked or (self._jobs.start(answered) if params.name == "test_tool_with_task" else answered)
+            return self._rounds(exchange, params) or {"content": [text(f"state-ok: {params.input_responses}")]}
         if params.name not in self._bodies:
             raise invalid_params(f"unknown tool: {params.name}")
         return self._bodies[params.name](exchange, params.arguments or {})
