@@ -23,7 +23,7 @@ IDLE = 60.0
 @contextlib.asynccontextmanager
 async def a_hub(home: Path, **settings: Any) -> AsyncIterator[tuple[Hub, EchoMethods]]:
     methods = EchoMethods()
-    chosen = Settings(codex_home=str(home), session_idle=IDLE, **settings)
+    chosen = Settings(**{"codex_home": str(home), "session_idle": IDLE, **settings})
     hub = Hub(Methods(methods.table()), NoTools(), chosen, KEY)
     try:
         yield hub, methods
@@ -74,16 +74,80 @@ async def test_a_closed_session_stays_closed(tmp_path: Path) -> None:
         assert session.channel.standing.ended
 
 
-async def test_there_is_a_limit(tmp_path: Path) -> None:
+async def test_there_is_a_limit_of_sessions_that_are_in_use(tmp_path: Path) -> None:
     async with a_hub(tmp_path, max_sessions=2) as (hub, _methods):
-        first = hub.introduce("ada", HELLO)
-        hub.make("bob", "x")
-        with pytest.raises(TooManySessions):
+        first, second = hub.introduce("ada", HELLO), hub.make("bob", "x")
+        first.channel.readers = second.channel.readers = 1
+        second.channel.deliver(Request(1, "echo", NO_PARAMS))
+        with pytest.raises(TooManySessions, match="there are 2 sessions, and each of them is in use"):
             hub.make("ada", "y")
         with pytest.raises(TooManySessions):
             hub.introduce("ada", HELLO)
         await hub.close(first)
         hub.make("ada", "y")
+
+
+async def test_a_full_server_ends_an_idle_session_whose_client_can_come_back(tmp_path: Path) -> None:
+    async with a_hub(tmp_path, max_sessions=3) as (hub, _methods):
+        idle, used = hub.introduce("ada", HELLO), hub.introduce("ada", HELLO)
+        used.channel.readers = 1
+        silent = hub.make("bob", "never sends anything")
+        hub.introduce("eve", HELLO)
+        assert silent not in set(hub)
+        with pytest.raises(TooManySessions):
+            hub.introduce("eve", HELLO)
+        idle.channel.used_at -= 60
+        hub.introduce("eve", HELLO)
+        assert idle not in set(hub)
+        assert used in set(hub)
+        assert hub.find("ada", idle.id) is not None, "it was not deleted, only put away"
+        assert len(hub) == 3
+
+
+async def test_sessions_that_never_sent_a_message_cannot_fill_a_server_even_if_somebody_listens(tmp_path: Path) -> None:
+    async with a_hub(tmp_path, max_sessions=5) as (hub, _methods):
+        listened = [hub.make("local", str(number)) for number in range(5)]
+        streams = [session.channel.subscribe() for session in listened]
+        hub.introduce("local", HELLO)
+        assert listened[0] not in set(hub)
+        await within(streams[0].take(0))
+        assert streams[0].ended
+        assert not streams[1].ended
+
+
+async def test_one_principal_cannot_take_the_sessions_of_the_others(tmp_path: Path) -> None:
+    async with a_hub(tmp_path, max_sessions=10, sessions_per_principal=3) as (hub, _methods):
+        for _ in range(3):
+            hub.introduce("ada", HELLO).channel.readers = 1
+        with pytest.raises(TooManySessions, match="ada has 3 sessions, and each of them is in use"):
+            hub.introduce("ada", HELLO)
+        hub.introduce("bob", HELLO)
+        for _ in range(6):
+            hub.introduce("local", HELLO)
+        assert len(hub) == 10
+
+
+async def test_one_address_elsewhere_cannot_either(tmp_path: Path) -> None:
+    async with a_hub(tmp_path, sessions_per_address=2) as (hub, _methods):
+        for principal in ("ada", "bob"):
+            hub.introduce(principal, HELLO, "192.0.2.7").channel.readers = 1
+        with pytest.raises(TooManySessions, match="from your address"):
+            hub.introduce("eve", HELLO, "192.0.2.7")
+        hub.introduce("eve", HELLO, "192.0.2.8")
+        for address in ("127.0.0.1", "127.9.9.9", "::1", ""):
+            for _ in range(3):
+                hub.introduce("ada", HELLO, address)
+
+
+async def test_a_session_that_never_sent_a_message_ends_soon(tmp_path: Path) -> None:
+    async with a_hub(tmp_path, session_idle=3600) as (hub, _methods):
+        silent, heard, spoke = (hub.make("ada", name) for name in ("silent", "heard", "spoke"))
+        heard.channel.subscribe()
+        spoke.channel.deliver(Request(1, "echo", NO_PARAMS))
+        await hub.put_away_idle(silent.used_at + 59)
+        assert len(hub) == 3
+        await hub.put_away_idle(spoke.used_at + 60)
+        assert {session.id for session in hub} == {"heard", "spoke"}
 
 
 async def test_a_session_that_nobody_uses_is_put_away_and_found_again(tmp_path: Path) -> None:

@@ -281,6 +281,8 @@ OPTIONS: dict[str, Option] = {
     "tls_cert": Option(path, "speak HTTPS with this certificate", "FILE"),
     "tls_key": Option(path, "and this private key", "FILE"),
     "max_sessions": Option(count(1, 1_000_000), "how many HTTP sessions at once", "N"),
+    "sessions_per_principal": Option(count(1, 1_000_000), "and how many of one principal", "N"),
+    "sessions_per_address": Option(count(1, 1_000_000), "and how many from one address", "N"),
     "session_idle": Option(seconds(), "put away an HTTP session that nobody used for this long", "SECONDS"),
     "strict_sessions": Option(switch, "refuse session ids that we did not make", is_switch=True),
     "quiet_time": Option(seconds(), "answer longer HTTP calls as a stream", "SECONDS"),

@@ -196,8 +196,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Its private key."""
 
     max_sessions: int = 10_000
-    """HTTP sessions at once, some 20 KiB each, and as many requests without a session; the next client is told to come
-    later."""
+    """HTTP sessions at once, some 20 KiB each, and as many requests without a session. When it is reached, sessions
+    that nobody uses give way; if there are none, the next client is told to come later."""
+
+    sessions_per_principal: int = 2000
+    """The same for each principal that shows a token, so that one of them cannot take all. Where no tokens are needed
+    there is one principal, and no such limit."""
+
+    sessions_per_address: int = 5000
+    """The same for each address that is not this machine's. More than for a principal: a proxy brings several."""
 
     session_idle: float = 3600
     """An HTTP session that nobody used for this long, and that has nothing running and no stream open, is put away. Its

@@ -42,32 +42,35 @@ class Bus:
         match http.method:
             case "POST":
                 message = await read_message(http, self._settings.max_body_bytes)
-                await self.post_message(http, self.session(http.headers.get(SESSION_HEADER), principal), message)
+                await self.post_message(http, self._session(http, principal), message)
             case "GET":
                 await self.get(http, principal)
             case "DELETE":
-                await self._hub.close(self.session(http.headers.get(SESSION_HEADER), principal))
+                await self._hub.close(self._session(http, principal))
                 await http.respond(204)
             case _:
                 raise refusal(405, "Method Not Allowed: use POST, GET or DELETE", (b"allow", b"POST, GET, DELETE"))
 
-    def session(self, session_id: str | None, principal: str) -> HubSession:
+    def _session(self, http: HttpExchange, principal: str) -> HubSession:
+        return self.session(http.headers.get(SESSION_HEADER), principal, http.client)
+
+    def session(self, session_id: str | None, principal: str, address: str) -> HubSession:
         """Find or make a session. Raises Refusal."""
         if session_id is not None and not (0 < len(session_id) <= MAX_ID_CHARS and ID_CHARS.issuperset(session_id)):
             raise refusal(400, f"Bad Request: mcp-session-id must be 1 to {MAX_ID_CHARS} visible ASCII characters")
         try:
-            found = None if session_id is None else self._hub.find(principal, session_id)
+            found = None if session_id is None else self._hub.find(principal, session_id, address)
             if found is not None:
                 return found
             if session_id is not None and self._settings.strict_sessions:
                 raise refusal(404, "Not Found: there is no such session")
-            return self._hub.make(principal, session_id or str(uuid4()))
-        except TooManySessions:
-            raise refusal(503, "Service Unavailable: too many sessions, come again later", RETRY_LATER) from None
+            return self._hub.make(principal, session_id or str(uuid4()), address)
+        except TooManySessions as exc:
+            raise too_many(exc) from None
 
     async def get(self, http: HttpExchange, principal: str) -> None:
         """Stream every message from now on."""
-        session = self.session(http.headers.get(SESSION_HEADER), principal)
+        session = self._session(http, principal)
         http.extra_headers.append(sent_with(session))
         subscriber = session.channel.subscribe()
         try:
@@ -97,6 +100,11 @@ class Bus:
             await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
         finally:
             session.channel.unsubscribe(subscriber)
+
+
+def too_many(why: TooManySessions) -> Refusal:
+    """What a client is told that cannot have a session now."""
+    return refusal(503, f"Service Unavailable: {why}; end one with DELETE, or try again later", RETRY_LATER)
 
 
 def sent_with(session: HubSession) -> Header:

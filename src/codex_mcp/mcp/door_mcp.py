@@ -29,7 +29,7 @@ from codex_mcp.mcp.door import (
     refusal,
     stream_out,
 )
-from codex_mcp.mcp.door_bus import SESSION_HEADER, Bus, deliver, sent_with
+from codex_mcp.mcp.door_bus import SESSION_HEADER, Bus, deliver, sent_with, too_many
 from codex_mcp.mcp.eras import VERSION_HEADER, OutOfRules, era_over_http, is_stateless_header, unsupported
 from codex_mcp.mcp.hub import Hub, HubSession, TooManySessions
 from codex_mcp.mcp.live import LiveStream
@@ -161,24 +161,24 @@ class McpDoor:
         if not isinstance(message, Request) or message.method != "initialize":
             return self._session(http, principal)
         given = http.headers.get(SESSION_HEADER)
-        if given is not None and (known := self._hub.find(principal, given)) is not None and known.is_bus:
+        if given is not None and (known := self._hub.find(principal, given, http.client)) is not None and known.is_bus:
             return known
         try:
             params = msgspec.json.decode(message.params, type=mcp.Initialize)
-            return self._hub.introduce(principal, params)
+            return self._hub.introduce(principal, params, http.client)
         except msgspec.MsgspecError as exc:
             raise Refusal(400, ErrorObject(INVALID_PARAMS, f"Invalid params: {exc}"), message.id) from exc
-        except TooManySessions:
-            raise refusal(503, "Service Unavailable: too many sessions, come again later", RETRY_LATER) from None
+        except TooManySessions as exc:
+            raise too_many(exc) from None
 
     def _session(self, http: HttpExchange, principal: str) -> HubSession:
         session_id = http.headers.get(SESSION_HEADER)
         if session_id is None:
             raise refusal(400, "Bad Request: the header mcp-session-id is missing; begin with initialize")
         try:
-            session = self._hub.find(principal, session_id)
-        except TooManySessions:
-            raise refusal(503, "Service Unavailable: too many sessions, come again later", RETRY_LATER) from None
+            session = self._hub.find(principal, session_id, http.client)
+        except TooManySessions as exc:
+            raise too_many(exc) from None
         if session is None:
             raise refusal(404, "Not Found: there is no such session; begin again with initialize")
         return session
@@ -205,7 +205,7 @@ class McpDoor:
             return
         if self._hub.closing:
             raise refusal(503, "Service Unavailable: the server is stopping", RETRY_LATER)
-        if len(self._hub.exchanges) >= self._settings.max_sessions:
+        if self._hub.is_full_for(principal):
             raise refusal(503, "Service Unavailable: too many requests at once, come again later", RETRY_LATER)
         era = era_over_http(message, http.headers)
         if isinstance(era, OutOfRules):

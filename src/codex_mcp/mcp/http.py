@@ -132,9 +132,10 @@ class HttpApp:
             await send({"type": "websocket.close", "code": WS_REFUSED})
             return
         principal = verdict.principal
+        address: str = scope["client"][0] if scope.get("client") else ""
 
         def join(session_id: str | None) -> HubSession:
-            return self._bus.session(session_id, principal)
+            return self._bus.session(session_id, principal, address)
 
         def pace() -> float:
             return self._rates.taken(principal, time.monotonic())

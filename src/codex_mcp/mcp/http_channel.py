@@ -72,6 +72,8 @@ class HttpChannel:
         self.id = session_id
         self._limits = limits
         self.used_at = time.monotonic()
+        self.spoke = False
+        """The client has sent a message."""
         self.subscribers: set[LiveStream] = set()
         # Names of streams that no earlier process has given: a client may come back to a restarted server.
         self._mark = os.urandom(MARK_BYTES).hex()
@@ -98,6 +100,7 @@ class HttpChannel:
     def deliver(self, message: Message) -> None:
         """A message of the client. Raises InboxFull."""
         self.used_at = time.monotonic()
+        self.spoke = True
         if len(self._inbox) >= self._limits.inbox:
             raise InboxFull
         self._inbox.append(message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -15,12 +15,14 @@ from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp import tickets
+from codex_mcp.mcp.evictions import to_evict
 from codex_mcp.mcp.http_channel import HttpChannel, limits_of
 from codex_mcp.mcp.methods import Methods, handle_notification
 from codex_mcp.mcp.session import Session, ToolBox
 from codex_mcp.mcp.tickets import Ticket
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
+from codex_mcp.threads.owners import LOCAL
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Notification, Request
 
@@ -37,9 +39,17 @@ TOMBSTONES: Final = 10_000
 
 SWEEP_INTERVAL: Final = 30.0
 
+SHORT_IDLE: Final = 60.0
+"""Seconds after which a session that never sent a message ends, unless somebody listens to it; and after which one that
+did may give way to a new one, if no more fit."""
+
+EVICTED_AT_ONCE: Final = 100
+"""Sessions that give way together: a hundredth of all, so that a full server does not look through all of them for
+each new one."""
+
 
 class TooManySessions(Exception):
-    """No more sessions fit."""
+    """No more sessions fit, of this server, principal or address; the text says which."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +62,23 @@ class HubSession:
     session: Session
     is_bus: bool
     """It was born on the bus, by an id of the client's own."""
+    address: str = ""
+    """From where it was opened."""
+
+    @property
+    def principal(self) -> str:
+        """To whom it belongs."""
+        return self.session.principal
+
+    @property
+    def spoke(self) -> bool:
+        """Its client has sent a message."""
+        return self.channel.spoke
+
+    @property
+    def used_at(self) -> float:
+        """When its client last sent something, or opened it."""
+        return self.channel.used_at
 
     @property
     def busy(self) -> bool:
@@ -70,6 +97,8 @@ class Hub:
         self._key = key
         self._sessions: dict[tuple[str, str], HubSession] = {}
         self._closed: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._of_principal: Counter[str] = Counter()
+        self._of_address: Counter[str] = Counter()
         self._tasks = TaskSet()
         self._sweeping: asyncio.Task[None] | None = None
         self.exchanges: set[Session] = set()
@@ -98,22 +127,25 @@ class Hub:
 
     # -- finding and making -------------------------------------------------------------------------------------------
 
-    def find(self, principal: str, session_id: str) -> HubSession | None:
-        """A session of this principal: one that is here, or one that was here before we were restarted."""
+    def find(self, principal: str, session_id: str, address: str = "") -> HubSession | None:
+        """A session of this principal: one that is here, or one that was here before we were restarted.
+
+        Raises TooManySessions.
+        """
         found = self._sessions.get((principal, session_id))
         if found is not None or (principal, session_id) in self._closed:
             return found
         ticket = tickets.read(self._key, session_id, principal=principal, now=time.time(), lifetime=TICKET_LIFETIME)
         if ticket is None:
             return None
-        taken_up = self._add(principal, session_id, is_bus=False)
+        taken_up = self._add(principal, session_id, address, is_bus=False)
         taken_up.session.client.info = mcp.ClientInfo(ticket.client_name, ticket.client_version)
         if ticket.elicitation is not None:
             taken_up.session.client.capabilities = {"elicitation": ticket.elicitation}
         logger.info("session %s of %s taken up again", taken_up.session.id, ticket.client_name)
         return taken_up
 
-    def introduce(self, principal: str, params: mcp.Initialize) -> HubSession:
+    def introduce(self, principal: str, params: mcp.Initialize, address: str = "") -> HubSession:
         """A new session for a client that shakes hands; its id says what the client said. Raises TooManySessions."""
         elicitation = params.capabilities.get("elicitation")
         ticket = Ticket(
@@ -124,26 +156,67 @@ class Hub:
             client_version=params.client_info.version[:64],
             elicitation=elicitation if isinstance(elicitation, dict) else None,
         )
-        return self._add(principal, tickets.written(self._key, ticket), is_bus=False)
+        return self._add(principal, tickets.written(self._key, ticket), address, is_bus=False)
 
-    def make(self, principal: str, session_id: str) -> HubSession:
+    def make(self, principal: str, session_id: str, address: str = "") -> HubSession:
         """A new session under the client's own id. Raises TooManySessions."""
+        added = self._add(principal, session_id, address, is_bus=True)
         self._closed.pop((principal, session_id), None)
-        return self._add(principal, session_id, is_bus=True)
+        return added
 
-    def _add(self, principal: str, session_id: str, *, is_bus: bool) -> HubSession:
-        if self.closing or len(self._sessions) >= self._settings.max_sessions:
-            raise TooManySessions
-        added = self._assembled(principal, session_id, is_bus=is_bus)
+    def _add(self, principal: str, session_id: str, address: str, *, is_bus: bool) -> HubSession:
+        if self.closing:
+            raise TooManySessions("the server is stopping")
+        self._make_room(principal, address)
+        added = self._assembled(principal, session_id, address, is_bus=is_bus)
         self._sessions[principal, session_id] = added
+        self._of_principal[principal] += 1
+        self._of_address[address] += 1
         with about(session=added.session.id):
             self._tasks.spawn(added.peer.run(), name=f"session {added.session.id}")
         if self._sweeping is None:
             self._sweeping = self._tasks.spawn(self._sweep(), name="sweep of idle sessions")
         return added
 
-    def _assembled(self, principal: str, session_id: str, *, is_bus: bool) -> HubSession:
+    def _make_room(self, principal: str, address: str) -> None:
+        """Let sessions that nobody uses give way, if there are as many as may be. Raises TooManySessions."""
+        most = self._settings
+        # Where no tokens are needed there is one principal, and a proxy on this machine brings everybody's clients.
+        if principal != LOCAL and self._of_principal[principal] >= most.sessions_per_principal:
+            ours = [session for session in self if session.principal == principal]
+            self._evict(ours, f"{principal} has {len(ours)} sessions, and each of them is in use")
+        if not is_loopback(address) and self._of_address[address] >= most.sessions_per_address:
+            from_there = [session for session in self if session.address == address]
+            self._evict(from_there, f"{len(from_there)} sessions were opened from your address, and each is in use")
+        if len(self._sessions) >= most.max_sessions:
+            self._evict(list(self), f"there are {len(self)} sessions, and each of them is in use")
+
+    def _evict(self, sessions: list[HubSession], none_can: str) -> None:
+        count = max(1, min(EVICTED_AT_ONCE, len(sessions) // EVICTED_AT_ONCE))
+        evicted = to_evict(sessions, count, time.monotonic() - min(SHORT_IDLE, self._settings.session_idle))
+        if not evicted:
+            logger.warning("refused a session: %s", none_can)
+            raise TooManySessions(none_can)
+        logger.info("%d idle sessions give way to a new one", len(evicted))
+        for session in evicted:
+            self._remove(session)
+            self._tasks.spawn(self._end(session), name=f"end of session {session.session.id}")
+
+    def _remove(self, session: HubSession) -> bool:
+        """Take it off the list. False: it was not there any longer."""
+        key = (session.principal, session.id)
+        if self._sessions.get(key) is not session:
+            return False
+        del self._sessions[key]
+        for counts, name in ((self._of_principal, session.principal), (self._of_address, session.address)):
+            counts[name] -= 1
+            if not counts[name]:
+                del counts[name]
+        return True
+
+    def _assembled(self, principal: str, session_id: str, address: str, *, is_bus: bool) -> HubSession:
         channel = HttpChannel(session_id, self._limits)
+        channel.spoke = not is_bus  # its id is our answer to the client's first message
 
         def on_request(request: Request) -> object:
             return self.methods.handle(session, request)
@@ -154,16 +227,15 @@ class Hub:
         handlers = Handlers(on_request, on_notification)
         peer = Peer(watched(channel, "client"), handlers, max_requests=MAX_REQUESTS, pace=_no_pace)
         session = Session(peer, self.tools, self._settings, principal=principal)
-        return HubSession(session_id, channel, peer, session, is_bus)
+        return HubSession(session_id, channel, peer, session, is_bus, address)
 
     # -- putting away -------------------------------------------------------------------------------------------------
 
     async def close(self, session: HubSession) -> None:
         """End a session for good: what it has running is interrupted, its id stays closed."""
-        key = (session.session.principal, session.id)
-        if self._sessions.pop(key, None) is None:
+        if not self._remove(session):
             return
-        self._closed[key] = None
+        self._closed[session.principal, session.id] = None
         if len(self._closed) > TOMBSTONES:
             self._closed.popitem(last=False)
         await self._end(session)
@@ -184,11 +256,9 @@ class Hub:
     async def put_away_idle(self, now: float) -> None:
         """End sessions that nobody used for a while. Their ids can be taken up again, their threads resumed."""
         for session in self:
-            key = (session.session.principal, session.id)
+            limit = self._settings.session_idle if session.spoke else min(SHORT_IDLE, self._settings.session_idle)
             # While one of them ends, another may be closed by its client.
-            is_here = self._sessions.get(key) is session
-            if is_here and not session.busy and now - session.channel.used_at >= self._settings.session_idle:
-                del self._sessions[key]
+            if not session.busy and now - session.used_at >= limit and self._remove(session):
                 await self._end(session)
 
     def announce(self, change: mcp.Change) -> None:
@@ -202,6 +272,13 @@ class Hub:
         for session in self:
             session.peer.stop_accepting()
 
+    def is_full_for(self, principal: str) -> bool:
+        """As many requests without a session run as may, in all or of this principal."""
+        running, most = len(self.exchanges), self._settings
+        if principal == LOCAL or running < most.sessions_per_principal:
+            return running >= most.max_sessions
+        return sum(each.principal == principal for each in self.exchanges) >= most.sessions_per_principal
+
     def running(self) -> Iterator[Session]:
         """Everything that may have calls running."""
         yield from self.exchanges.copy()
@@ -213,7 +290,14 @@ class Hub:
         for session in self:
             await session.peer.aclose()
         self._sessions.clear()
+        self._of_principal.clear()
+        self._of_address.clear()
         await self._tasks.aclose()
+
+
+def is_loopback(address: str) -> bool:
+    """Does it come from this machine? A Unix socket has no address."""
+    return not address or address == "::1" or address.startswith(("127.", "::ffff:127."))
 
 
 async def _no_pace() -> None:
