@@ -97,7 +97,7 @@ async def test_a_full_server_ends_an_idle_session_whose_client_can_come_back(tmp
         with pytest.raises(TooManySessions):
             hub.introduce("eve", HELLO)
         idle.channel.used_at -= 60
-        hub.introduce("eve", HELLO)
+        await hub.close(hub.introduce("eve", HELLO))
         assert idle not in set(hub)
         assert used in set(hub)
         assert hub.find("ada", idle.id) is not None, "it was not deleted, only put away"
