@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from codex_mcp.state.contract import OwnedBy, Store
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.team.agent import Agent, Status
+from codex_mcp.team.agent import Agent, Request, Status
 from codex_mcp.team.forgetting import forget_oldest, forgotten, remove_summaries
-from codex_mcp.team.kept import AGENT, EVENTS
+from codex_mcp.team.kept import AGENT, ANSWER, EVENTS
+from codex_mcp.team.requests import answer_key
 from codex_mcp.team.summaries import read_summary, write_summary
 from tests.team.test_agent import agent
 
@@ -23,6 +24,7 @@ def closed(number: int) -> Agent:
         identity=f"dev-{number}",
         last_active=float(number),
         status=Status.CLOSED,
+        requests=(Request("r", "digest"),),
     )
 
 
@@ -32,6 +34,7 @@ async def written(store: Store, *agents: Agent) -> None:
         assert not isinstance(claim, OwnedBy)
         await store.records.put(claim, AGENT, each.codex_id, msgspec.json.encode(each))
         await store.journal.append(claim, EVENTS, 0, [b"{}"])
+        await store.records.put(claim, ANSWER, answer_key(each.codex_id, "r"), b"{}")
         await store.leases.release(claim)
 
 
@@ -43,6 +46,7 @@ async def test_the_oldest_are_forgotten_with_their_journals_and_summaries(tmp_pa
         write_summary(str(tmp_path), f"dev-{number}", f"thread-{number}", "done")
     assert await forget_oldest(store, str(tmp_path), spared=(), kept=3) == 2
     assert list(await store.records.find(AGENT)) == ["codex:2", "codex:3", "codex:4"]
+    assert list(await store.records.find(ANSWER)) == [answer_key(f"codex:{number}", "r") for number in (2, 3, 4)]
     assert [await store.journal.head(f"codex:{number}", EVENTS) for number in (1, 2)] == [0, 1]
     assert sorted(os.listdir(tmp_path)) == ["dev-2", "dev-3", "dev-4"]
     assert await forget_oldest(store, str(tmp_path), spared=(), kept=3) == 0

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.core import ConfigRefused
+from codex_mcp.state.memory import World
 from codex_mcp.team.member import Member
 from codex_mcp.team.refusals import TeamRefused, Why
 from tests.support.crews import crewed
@@ -77,12 +78,19 @@ async def test_an_agent_that_could_not_be_started_leaves_nothing(tmp_path: Path)
         assert (await team.ask(second_attempt, say("now"))).content == "now"
 
 
-async def test_the_same_request_is_the_same_agent_also_while_it_is_being_started(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        one, two = await asyncio.gather(team.start("arch", request_id="r-1"), team.start("arch", request_id="r-1"))
-        assert one is two
-        other = await team.start("dev", request_id="r-2")
-        assert other is not one
+async def test_of_two_servers_that_get_the_same_request_at_once_one_starts_its_agent(tmp_path: Path) -> None:
+    world = World()
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    async with crewed(tmp_path / "one", world) as one, crewed(tmp_path / "two", world) as two:
+        started = await asyncio.gather(
+            one.start("arch", request_id="r-1"), two.start("arch", request_id="r-1"), return_exceptions=True
+        )
+        (refused,) = [each for each in started if isinstance(each, TeamRefused)]
+        assert refused.why in (Why.OWNED_ELSEWHERE, Why.BUSY)
+        assert len(one.crew.roster) + len(two.crew.roster) == 1
+        other = await one.start("dev", request_id="r-2")
+        assert other.agent.identity == "dev"
 
 
 async def test_what_belongs_to_another_principal_is_not_there(tmp_path: Path) -> None:

@@ -7,18 +7,23 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from codex_mcp.mcp import team_catalogue as catalogue
 from codex_mcp.mcp.arguments import CodexArguments, ReplyArguments, WaitArguments
 from codex_mcp.mcp.catalogue import Tool
 from codex_mcp.mcp.fields import BAD_ARGUMENTS, BadArguments, read_arguments
+from codex_mcp.mcp.seal import digest
+from codex_mcp.team.agent import Request
 
 ROWS: Final = 50
 """Agents in a list, if nobody says how many."""
 
 LONGEST_REQUEST_ID: Final = 1000
 """Characters. The store remembers ten thousand of them."""
+
+NOT_COMPARED: Final = ("request_id", "background", "wait_seconds", "events")
+"""What may differ between a call and its repeat: how the caller waits and what it is shown meanwhile."""
 
 GO_ON: Final = "Go on with your task."
 """What a resumed agent is told by a caller who says nothing."""
@@ -150,6 +155,14 @@ def start_arguments(given: Mapping[str, object]) -> StartArguments:
     if len(arguments.request_id or "") > LONGEST_REQUEST_ID:
         raise _refused(f"`request_id` is longer than {LONGEST_REQUEST_ID} characters; choose a shorter one")
     return arguments
+
+
+def request_of(arguments: StartArguments) -> Request | None:
+    """The request that a call says it is: its id, and a digest of what it asks for."""
+    if arguments.request_id is None:
+        return None
+    asked = {name: value for name, value in structs.asdict(arguments).items() if name not in NOT_COMPARED}
+    return Request(arguments.request_id, digest(asked))
 
 
 def team_reply_arguments(given: Mapping[str, object]) -> TeamReplyArguments:

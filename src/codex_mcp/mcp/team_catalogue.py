@@ -24,7 +24,11 @@ START_FIELDS: Final = (
     Field("codex_id", Kind.STRING, "Resume this agent, also a closed one, in place of starting a new one."),
     Field("role", Kind.STRING, "A role of the configuration: model, sandbox, approval policy, instructions."),
     Field("tag", Kind.STRING, "A note of yours, shown in lists."),
-    Field("request_id", Kind.STRING, "An id of your choice: the same call again returns the same agent."),
+    Field(
+        "request_id",
+        Kind.STRING,
+        "An id of your choice that makes the call safe to repeat: it runs once, and a repeat gets the same answer.",
+    ),
     *(field for field in CODEX_FIELDS if field.name != "prompt"),
 )
 

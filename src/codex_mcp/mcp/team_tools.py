@@ -17,7 +17,7 @@ from codex_mcp.mcp.call import Call, GivenUp
 from codex_mcp.mcp.codex_tools import turns_to_collect
 from codex_mcp.mcp.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.follower import Follower
-from codex_mcp.mcp.results import Result
+from codex_mcp.mcp.results import Result, turn_result
 from codex_mcp.mcp.specs import new_turn
 from codex_mcp.mcp.team_arguments import (
     GO_ON,
@@ -27,6 +27,7 @@ from codex_mcp.mcp.team_arguments import (
     TeamWaitArguments,
     ThreadsArguments,
     Way,
+    request_of,
     start_arguments,
     team_arguments,
     team_reply_arguments,
@@ -47,8 +48,9 @@ from codex_mcp.team import refusals
 from codex_mcp.team.audit_entry import Outcome as AuditOutcome
 from codex_mcp.team.crew import Crew
 from codex_mcp.team.elsewhere import asked_elsewhere
-from codex_mcp.team.member import Member
+from codex_mcp.team.member import Member, names_of
 from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.team.repeats import Repeat
 from codex_mcp.team.roles import Role
 from codex_mcp.team.team import Begin, Order
 from codex_mcp.threads.approvals import decide
@@ -127,26 +129,46 @@ class TeamTools:
     async def _codex(self, call: Call, given: Json) -> Result:
         arguments = start_arguments(given)
         way = way_of(arguments)
+        request = request_of(arguments)
+        async with call.opening(), self._crew.repeats.one_at_a_time(call.principal, request):
+            repeat = None if request is None else await self._crew.repeats.earlier(call.principal, request)
+            if repeat is None:
+                turn = await self._begun(call, arguments, way)
+        if repeat is not None:
+            return await self._repeated(call, repeat, arguments)
+        result = await self._followed(call, turn, arguments)
+        if request is not None:
+            await self._crew.office.scribe.flush()  # a repeat must find this answer, whatever happens to us
+        return result
+
+    async def _begun(self, call: Call, arguments: StartArguments, way: Way) -> TeamTurn:
+        """Start an agent or resume one, and give it its turn."""
         reference = arguments.codex_id
         if way is Way.PROMPT:
             reference = await self._crew.resumed_first(arguments.identity, call.principal)
         if reference is not None:
             turn = TeamTurn(call, arguments, arguments.prompt or GO_ON, catalogue.CODEX.name)
-            async with call.opening():
-                await self._crew.team.find(reference, call.principal, resume=True, begin=self._beginning(turn))
-            return await self._followed(call, turn, arguments)
+            turn.request = request_of(arguments)
+            await self._crew.team.find(reference, call.principal, resume=True, begin=self._beginning(turn))
+            return turn
         order = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
         new_turn(arguments, order.new.spec.cwd or "")  # which refuses an image before anything is started
         await self._crew.work.check_team()
         turn = TeamTurn(call, arguments, order.prompt, catalogue.CODEX.name)
+        turn.request = request_of(arguments)
         turn.warnings = order.new.warnings
-        async with call.opening():
-            wanted = self._order(arguments, order, call.principal)
-            member = await self._crew.team.start(wanted, self._beginning(turn))
-        if not turn.has_begun and member.first is not None and member.thread is not None:
-            # The same request came before: this call goes on waiting for the turn of that one.
-            return await self._follower.followed(call, member.thread, member.first, arguments)
-        return await self._followed(call, turn, arguments)
+        await self._crew.team.start(self._order(arguments, order, call.principal), self._beginning(turn))
+        return turn
+
+    async def _repeated(self, call: Call, repeat: Repeat, arguments: StartArguments) -> Result:
+        """The same call came before: go on waiting for its turn, or give its answer again."""
+        done = {"request_id": call.label, "what": f"repeats request {arguments.request_id}"}
+        self._crew.work.audit(repeat.agent, catalogue.CODEX.name, AuditOutcome.OK, **done)
+        thread = None if repeat.member is None else repeat.member.thread
+        if repeat.turn is not None and thread is not None:
+            with about(thread=thread.id):
+                return await self._follower.followed(call, thread, repeat.turn, arguments)
+        return turn_result(repeat.outcome, names_of(repeat.agent))
 
     def _order(self, arguments: StartArguments, order: Ordered, principal: str) -> Order:
         return Order(

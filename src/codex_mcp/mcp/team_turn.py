@@ -10,6 +10,7 @@ from codex_mcp.mcp.arguments import TurnArguments
 from codex_mcp.mcp.call import Call
 from codex_mcp.mcp.specs import events_of, new_turn
 from codex_mcp.team import refusals
+from codex_mcp.team.agent import Request
 from codex_mcp.team.member import Member
 from codex_mcp.team.work import Assignment, Work
 from codex_mcp.threads.thread import Thread
@@ -24,14 +25,11 @@ class TeamTurn:
         self._arguments = arguments
         self._prompt = prompt
         self._tool = tool
+        self.request: Request | None = None
+        """The call that it comes from, if that may be repeated."""
         self.warnings: tuple[str, ...] = ()
         """Sent to the caller as events before the turn begins."""
         self._begun: tuple[Thread, Turn] | None = None
-
-    @property
-    def has_begun(self) -> bool:
-        """The team has given it to an agent."""
-        return self._begun is not None
 
     @property
     def begun(self) -> tuple[Thread, Turn]:
@@ -47,7 +45,7 @@ class TeamTurn:
         spec = replace(new_turn(arguments, member.agent.cwd), prompt=self._prompt)
         for warning in self.warnings:
             call.event_happened(member.agent.thread_id or "", Event("", {"type": "warning", "message": warning}))
-        task = Assignment(spec, call, full_events=call.events is Events.FULL, purpose=self._tool)
+        task = Assignment(spec, call, full_events=call.events is Events.FULL, purpose=self._tool, request=self.request)
         turn = await work.submit(member, task)
         if member.thread is None:
             raise refusals.closed(member.agent)

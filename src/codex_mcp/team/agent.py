@@ -40,6 +40,14 @@ class Owner(Struct, frozen=True):
     host: str
 
 
+class Request(Struct, frozen=True):
+    """A call with a `request_id` that gave an agent a turn."""
+
+    id: str
+    arguments: str
+    """A digest of what the call asked for."""
+
+
 class Agent(Struct, frozen=True, kw_only=True):
     """One entry of the registry. Times are seconds since the epoch."""
 
@@ -69,6 +77,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     owner: Owner | None = None
     spec: dict[str, object] = field(default_factory=dict)
     """How its thread was set up, to bring it back the same. Not shown in the registry."""
+    requests: tuple[Request, ...] = ()
+    """Calls that must not run twice, oldest first. Not shown in the registry: clients choose the ids."""
 
     @property
     def is_active(self) -> bool:

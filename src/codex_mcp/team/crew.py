@@ -18,6 +18,7 @@ from codex_mcp.team.member import Member
 from codex_mcp.team.moments import written_moment
 from codex_mcp.team.office import Office, OpenStore
 from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.team.repeats import Repeats
 from codex_mcp.team.team import Team
 from codex_mcp.team.work import Work
 from codex_mcp.threads.book import Book
@@ -47,6 +48,7 @@ class Crew:
         self.team = Team(settings, book, self.office)
         self.roster = self.team.roster
         self.work = Work(settings, self.roster, self.office)
+        self.repeats = Repeats(settings, self.roster, self.office)
         self.closing = Closing(settings, book, self.team, self.work, self.office)
         book.listener = self.work
         self.office.fenced = self._fenced

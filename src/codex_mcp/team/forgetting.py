@@ -13,7 +13,8 @@ from typing import Final
 from codex_mcp.base.errors import Refused
 from codex_mcp.state.contract import Fenced, OwnedBy, Store
 from codex_mcp.team.agent import Agent, superfluous
-from codex_mcp.team.kept import AGENT, kept_agent, kept_agents
+from codex_mcp.team.kept import AGENT, ANSWER, kept_agent, kept_agents
+from codex_mcp.team.requests import answer_key
 from codex_mcp.team.summaries import path_of
 
 logger = logging.getLogger(__name__)
@@ -47,6 +48,8 @@ async def forgotten(store: Store, agent: Agent, before: float) -> bool:
             return False
         await store.records.unbind(claim, agent.team, agent.identity)
         await store.journal.forget(claim)
+        for request in agent.requests if as_it_is is None else as_it_is.requests:
+            await store.records.delete(claim, ANSWER, answer_key(agent.codex_id, request.id))
         await store.records.delete(claim, AGENT, agent.codex_id)
         return True
     except Fenced:

@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.team.agent import Agent
+from codex_mcp.team.requests import answer_key, read_answer
+from codex_mcp.threads.record import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +21,9 @@ AGENT: Final = "agent"
 
 APPROVAL: Final = "approval"
 """The kind of the questions that wait for an answer; a key begins with the codex_id."""
+
+ANSWER: Final = "answer"
+"""The kind of the answers to requests that may be repeated."""
 
 EVENTS: Final = "events"
 """The journal's stream of what happened to an agent."""
@@ -73,6 +78,12 @@ async def kept_approvals(store: Store, codex_id: str) -> set[str]:
 async def kept_questions(store: Store) -> list[Asked]:
     """What all agents of the state folder ask; a question that we cannot read is left out."""
     return list(_decoded((await store.records.find(APPROVAL)).values(), Asked))
+
+
+async def kept_answer(store: Store, agent: Agent, request_id: str) -> Outcome | None:
+    """The answer to a request of an agent, if there is one."""
+    body = await store.records.get(ANSWER, answer_key(agent.codex_id, request_id))
+    return None if body is None else read_answer(body)
 
 
 async def kept_turns(store: Store, codex_id: str) -> list[float]:

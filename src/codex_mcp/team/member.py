@@ -8,9 +8,11 @@ import time
 from msgspec.structs import replace
 
 from codex_mcp.state.contract import Claim
-from codex_mcp.team.agent import Agent, State
+from codex_mcp.team.agent import Agent, Request, State
 from codex_mcp.team.context import Surroundings
 from codex_mcp.team.guards import Usage
+from codex_mcp.team.requests import with_request, without_request
+from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 
@@ -36,6 +38,10 @@ class Member:
         """It has done nothing since its last summary."""
         self.first: Turn | None = None
         """The turn that it was started for by this server."""
+        self.requested: dict[str, Turn] = {}
+        """The turns that calls with a request id gave it here, by that id."""
+        self.answers: dict[str, Outcome | None] = {}
+        """Outcomes of those turns that are to be written, by the request id; None is to be removed."""
         self.usage = Usage()
         self.approvals: dict[str, bytes] = {}
         """What it asks and nobody has answered yet, as it is written."""
@@ -66,11 +72,25 @@ class Member:
     @property
     def names(self) -> dict[str, object]:
         """What a result says of it."""
-        return {
-            "codex_id": self.agent.codex_id,
-            "identity": self.agent.identity,
-            "team": self.agent.team,
-        }
+        return names_of(self.agent)
+
+    def remember(self, request: Request) -> None:
+        """Note a request before its turn begins; of too many the oldest is forgotten."""
+        before = self.agent.requests
+        self.agent = with_request(self.agent, request)
+        for gone in set(before) - set(self.agent.requests):
+            self.requested.pop(gone.id, None)
+            self.answers[gone.id] = None
+
+    def forget_request(self, request: Request) -> None:
+        """Its turn was refused."""
+        self.agent = without_request(self.agent, request.id)
+
+    def answered(self, turn: Turn) -> None:
+        """A turn has ended: its outcome is kept if its call may be repeated."""
+        for request_id, requested in self.requested.items():
+            if requested is turn:
+                self.answers[request_id] = turn.outcome
 
     def touch(self, **changes: object) -> None:
         """Somebody wanted something of it: change its record, and note the time."""
@@ -79,3 +99,8 @@ class Member:
     def change(self, **changes: object) -> None:
         """Change its record."""
         self.agent = replace(self.agent, thread_id=self.thread_id, **changes)
+
+
+def names_of(agent: Agent) -> dict[str, object]:
+    """What a result says of an agent."""
+    return {"codex_id": agent.codex_id, "identity": agent.identity, "team": agent.team}

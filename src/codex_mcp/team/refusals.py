@@ -21,6 +21,7 @@ class Why(StrEnum):
     PAUSED = "paused"
     BUSY = "busy"
     LOST = "lost"
+    REQUEST_REUSED = "request_id_reused"
 
 
 class TeamRefused(Refused):
@@ -111,6 +112,23 @@ def lost(agent: Agent) -> TeamRefused:
     """Another server took it over while this one was silent."""
     text = f"Another server has taken agent {agent.identity} ({agent.codex_id}) over. Ask again."
     return TeamRefused(Why.LOST, text, _named(agent))
+
+
+def request_reused(agent: Agent, request_id: str) -> TeamRefused:
+    """The id belongs to a call that asked for something else."""
+    text = (
+        f'The request_id "{request_id}" belongs to an earlier call with other arguments, for agent {agent.identity} '
+        f"({agent.codex_id}). Repeat that call as it was, or choose another request_id."
+    )
+    return TeamRefused(Why.REQUEST_REUSED, text, {**_named(agent), "request_id": request_id})
+
+
+def just_started(agent: Agent) -> TeamRefused:
+    """Another server got the same request in the same moment."""
+    text = (
+        f"Another server has just started agent {agent.identity} ({agent.codex_id}) for this request. Repeat the call."
+    )
+    return TeamRefused(Why.BUSY, text, _named(agent))
 
 
 def _named(agent: Agent) -> dict[str, object]:

@@ -24,8 +24,8 @@ VERSION: Final = 2
 OLD_NAMES: Final = {"agent_id": "codex_id"}
 """What version 1 called otherwise."""
 
-NOT_SHOWN: Final = "spec"
-"""It may hold instructions and environments, which are nobody's business."""
+NOT_SHOWN: Final = ("spec", "requests")
+"""They may hold instructions, environments and ids that clients chose, which other readers must not see."""
 
 HIGHEST_REVISION: Final = 10**15
 """Ten thousand writes a second for three thousand years. A higher number is not ours, and would keep us out."""
@@ -64,7 +64,8 @@ def registry_text(agents: Iterable[Agent], revision: int, now: float) -> bytes:
 
 def _entry(agent: Agent) -> dict[str, object]:
     fields: dict[str, object] = msgspec.structs.asdict(agent)
-    del fields[NOT_SHOWN]
+    for name in NOT_SHOWN:
+        del fields[name]
     fields["started_at"] = written_moment(agent.started_at)
     fields["last_active"] = written_moment(agent.last_active)
     fields["last_error"] = None if agent.last_error is None else redact(agent.last_error)
@@ -100,7 +101,9 @@ def _decoded(data: bytes, kind: type[T]) -> T:
 
 def _agent(raw: Raw) -> Agent:
     found = _decoded(bytes(raw), dict[str, object])
-    fields = {OLD_NAMES.get(key, key): value for key, value in found.items() if value is not None and key != NOT_SHOWN}
+    fields = {
+        OLD_NAMES.get(key, key): value for key, value in found.items() if value is not None and key not in NOT_SHOWN
+    }
     for name in TIMES:
         fields[name] = _time(fields, name)
     agent = msgspec.convert(fields, Agent)

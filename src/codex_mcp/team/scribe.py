@@ -18,9 +18,10 @@ import msgspec
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.team.agent import Agent
-from codex_mcp.team.kept import AGENT, APPROVAL, EVENTS, keep, kept_agents, kept_approvals
+from codex_mcp.team.kept import AGENT, ANSWER, APPROVAL, EVENTS, keep, kept_agents, kept_approvals
 from codex_mcp.team.member import Member
 from codex_mcp.team.registry import RegistryFile
+from codex_mcp.team.requests import answer_key, written_answer
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +78,13 @@ class Scribe:
         """Write what is known by now without a pause."""
         self._want()
         self._hurried.set()
+
+    async def keep(self, member: Member) -> None:
+        """Write an agent's record now; the registry follows. Raises Fenced, LeaseLost, Unavailable."""
+        self.note(member)
+        if member.claim is not None:
+            async with self._pen:
+                await self._put(member.claim, member)
 
     async def settle(self, member: Member) -> None:
         """Write an agent's last record, and let go of its name and its claim; later, if that cannot be done now."""
@@ -178,7 +186,11 @@ class Scribe:
                     await self._put(claim, member)
                 except (Fenced, LeaseLost):
                     self._fenced(claim)
-            if member.record == agent and member.approvals == asked:  # else it has changed, and is written again
+            if (member.record, member.approvals, member.answers) == (
+                agent,
+                asked,
+                {},
+            ):  # else it has changed, and is written again
                 self._changed.pop(codex_id, None)
 
     async def _put(self, claim: Claim, member: Member) -> None:
@@ -193,6 +205,13 @@ class Scribe:
         for key in written - asked.keys():
             await records.delete(claim, APPROVAL, key)
         member.approvals_written = set(asked)
+        for request_id, outcome in list(member.answers.items()):
+            key = answer_key(agent.codex_id, request_id)
+            if outcome is None:
+                await records.delete(claim, ANSWER, key)
+            else:
+                await records.put(claim, ANSWER, key, await asyncio.to_thread(written_answer, outcome))
+            member.answers.pop(request_id, None)
 
     async def _append_events(self) -> None:
         events, self._events = self._events, []

@@ -60,7 +60,7 @@ class Order(Struct, frozen=True, kw_only=True):
     source: str | None = None
     """The agent file that it comes from."""
     request_id: str | None = None
-    """Whoever asks again with the same one gets the same agent."""
+    """Of a call that may be repeated."""
 
 
 Begin: TypeAlias = Callable[[Member], Awaitable[None]]
@@ -81,7 +81,7 @@ class Team:
     # -- starting -----------------------------------------------------------------------------------------------------
 
     async def start(self, order: Order, begin: Begin | None = None) -> Member:
-        """Start an agent; one whose `first` turn is set already is that of an earlier request with the same id.
+        """Start an agent.
 
         Whatever is refused on the way, `begin` included, leaves no agent: its name and its place are free again.
         """
@@ -90,8 +90,6 @@ class Team:
             raise Refused(why)
         self._check_capacity()
         claim = await self._claimed_for(order)
-        if isinstance(claim, Agent):
-            return await self.find(claim.codex_id, order.principal, resume=True)
         member = Member(self._new_agent(claim.thread, order))
         async with member.life, self._joining(member, claim):
             async with self._naming:
@@ -118,20 +116,23 @@ class Team:
             owner=self._office.owner,
         )
 
-    async def _claimed_for(self, order: Order) -> Claim | Agent:
-        """The claim of a new agent, or the agent that the same request led to before."""
+    async def _claimed_for(self, order: Order) -> Claim:
+        """The claim of a new agent. Of two servers that get the same request at the same time, one gets it."""
         codex_id = f"{CODEX_ID_PREFIX}{os.urandom(ID_BYTES).hex()}"
         claim = await self._claim(codex_id)
         if order.request_id is None:
             return claim
-        earlier = await self._office.store.records.once(claim, order.principal, order.request_id)
+        name = f"{self._settings.team}/{order.request_id}"
+        earlier = await self._office.store.records.once(claim, order.principal, name)
         if earlier is None or earlier.thread == codex_id:
             return claim
         await self._office.store.leases.release(claim)
-        started = self.roster.called(earlier.thread, order.principal)
-        agent = started.agent if started is not None else await self.recorded(earlier.thread, order.principal)
-        # One that could not be started left its id and no record: this is the second attempt.
-        return agent or await self._claim(earlier.thread)
+        claim = await self._claim(earlier.thread)
+        agent = await kept_agent(self._office.store, earlier.thread)
+        if agent is None:  # it could not be started, or was forgotten: only its id is left, and is used again
+            return claim
+        await self._office.store.leases.release(claim)
+        raise refusals.just_started(agent)
 
     async def _claim(self, codex_id: str) -> Claim:
         claim = await self._office.store.leases.claim(codex_id)

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import TurnSpec
+from codex_mcp.state.contract import Unavailable
 from codex_mcp.team import context, guards, refusals
-from codex_mcp.team.agent import Agent
+from codex_mcp.team.agent import Agent, Request
 from codex_mcp.team.audit_entry import AuditEntry, Outcome, shown
 from codex_mcp.team.guards import Paused
 from codex_mcp.team.kept import SUMMARY, TURN
@@ -50,6 +51,8 @@ class Assignment(Struct, frozen=True):
     purpose: str
     """What the audit calls it."""
     source: Source = Source.CALLER
+    request: Request | None = None
+    """The call that it comes from, if that may be repeated."""
 
 
 class Work:
@@ -99,6 +102,8 @@ class Work:
         pause = self.pause(member, await self.team_tokens())
         if pause is not None:
             raise refusals.paused(member.agent, pause.reason)
+        if task.request is not None:
+            await self._remember(member, task.request)
         turn = self._submit_next(member, task)
         turn.purpose = task.purpose
         if member.first is None:
@@ -106,7 +111,30 @@ class Work:
             await self._office.scribe.flush()  # whoever is told its id must find it again, whatever happens to us
         return turn
 
+    async def _remember(self, member: Member, request: Request) -> None:
+        """Write a request down before its turn begins, so that it never runs twice. Raises Unavailable."""
+        member.remember(request)
+        try:
+            await self._office.scribe.keep(member)
+        except BaseException as exc:
+            member.forget_request(request)
+            if isinstance(exc, Unavailable):
+                raise Unavailable(f"The request_id cannot be kept, so the turn was not begun. {exc}") from exc
+            raise
+
     def _submit_next(self, member: Member, task: Assignment) -> Turn:
+        try:
+            turn = self._submitted(member, task)
+        except refusals.TeamRefused:
+            if task.request is not None:
+                member.forget_request(task.request)
+                self._office.scribe.note(member)
+            raise
+        if task.request is not None:
+            member.requested[task.request.id] = turn
+        return turn
+
+    def _submitted(self, member: Member, task: Assignment) -> Turn:
         note = self._what_changed(member)
         prefaces, member.prefaces = member.prefaces, []
         told = replace(task.spec, preface="\n\n".join([*prefaces, *note]), time_limit=self.time_limit)
@@ -150,6 +178,7 @@ class Work:
         outcome = turn.outcome
         tokens = 0 if outcome.usage is None else outcome.usage.total_tokens
         member.usage = guards.with_tokens(member.usage, tokens)
+        member.answered(turn)
         error = outcome.content if outcome.status is Status.FAILED else None
         is_summary = turn.purpose == SUMMARY
         if is_summary:  # which is the server's own wish: it costs tokens, and is nothing that the agent was used for

@@ -1,0 +1,88 @@
+"""Calls with a `request_id` run once: a repeat gets the agent and the answer of the first call, also after a close or a
+restart.
+
+The ids are in the agents' records, which are written before the turn begins. A server that dies before the turn has
+ended leaves a request without an answer; a repeat is told so, and nothing runs twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from weakref import WeakValueDictionary
+
+from msgspec import Struct
+
+from codex_mcp.base.settings import Settings
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import Agent, Request
+from codex_mcp.team.kept import kept_answer
+from codex_mcp.team.member import Member
+from codex_mcp.team.office import Office
+from codex_mcp.team.requests import agent_of, no_answer, request_in
+from codex_mcp.team.roster import Roster
+from codex_mcp.threads.record import Outcome
+from codex_mcp.threads.turn import Turn
+
+
+class Repeat(Struct, frozen=True):
+    """What an earlier call with the same request id led to: a turn that this server still knows, or its outcome."""
+
+    agent: Agent
+    member: Member | None
+    turn: Turn | None
+    outcome: Outcome
+
+
+class Repeats:
+    """Recognises requests that came before."""
+
+    def __init__(self, settings: Settings, roster: Roster, office: Office) -> None:
+        self._settings = settings
+        self._roster = roster
+        self._office = office
+        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+
+    @contextlib.asynccontextmanager
+    async def one_at_a_time(self, principal: str, request: Request | None) -> AsyncIterator[None]:
+        """Calls with the same id wait here until the one before them has its turn, or was refused."""
+        if request is None:
+            yield
+            return
+        lock = self._locks.setdefault((principal, request.id), asyncio.Lock())
+        async with lock:
+            yield
+
+    async def earlier(self, principal: str, request: Request) -> Repeat | None:
+        """What the same request led to before. Raises TeamRefused if it asked for something else then."""
+        await self._office.ready()
+        member = self._member(principal, request)
+        agent = await self._recorded(principal, request) if member is None else member.record
+        if agent is None:
+            return None
+        before = request_in(agent, request.id)
+        if before is not None and before.arguments != request.arguments:
+            raise refusals.request_reused(agent, request.id)
+        turn = None if member is None else member.requested.get(request.id)
+        if turn is not None:
+            return Repeat(agent, member, turn, turn.outcome)
+        outcome = await kept_answer(self._office.store, agent, request.id)
+        if outcome is None and member is None:
+            await self._check_not_elsewhere(agent)
+        return Repeat(agent, member, None, outcome or no_answer(agent))
+
+    def _member(self, principal: str, request: Request) -> Member | None:
+        ours = self._roster.of(principal)
+        return next((member for member in ours if request_in(member.agent, request.id) is not None), None)
+
+    async def _recorded(self, principal: str, request: Request) -> Agent | None:
+        agents = await self._office.scribe.agents()
+        team = self._settings.team
+        return agent_of((each for each in agents if (each.principal, each.team) == (principal, team)), request.id)
+
+    async def _check_not_elsewhere(self, agent: Agent) -> None:
+        """Another server may be at it right now."""
+        owner = await self._office.store.leases.owner(agent.codex_id)
+        if owner is not None and owner.alive:
+            raise refusals.owned_elsewhere(agent, owner)
