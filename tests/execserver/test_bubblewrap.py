@@ -32,9 +32,9 @@ def test_a_view_of_little_cannot_be_added_to() -> None:
 def test_what_is_hidden_or_forbidden_is_covered_and_sealed() -> None:
     layers = [Layer("/h", Kind.HIDDEN_FOLDER), Layer("/f", Kind.HIDDEN_FILE, 9), Layer("/e", Kind.EMPTY)]
     text = " ".join(arguments(View(has_network=False, base=Kind.READ, layers=layers), Command("/")))
-    assert "--perms 000 --tmpfs /h --remount-ro /h" in text
+    assert "--perms 000 --tmpfs /h " in text
     assert "--perms 000 --ro-bind-data 9 /f" in text
-    assert "--perms 555 --tmpfs /e --remount-ro /e" in text
+    assert "--perms 555 --tmpfs /e --remount-ro /h --remount-ro /e" in text
 
 
 def test_the_commands_environment_and_name_are_passed_inside() -> None:
@@ -49,3 +49,9 @@ def test_a_view_without_scratch_has_no_place_to_leave_something() -> None:
         text = " ".join(arguments(View(has_network=False, base=base, has_scratch=False), Command("/")))
         assert "--dev /dev --remount-ro /dev" in text
         assert "--remount-ro /dev" not in " ".join(arguments(View(has_network=False, base=base), Command("/")))
+
+
+def test_what_is_granted_inside_a_hidden_folder_is_mounted_before_the_folder_is_sealed() -> None:
+    layers = [Layer("/h", Kind.HIDDEN_FOLDER), Layer("/h/in", Kind.WRITE, 7)]
+    text = " ".join(arguments(View(has_network=False, base=Kind.READ, layers=layers), Command("/")))
+    assert "--perms 111 --tmpfs /h --bind-fd 7 /h/in --remount-ro /h" in text

@@ -25,7 +25,7 @@ from codex_mcp.wire.exec_sandbox import (
 
 
 def sandbox(permissions: Permissions, **more: object) -> Sandbox:
-    fields: dict[str, object] = {"cwd": "file:///w"}
+    fields: dict[str, object] = {"cwd": "file:///w", "workspace_roots": ["file:///w"]}
     return Sandbox(permissions, "disabled", **(fields | more))  # type: ignore[arg-type]
 
 
@@ -88,12 +88,28 @@ def test_places_known_by_name_become_paths() -> None:
     assert minimal == tuple(Grant(path, Access.READ) for path in MINIMAL)
 
 
-def test_the_context_wins_over_the_older_fields_and_roots_over_the_folder() -> None:
-    rules = entries((special(SpecialKind.PROJECT_ROOTS), Access.WRITE), (special(SpecialKind.TMPDIR), Access.WRITE))
-    context = PolicyContext("file:///c", ["file:///r1", "file:///r2"])
-    asked = sandbox(rules, policy_context=context, workspace_roots=["file:///old"], temporary_directories=["file:///t"])
-    grants = policy_of(asked, ["/own"]).grants or ()
-    assert [grant.path for grant in grants] == ["/r1", "/r2", "/t"]
+def test_the_context_wins_over_the_older_fields() -> None:
+    rules = entries((special(SpecialKind.PROJECT_ROOTS), Access.WRITE))
+    for roots in ([], ["file:///r1", "file:///r2"]):
+        asked = sandbox(rules, policy_context=PolicyContext("file:///c", roots), workspace_roots=["file:///old"])
+        assert [f"file://{grant.path}" for grant in policy_of(asked, []).grants or ()] == roots
+
+
+@pytest.mark.parametrize("roots", [None, []])
+def test_without_roots_nothing_of_the_project_is_granted_but_all_of_it_can_be_denied(roots: list[str] | None) -> None:
+    granted = entries((special(SpecialKind.PROJECT_ROOTS), Access.WRITE))
+    assert policy_of(sandbox(granted, workspace_roots=roots), []).grants == ()
+    denied = entries((special(SpecialKind.PROJECT_ROOTS, "s"), Access.DENY), (GlobEntry("*.pem"), Access.DENY))
+    policy = policy_of(sandbox(denied, workspace_roots=roots), [])
+    assert policy.grants == (Grant("/w/s", Access.DENY),)
+    assert policy.hidden == (HiddenPattern("/w", "*.pem"),)
+
+
+def test_temporary_folders_are_the_servers_and_not_what_a_client_names() -> None:
+    rules = entries((special(SpecialKind.TMPDIR), Access.WRITE))
+    asked = sandbox(rules, temporary_directories=["file:///home"])
+    assert policy_of(asked, ["/own"]).grants == (Grant("/own", Access.WRITE, is_temporary=True),)
+    assert policy_of(asked, []).grants == ()
 
 
 def test_the_older_words_mean_the_project_and_temporary_folders() -> None:
@@ -132,10 +148,10 @@ def test_a_pattern_hides_what_matches_in_every_root() -> None:
     absolute = policy_of(sandbox(entries((GlobEntry("/etc/*.key"), Access.NONE))), [])
     assert absolute.hidden == (HiddenPattern("/", "etc/*.key"),)
     with pytest.raises(CannotEnforce, match="requires cwd"):
-        policy_of(sandbox(rules, cwd=None), [])
+        policy_of(sandbox(rules, cwd=None, workspace_roots=None), [])
 
 
 def test_a_project_without_a_place_is_refused() -> None:
     rules = entries((special(SpecialKind.PROJECT_ROOTS), Access.WRITE))
     with pytest.raises(CannotEnforce, match="requires cwd"):
-        policy_of(sandbox(rules, cwd=None), [])
+        policy_of(sandbox(rules, cwd=None, workspace_roots=None), [])

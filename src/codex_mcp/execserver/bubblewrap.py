@@ -68,8 +68,13 @@ def arguments(view: View, command: Command) -> list[str]:
     if not view.has_network:
         words.append("--unshare-net")
     words += _root(view)
-    for layer in sorted(view.layers, key=lambda layer: layer.path.count("/")):
-        words += _mount(layer)
+    layers = sorted(view.layers, key=lambda layer: layer.path.count("/"))
+    for layer in layers:
+        words += _mount(layer, has_inner=any(other.path.startswith(layer.path + "/") for other in layers))
+    for layer in layers:
+        if layer.kind in (Kind.HIDDEN_FOLDER, Kind.EMPTY):
+            # Not before: what is granted inside a hidden folder needs a place there to be mounted on.
+            words += ["--remount-ro", layer.path]
     if view.base is None:
         words += ["--remount-ro", "/"]
     words += ["--seccomp", str(view.seccomp), "--chdir", command.cwd]
@@ -90,15 +95,16 @@ def _root(view: View) -> list[str]:
     return words
 
 
-def _mount(layer: Layer) -> Iterable[str]:
+def _mount(layer: Layer, *, has_inner: bool) -> Iterable[str]:
     match layer.kind:
         case Kind.READ:
             return ["--ro-bind-fd", str(layer.descriptor), layer.path]
         case Kind.WRITE:
             return ["--bind-fd", str(layer.descriptor), layer.path]
         case Kind.HIDDEN_FOLDER:
-            return ["--perms", "000", "--tmpfs", layer.path, "--remount-ro", layer.path]
+            # With something granted inside, it can be passed through, but not listed.
+            return ["--perms", "111" if has_inner else "000", "--tmpfs", layer.path]
         case Kind.HIDDEN_FILE:
             return ["--perms", "000", "--ro-bind-data", str(layer.descriptor), layer.path]
         case Kind.EMPTY:
-            return ["--perms", "555", "--tmpfs", layer.path, "--remount-ro", layer.path]
+            return ["--perms", "555", "--tmpfs", layer.path]

@@ -94,12 +94,13 @@ class Policy:
 class Places:
     """What the named places mean."""
 
-    roots: tuple[str, ...] | None
+    roots: tuple[str, ...]
+    cwd: str | None
     temporary: tuple[str, ...]
 
 
 def policy_of(sandbox: Sandbox, temporary: Sequence[str]) -> Policy:
-    """The policy of a request. `temporary` is the server's own, for clients that name none. Raises CannotEnforce."""
+    """The policy of a request. `temporary` is what `tmpdir` means. Raises CannotEnforce."""
     match sandbox.permissions:
         case Disabled():
             return Policy(has_network=True)
@@ -119,7 +120,7 @@ def policy_of(sandbox: Sandbox, temporary: Sequence[str]) -> Policy:
 
 
 def _workspace(rules: WorkspaceWrite, places: Places) -> Policy:
-    writable = [*_roots(places), *(_native(root) for root in rules.writable_roots)]
+    writable = [*(places.roots or _folders(places)), *(_native(root) for root in rules.writable_roots)]
     temporary = (*places.temporary, SHARED_TEMP)
     grants = (
         Grant("/", Access.READ),
@@ -131,19 +132,27 @@ def _workspace(rules: WorkspaceWrite, places: Places) -> Policy:
 
 def _places(sandbox: Sandbox, temporary: Sequence[str]) -> Places:
     context = sandbox.policy_context
-    roots = (context.workspace_roots if context else None) or sandbox.workspace_roots
-    cwd = (context.cwd if context else None) or sandbox.cwd
-    if not roots and cwd is not None:
-        roots = [cwd]
-    named = sandbox.temporary_directories
+    roots = context.workspace_roots if context is not None else sandbox.workspace_roots or ()
+    cwd = (context.cwd if context is not None else None) or sandbox.cwd
     return Places(
-        tuple(_native(root) for root in roots) if roots else None,
-        tuple(_native(path) for path in named) if named is not None else tuple(temporary),
+        tuple(_native(root) for root in roots),
+        _native(cwd) if cwd is not None else None,
+        tuple(temporary),
     )
 
 
+def _folders(places: Places) -> tuple[str, ...]:
+    """Where relative patterns count from: every root, or the working directory if there is none."""
+    if places.roots:
+        return places.roots
+    if places.cwd is None:
+        raise CannotEnforce("file system sandbox context with dynamic permissions requires cwd")
+    return (places.cwd,)
+
+
 def _roots(places: Places) -> tuple[str, ...]:
-    if places.roots is None:
+    """The project's folders. None are granted by default: the client names them."""
+    if not places.roots and places.cwd is None:
         raise CannotEnforce("file system sandbox context with dynamic permissions requires cwd")
     return places.roots
 
@@ -180,7 +189,7 @@ def _patterns(entry: Entry, depth: int | None, places: Places) -> Iterator[Hidde
     parts = [part for part in pattern.split("/") if part not in ("", ".")]
     if ".." in parts or "\0" in pattern or not parts:
         raise CannotEnforce(f"sandbox intent cannot be enforced on this executor: pattern {pattern!r}")
-    for folder in ["/"] if pattern.startswith("/") else _roots(places):
+    for folder in ["/"] if pattern.startswith("/") else _folders(places):
         yield HiddenPattern(folder, "/".join(parts), depth)
 
 
@@ -192,7 +201,7 @@ def _special(place: Special, access: Access, places: Places) -> Iterator[Grant]:
         case SpecialKind.MINIMAL:
             paths = MINIMAL
         case SpecialKind.PROJECT_ROOTS | SpecialKind.CURRENT_WORKING_DIRECTORY:
-            paths = _roots(places)
+            paths = _folders(places) if access is Access.DENY else _roots(places)
         case SpecialKind.TMPDIR:
             paths = places.temporary
         case SpecialKind.SLASH_TMP:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -25,8 +25,7 @@ from codex_mcp.execserver.helper_program import helper_launch, runtime_paths
 from codex_mcp.execserver.helper_shelf import ViewKey
 from codex_mcp.execserver.helpers import Helpers, Prepared
 from codex_mcp.execserver.launch import Launch
-from codex_mcp.execserver.mounts import Mounts
-from codex_mcp.execserver.placeholders import Placeholders
+from codex_mcp.execserver.mounts import Known, Mounts
 from codex_mcp.execserver.policy import CannotEnforce, Policy, policy_of
 from codex_mcp.execserver.seccomp import ARCHITECTURES, seccomp_program
 from codex_mcp.wire.exec_files import OpenFile
@@ -65,14 +64,14 @@ class Confinement:
         """`candidates` are bubblewraps, the best first; `temporary` the server's own temporary folders."""
         self._candidates = candidates
         self._temporary = tuple(temporary)
-        self._placeholders = Placeholders()
+        self._known = Known()
         self._helpers = Helpers()
         self._found: str | None = None
         self._has_looked = False
 
     def of_process(self, what: Launch, sandbox: Sandbox | None) -> Confined:
         """The launch of a process under this sandbox. Raises RequestFailed if it cannot be enforced."""
-        policy = self._policy(sandbox) if sandbox is not None else Policy(has_network=True)
+        policy = self._policy(sandbox, _temporary(what.env)) if sandbox is not None else Policy(has_network=True)
         if policy.is_free:
             self.make_way()
             return Confined(what, ExitStack(), ExitStack())
@@ -87,7 +86,7 @@ class Confinement:
 
     def needs_helper(self, sandbox: Sandbox, *, writes: bool) -> bool:
         """Must a file request be done by the helper? Not if its kind is free anyway."""
-        policy = self._policy(sandbox)
+        policy = self._policy(sandbox, self._temporary)
         return policy.grants is not None and (writes or not policy.reads_all)
 
     def make_way(self) -> None:
@@ -110,7 +109,7 @@ class Confinement:
         return descriptor
 
     def _helper(self, asked: Any) -> Prepared:
-        policy = replace(self._policy(asked.sandbox), has_network=False)
+        policy = replace(self._policy(asked.sandbox, self._temporary), has_network=False)
         with ExitStack() as undo:
             mounts = self._mounts(policy, undo, undo)
             key, held = ViewKey(policy, mounts.sight), undo.pop_all()
@@ -124,9 +123,9 @@ class Confinement:
 
         return Prepared(key, launch, held, mounts.holds_places)
 
-    def _policy(self, sandbox: Sandbox) -> Policy:
+    def _policy(self, sandbox: Sandbox, temporary: Sequence[str]) -> Policy:
         try:
-            return policy_of(sandbox, self._temporary)
+            return policy_of(sandbox, temporary)
         except CannotEnforce as exc:
             raise invalid_params(str(exc)) from None
 
@@ -140,10 +139,11 @@ class Confinement:
 
     def _mounts(self, policy: Policy, started: ExitStack, ended: ExitStack) -> Mounts:
         self._bubblewrap()  # without one there is no need to touch anything
-        if any(grant.access is Access.WRITE and grant.path in self._placeholders for grant in policy.grants or ()):
+        placeholders = self._known.placeholders
+        if any(grant.access is Access.WRITE and grant.path in placeholders for grant in policy.grants or ()):
             self.make_way()
         try:
-            return Mounts(policy, self._placeholders, started, ended)
+            return Mounts(policy, self._known, started, ended)
         except CannotEnforce as exc:
             raise invalid_params(str(exc)) from None
         except OSError as exc:
@@ -157,6 +157,12 @@ class Confinement:
         if self._found is None:
             raise invalid_params(REFUSAL)
         return self._found
+
+
+def _temporary(environment: Mapping[str, str]) -> list[str]:
+    """Where a process with this environment keeps temporary files, as the real server reads it."""
+    named = environment.get("TMPDIR", "")
+    return [named] if os.path.isabs(named) else []
 
 
 def _works(bubblewrap: str) -> bool:
