@@ -19,6 +19,8 @@ def verdict(program: bytes, machine: str, number: int, *arguments: int) -> int:
             (register,) = struct.unpack_from("=I", data, value)
         elif code == seccomp.JUMP_EQUAL:
             at += if_true if register == value else if_false
+        elif code == seccomp.AND:
+            register &= value
         elif code == seccomp.JUMP_AT_LEAST:
             at += if_true if register >= value else if_false
         else:
@@ -26,22 +28,35 @@ def verdict(program: bytes, machine: str, number: int, *arguments: int) -> int:
 
 
 @pytest.mark.parametrize(("machine", "column"), [(X86_64, 0), (AARCH64, 1)])
-def test_what_reaches_into_other_processes_is_refused(machine: str, column: int) -> None:
+def test_what_reaches_around_the_limits_is_refused(machine: str, column: int) -> None:
     for has_network in (True, False):
         program = seccomp_program(machine, has_network=has_network)
         for numbers in seccomp.ALWAYS_REFUSED.values():
             assert verdict(program, machine, numbers[column]) == REFUSE
+        for numbers in seccomp.SOCKET.values():
+            assert verdict(program, machine, numbers[column], seccomp.AF_VSOCK, 1) == REFUSE
 
 
 @pytest.mark.parametrize(("machine", "column"), [(X86_64, 0), (AARCH64, 1)])
 def test_the_network_is_refused_unless_it_is_allowed(machine: str, column: int) -> None:
     for has_network, expected in ((True, ALLOW), (False, REFUSE)):
         program = seccomp_program(machine, has_network=has_network)
-        for numbers in seccomp.NETWORK.values():
+        for numbers in (*seccomp.NETWORK.values(), *seccomp.DEBUGGING.values()):
             assert verdict(program, machine, numbers[column]) == expected
         for numbers in seccomp.SOCKET.values():
-            assert verdict(program, machine, numbers[column], 2) == expected
-            assert verdict(program, machine, numbers[column], seccomp.AF_UNIX) == ALLOW
+            assert verdict(program, machine, numbers[column], 2, 1) == expected
+
+
+@pytest.mark.parametrize(("machine", "column"), [(X86_64, 0), (AARCH64, 1)])
+def test_without_network_only_connected_sockets_of_the_machine_are_made(machine: str, column: int) -> None:
+    cloexec_and_nonblocking = 0o2004000
+    for numbers in seccomp.SOCKET.values():
+        for kind, expected in {1: ALLOW, 5: ALLOW, 2: REFUSE, 3: REFUSE, 4: REFUSE, 0: REFUSE}.items():
+            for flags in (0, cloexec_and_nonblocking):
+                program = seccomp_program(machine, has_network=False)
+                assert verdict(program, machine, numbers[column], seccomp.AF_UNIX, kind | flags) == expected
+                free = seccomp_program(machine, has_network=True)
+                assert verdict(free, machine, numbers[column], seccomp.AF_UNIX, kind | flags) == ALLOW
 
 
 @pytest.mark.parametrize(("machine", "column"), [(X86_64, 0), (AARCH64, 1)])

@@ -1,8 +1,11 @@
 """Pure. The system call filter of a sandbox, as the program for the kernel that bubblewrap loads.
 
-It refuses (EPERM) what reaches into other processes or around the file system's limits, pushing input into a terminal,
-and, without network, every socket but those between processes of the same machine. A call of another architecture's
-table ends the process: its numbers mean other things.
+It refuses (EPERM) what reaches around the limits of files and processes: io_uring, keyrings, which belong to the user
+and not to the sandbox, sockets to the virtual machine's host, and pushing input into a terminal. Without network, it
+also refuses debugging, as the real server does, and every socket but connected ones between processes of the sandbox.
+A datagram socket is refused even as one of a pair: `sendmsg` could address any socket of the machine by its path, and
+a filter cannot look at that address. A call of another architecture's table ends the process: its numbers mean other
+things.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Final
 
 LOAD_WORD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
 JUMP_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
+AND: Final = 0x54  # BPF_ALU | BPF_AND | BPF_K
 JUMP_AT_LEAST: Final = 0x35  # BPF_JMP | BPF_JGE | BPF_K
 RETURN: Final = 0x06  # BPF_RET | BPF_K
 
@@ -31,6 +35,14 @@ X32_CALLS: Final = 0x40000000
 """x86_64 has a second table of calls that starts here."""
 
 AF_UNIX: Final = 1
+AF_VSOCK: Final = 40
+"""Between a virtual machine and its host; no network namespace confines it."""
+
+SOCKET_TYPE: Final = 0xF
+"""The part of a socket's type that is not a flag."""
+CONNECTED_TYPES: Final = (1, 5)
+"""SOCK_STREAM and SOCK_SEQPACKET: they send to no one but the peer they are connected to."""
+
 TIOCSTI: Final = 0x5412
 """Push a character into a terminal's input, as if it had been typed."""
 
@@ -40,13 +52,19 @@ ARCHITECTURES: Final = {X86_64: 0xC000003E, AARCH64: 0xC00000B7}
 
 # Numbers of linux/unistd.h: x86_64, aarch64.
 ALWAYS_REFUSED: Final[Mapping[str, tuple[int, int]]] = {
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
 }
+DEBUGGING: Final[Mapping[str, tuple[int, int]]] = {
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+}
+"""Allowed with network: a sandbox has its own processes, and all of them are under the same filter."""
 NETWORK: Final[Mapping[str, tuple[int, int]]] = {
     "connect": (42, 203),
     "accept": (43, 202),
@@ -71,7 +89,7 @@ def seccomp_program(machine: str, *, has_network: bool) -> bytes:
     column = 1 if machine == AARCH64 else 0
     refused = [numbers[column] for numbers in ALWAYS_REFUSED.values()]
     if not has_network:
-        refused += [numbers[column] for numbers in NETWORK.values()]
+        refused += [numbers[column] for numbers in (*DEBUGGING.values(), *NETWORK.values())]
     program = [
         _step(LOAD_WORD, AT_ARCHITECTURE),
         _step(JUMP_EQUAL, ARCHITECTURES[machine], if_true=1),
@@ -82,9 +100,11 @@ def seccomp_program(machine: str, *, has_network: bool) -> bytes:
     for number in refused:
         program += [_step(JUMP_EQUAL, number, if_false=1), _step(RETURN, REFUSE)]
     program += _judged([IOCTL[column]], AT_SECOND_ARGUMENT, TIOCSTI, REFUSE, ALLOW)
-    if not has_network:
-        sockets = [numbers[column] for numbers in SOCKET.values()]
-        program += _judged(sockets, AT_FIRST_ARGUMENT, AF_UNIX, ALLOW, REFUSE)
+    sockets = [numbers[column] for numbers in SOCKET.values()]
+    if has_network:
+        program += _judged(sockets, AT_FIRST_ARGUMENT, AF_VSOCK, REFUSE, ALLOW)
+    else:
+        program += _local(sockets)
     return b"".join([*program, _step(RETURN, ALLOW)])
 
 
@@ -98,6 +118,24 @@ def _judged(calls: Iterable[int], at: int, value: int, verdict: int, otherwise: 
             _step(JUMP_EQUAL, value, if_false=1),
             _step(RETURN, verdict),
             _step(RETURN, otherwise),
+        ]
+    return steps
+
+
+def _local(calls: Iterable[int]) -> list[bytes]:
+    """Of these calls for sockets, only connected ones of this machine are allowed."""
+    steps: list[bytes] = []
+    for number in calls:
+        steps += [
+            _step(JUMP_EQUAL, number, if_false=8),
+            _step(LOAD_WORD, AT_FIRST_ARGUMENT),
+            _step(JUMP_EQUAL, AF_UNIX, if_false=5),
+            _step(LOAD_WORD, AT_SECOND_ARGUMENT),
+            _step(AND, SOCKET_TYPE),
+            _step(JUMP_EQUAL, CONNECTED_TYPES[0], if_true=1),
+            _step(JUMP_EQUAL, CONNECTED_TYPES[1], if_false=1),
+            _step(RETURN, ALLOW),
+            _step(RETURN, REFUSE),
         ]
     return steps
 
