@@ -9,7 +9,7 @@ from websockets.exceptions import ConnectionClosedError
 
 from codex_mcp.base.settings import SlowReader
 from tests.support.echo_methods import serving
-from tests.support.mcp_http import SESSION, Door, Json, request, stateless
+from tests.support.mcp_http import SESSION, Door, Json, request, shake_hands, stateless
 
 BURST = 10
 """Messages that come faster than anybody reads: a handler says them in one breath."""
@@ -21,9 +21,13 @@ def note(number: int) -> Json:
     return {"jsonrpc": "2.0", "method": "note", "params": {"number": number}}
 
 
+LITTLE = 4 * len(msgspec.json.encode(note(0))) + 10
+"""Bytes that may wait for a reader that reads: four messages."""
+
+
 async def heard(home: Path, **settings: object) -> list[Json]:
     """What a listener on the bus hears of the burst until its stream ends; the caller gets its answer in any case."""
-    async with serving(home, subscriber_queue=4, **settings) as (server, _methods):
+    async with serving(home, **{"subscriber_queue": 4, "outbox_bytes": LITTLE, **settings}) as (server, _methods):
         door = Door(server.port, "/", **{SESSION: "x"})
         async with door.stream("GET") as events:
             assert await door.post(request(1, "talk", count=BURST)) == ANSWER
@@ -42,7 +46,13 @@ async def test_a_listener_can_be_sent_away_instead(tmp_path: Path) -> None:
 
 async def test_a_listener_can_be_waited_for(tmp_path: Path) -> None:
     everything = [*map(note, range(BURST)), ANSWER]
-    assert await heard(tmp_path, slow_reader=SlowReader.WAIT) == everything
+    assert await heard(tmp_path, slow_reader=SlowReader.WAIT, outbox_bytes=10 * LITTLE) == everything
+
+
+@pytest.mark.parametrize("policy", list(SlowReader))
+async def test_a_listener_that_reads_may_be_behind_by_more_than_its_queue(tmp_path: Path, policy: SlowReader) -> None:
+    everything = [*map(note, range(BURST)), ANSWER]
+    assert await heard(tmp_path, slow_reader=policy, outbox_bytes=10 * LITTLE) == everything
 
 
 async def test_a_listener_is_not_waited_for_beyond_the_bytes_that_are_kept_for_it(tmp_path: Path) -> None:
@@ -51,9 +61,23 @@ async def test_a_listener_is_not_waited_for_beyond_the_bytes_that_are_kept_for_i
     assert some == [note(number) for number in range(4)]
 
 
+async def test_what_a_reader_of_mcp_misses_is_counted_too(tmp_path: Path) -> None:
+    async with serving(tmp_path, outbox_bytes=LITTLE) as (server, _methods):
+        dropped = {"jsonrpc": "2.0", "method": "codex/dropped", "params": {"count": BURST - 3}}
+        everything = [dropped, note(7), note(8), note(9), ANSWER]
+        door = await shake_hands(server.port)
+        async with door.stream("POST", request(1, "talk", count=BURST)) as events:
+            assert await events.rest() == everything
+        assert server.hub.dropped == BURST - 3
+        alone, headers = stateless(request(1, "talk", count=BURST))
+        async with Door(server.port, **headers).stream("POST", alone) as events:
+            missed = (await events.message())["params"]["count"]
+        assert server.hub.dropped == BURST - 3 + missed
+
+
 async def test_a_socket_is_told_why_it_was_closed(tmp_path: Path) -> None:
     policy = SlowReader.DISCONNECT
-    async with serving(tmp_path, subscriber_queue=4, slow_reader=policy) as (server, _methods):
+    async with serving(tmp_path, outbox_bytes=LITTLE, slow_reader=policy) as (server, _methods):
         async with connect_socket(f"ws://127.0.0.1:{server.port}/ws", proxy=None) as opened:
             await opened.send(msgspec.json.encode(request(1, "talk", count=BURST)).decode())
             said = [msgspec.json.decode(await opened.recv()) for _ in range(5)]
@@ -67,7 +91,7 @@ async def test_a_socket_is_told_why_it_was_closed(tmp_path: Path) -> None:
 
 async def test_one_listener_is_cut_off_and_the_session_goes_on(tmp_path: Path) -> None:
     policy = SlowReader.DISCONNECT
-    async with serving(tmp_path, subscriber_queue=4, slow_reader=policy) as (server, _methods):
+    async with serving(tmp_path, outbox_bytes=LITTLE, slow_reader=policy) as (server, _methods):
         door = Door(server.port, "/", **{SESSION: "x"})
         async with door.stream("GET") as slow:
             await door.post(request(1, "talk", count=BURST))

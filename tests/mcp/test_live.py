@@ -5,8 +5,10 @@ import asyncio
 import msgspec
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.live import LiveStream, dropped_marker
+from codex_mcp.mcp.backlog import LAG
+from codex_mcp.mcp.live import BATCH_BYTES, Delivery, LiveStream, dropped_marker
 from codex_mcp.mcp.stream import Batch
+from tests.support.clock import Clock, run_with_clock
 
 
 def stream() -> LiveStream:
@@ -78,14 +80,60 @@ async def test_a_new_reader_wakes_the_old_one_which_learns_that_it_is_replaced()
     assert not newer()
 
 
-async def test_what_its_readers_missed_is_counted() -> None:
-    live = stream()
+def test_a_reader_that_took_nothing_for_a_while_misses_messages_and_they_are_counted() -> None:
+    async def test(clock: Clock) -> None:
+        delivery = Delivery()
+        live = LiveStream("test", 4, 1000, delivery=delivery)
+        live.readers = 1
+        for number in range(10):
+            live.put(bytes([number]))
+        assert len((await live.take(0)).messages) == 10
+        assert delivery.missed == 0
+        await clock.advance(LAG + 1)
+        live.put(b"beyond the limit")
+        assert delivery.missed == 7
+        batch = await live.take(0)
+        assert (len(batch.messages), batch.dropped) == (4, 7)
+        live.put(b"it reads again")
+        assert delivery.missed == 7
+
+    run_with_clock(test)
+
+
+def test_a_reader_that_waits_for_more_has_never_taken_nothing_for_too_long() -> None:
+    async def test(clock: Clock) -> None:
+        live, tasks = LiveStream("test", 4, 1000), TaskSet()
+        live.readers = 1
+        taking = tasks.spawn(live.take(0), name="reader")
+        await clock.advance(LAG + 1)
+        for number in range(10):
+            live.put(bytes([number]))
+        assert len((await taking).messages) == 10
+
+    run_with_clock(test)
+
+
+async def test_what_is_dropped_while_nobody_reads_is_missed_by_whoever_comes_later() -> None:
+    delivery = Delivery()
+    live = LiveStream("test", 4, 1000, delivery=delivery)
     for number in range(10):
         live.put(bytes([number]))
-    batch = await live.take(0)
-    assert (batch.dropped, live.missed) == (6, 6)
-    await live.take(batch.last, 0)
-    assert live.missed == 6
+    assert delivery.missed == 0
+    live.continue_after(2)
+    assert delivery.missed == 4
+    assert (await live.take(2)).dropped == 4
+
+
+async def test_a_long_backlog_is_taken_in_pieces() -> None:
+    live = LiveStream("test", 100, 10 * BATCH_BYTES)
+    for _ in range(5):
+        live.put(b"x" * (BATCH_BYTES // 2))
+    sizes, number = [], 0
+    while number < live.stream.last:
+        batch = await live.take(number)
+        sizes.append(len(batch.messages))
+        number = batch.last
+    assert sizes == [2, 2, 1]
 
 
 def test_the_marker_says_how_many() -> None:

@@ -228,12 +228,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Messages of one HTTP session that wait to be looked at; beyond it the client is told to come later (503)."""
 
     subscriber_queue: int = 128
-    """Messages that a listener on the bus may lag behind before `slow_reader` applies. Some seconds of a talkative
-    turn."""
+    """Unread messages of a listener on the bus that has taken nothing for a second, before `slow_reader` applies. Some
+    seconds of a talkative turn. A listener that reads has `outbox_bytes`, whatever their number."""
 
     slow_reader: SlowReader = SlowReader.DROP_OLDEST
     """What happens then: `drop-oldest` leaves out events, and says how many; `disconnect` ends the listener's stream;
-    `wait` keeps up to `outbox_bytes` for it and then ends it. Nobody else is held up by any of them."""
+    `wait` keeps up to `outbox_bytes` for it and then ends it. A stalled listener delays others by a second at most."""
 
     stall_timeout: float = 60
     """A connection that takes nothing for this long, while something waits to be sent on it, is cut. A minute: as long

@@ -92,6 +92,7 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, pin
     another one comes to read the same stream, this one ends.
     """
     is_replaced = stream.new_reader()
+    stream.readers += 1
     tasks = TaskSet()
     gone = http.gone or tasks.spawn(http.wait_disconnected(), name="client's disconnect")
     gone.add_done_callback(lambda _: stream.poke())
@@ -105,13 +106,14 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, pin
             if is_replaced():
                 await http.end_stream()
                 return False
-            if stream.ended:
+            if stream.ended and batch.last >= stream.stream.last:
                 await http.end_stream(_events(batch, name))
                 return True
             await http.write(_events(batch, name) or sse.PING)
             number = batch.last
         return False
     finally:
+        stream.readers -= 1
         await tasks.aclose()
 
 

@@ -116,12 +116,14 @@ class McpDoor:
         stream = session.channel.expect(message.id, answer_only=not accepts(http.headers, "text/event-stream"))
         if stream is None:
             raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
+        stream.readers += 1
         deliver(session, message)
         session.channel.readers += 1
         try:
             await self._answer(http, stream, resumable=True)
         finally:
             session.channel.readers -= 1
+            stream.readers -= 1
             if not http.is_stream:
                 session.channel.taken_whole(stream)
 
@@ -150,6 +152,7 @@ class McpDoor:
         stream, number = session.channel.standing, session.channel.standing.stream.last_read
         if (last := http.headers.get("last-event-id")) is not None:
             stream, number = _resumed(session, last)
+        stream.continue_after(number)
         http.extra_headers.append(sent_with(session))
         session.channel.readers += 1
         try:
@@ -210,7 +213,8 @@ class McpDoor:
         era = era_over_http(message, http.headers)
         if isinstance(era, OutOfRules):
             raise Refusal(STATUS_OF.get(era.error.code, 400), era.error, message.id)
-        stream = LiveStream("r", STREAM_MESSAGES, STREAM_BYTES)
+        stream = LiveStream("r", STREAM_MESSAGES, STREAM_BYTES, delivery=self._hub.stateless)
+        stream.readers = 1
         session = Session(StreamLink(stream), self._hub.tools, self._settings, principal=principal)
         try:
             outcome = self._hub.methods.handle(session, message, era)

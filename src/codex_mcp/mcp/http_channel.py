@@ -19,7 +19,8 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.settings import Settings, SlowReader
-from codex_mcp.mcp.live import LiveStream
+from codex_mcp.mcp.backlog import Backlog
+from codex_mcp.mcp.live import Delivery, LiveStream
 from codex_mcp.mcp.stream import MOST_BYTES
 from codex_mcp.rpc.channel import Kind
 from codex_mcp.rpc.frame import Frame
@@ -68,16 +69,17 @@ DEFAULTS: Final = Limits()
 class HttpChannel:
     """One client's messages in both directions."""
 
-    def __init__(self, session_id: str, limits: Limits = DEFAULTS) -> None:
+    def __init__(self, session_id: str, limits: Limits = DEFAULTS, backlog: Backlog | None = None) -> None:
         self.id = session_id
         self._limits = limits
+        self._delivery = Delivery(limits.most_bytes, backlog)
         self.used_at = time.monotonic()
         self.spoke = False
         """The client has sent a message."""
         self.subscribers: set[LiveStream] = set()
         # Names of streams that no earlier process has given: a client may come back to a restarted server.
         self._mark = os.urandom(MARK_BYTES).hex()
-        self.standing = LiveStream(f"s-{self._mark}", STREAM_MESSAGES, STREAM_BYTES)
+        self.standing = self._resumable(f"s-{self._mark}")
         self.cut_off = 0
         """Listeners on the bus that were sent away because they were too slow."""
         self.readers = 0
@@ -89,7 +91,6 @@ class HttpChannel:
         self._answer_only: set[Id] = set()
         self._ended: OrderedDict[str, LiveStream] = OrderedDict()
         self._streams = 0
-        self._missed = 0
         self._closed = False
 
     def __repr__(self) -> str:
@@ -111,7 +112,7 @@ class HttpChannel:
         if request_id in self._posts:
             return None
         self._streams += 1
-        stream = LiveStream(f"p{self._streams}-{self._mark}", STREAM_MESSAGES, STREAM_BYTES)
+        stream = self._resumable(f"p{self._streams}-{self._mark}")
         self._posts[request_id] = stream
         if answer_only:
             self._answer_only.add(request_id)
@@ -129,7 +130,8 @@ class HttpChannel:
     def subscribe(self) -> LiveStream:
         """A stream of every message from now on."""
         limits = self._limits
-        subscriber = LiveStream("b", limits.queue, STREAM_BYTES, limits.slow_reader, limits.most_bytes)
+        subscriber = LiveStream("b", limits.queue, STREAM_BYTES, limits.slow_reader, self._delivery)
+        subscriber.readers = 1
         self.subscribers.add(subscriber)
         if self._closed:
             subscriber.end()
@@ -139,12 +141,11 @@ class HttpChannel:
         """It reads no more."""
         self.subscribers.discard(subscriber)
         self.cut_off += subscriber.overrun
-        self._missed += subscriber.missed
 
     @property
     def dropped(self) -> int:
         """Messages that readers of this session have missed."""
-        return self._missed + self.standing.missed + sum(subscriber.missed for subscriber in self.subscribers)
+        return self._delivery.missed
 
     @property
     def waiting(self) -> int:
@@ -202,7 +203,10 @@ class HttpChannel:
         if self.standing.overrun:
             # Thousands of questions that nobody ever came for: what follows shall not be lost as well.
             self._streams += 1
-            self.standing = LiveStream(f"s{self._streams}-{self._mark}", STREAM_MESSAGES, STREAM_BYTES)
+            self.standing = self._resumable(f"s{self._streams}-{self._mark}")
+
+    def _resumable(self, name: str) -> LiveStream:
+        return LiveStream(name, STREAM_MESSAGES, STREAM_BYTES, delivery=self._delivery)
 
     async def drain(self, below: int) -> None:
         """The streams are bounded; nobody has to wait for a slow reader."""

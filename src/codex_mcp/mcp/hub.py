@@ -15,8 +15,10 @@ from codex_mcp.base.logs import about
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp import tickets
+from codex_mcp.mcp.backlog import Backlog
 from codex_mcp.mcp.evictions import to_evict
 from codex_mcp.mcp.http_channel import HttpChannel, limits_of
+from codex_mcp.mcp.live import Delivery
 from codex_mcp.mcp.methods import Methods, handle_notification
 from codex_mcp.mcp.session import Session, ToolBox
 from codex_mcp.mcp.tickets import Ticket
@@ -104,13 +106,16 @@ class Hub:
         self.exchanges: set[Session] = set()
         """Stateless requests that run now, each a session of its own."""
         self.closing = False
+        self.backlog = Backlog()
+        self.stateless = Delivery(settings.outbox_bytes, self.backlog)
+        """What the streams of stateless requests share."""
         self._dropped = 0
         self._cut_off = 0
 
     @property
     def dropped(self) -> int:
         """Messages that slow readers have missed, since the server started."""
-        return self._dropped + sum(session.channel.dropped for session in self)
+        return self._dropped + self.stateless.missed + sum(session.channel.dropped for session in self)
 
     @property
     def cut_off(self) -> int:
@@ -215,7 +220,7 @@ class Hub:
         return True
 
     def _assembled(self, principal: str, session_id: str, address: str, *, is_bus: bool) -> HubSession:
-        channel = HttpChannel(session_id, self._limits)
+        channel = HttpChannel(session_id, self._limits, self.backlog)
         channel.spoke = not is_bus  # its id is our answer to the client's first message
 
         def on_request(request: Request) -> object:

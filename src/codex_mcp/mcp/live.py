@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from codex_mcp.base.settings import SlowReader
+from codex_mcp.mcp.backlog import LAG, Backlog
 from codex_mcp.mcp.stream import MOST_BYTES, Batch, Stream
 from codex_mcp.threads.watchers import tell
 from codex_mcp.wire.jsonrpc import encode_notification
@@ -14,11 +15,27 @@ from codex_mcp.wire.jsonrpc import encode_notification
 DROPPED_METHOD: Final = "codex/dropped"
 """The marker for a reader that was too slow: how many messages it has missed."""
 
+BATCH_BYTES: Final = 64 * 1024
+"""Taken at a time. A reader that takes less than this in `LAG` seconds lags."""
+
+
+class Delivery:
+    """What the streams of one session share."""
+
+    __slots__ = ("backlog", "missed", "most_bytes")
+
+    def __init__(self, most_bytes: int = MOST_BYTES, backlog: Backlog | None = None) -> None:
+        self.most_bytes = most_bytes
+        """What may be kept for one reader."""
+        self.backlog = backlog or Backlog()
+        self.missed = 0
+        """Messages that their readers did not get."""
+
 
 class LiveStream:
     """One stream, and at most one who reads it: who comes last."""
 
-    __slots__ = ("_reader", "_waiter", "ended", "missed", "name", "on_end", "stream")
+    __slots__ = ("_delivery", "_reader", "_taken_at", "_waiter", "ended", "name", "on_end", "readers", "stream")
 
     def __init__(
         self,
@@ -26,16 +43,18 @@ class LiveStream:
         max_messages: int,
         max_bytes: int,
         policy: SlowReader = SlowReader.DROP_OLDEST,
-        most_bytes: int = MOST_BYTES,
+        delivery: Delivery | None = None,
     ) -> None:
+        self._delivery = delivery or Delivery()
         self.name = name
-        self.stream = Stream(max_messages, max_bytes, policy, most_bytes)
+        self.stream = Stream(max_messages, max_bytes, policy, self._delivery.most_bytes)
         self.ended = False
         """Nothing more will come."""
-        self.missed = 0
-        """Messages that its readers did not get."""
+        self.readers = 0
+        """Connections that read it. What is dropped while there is none, nobody has missed."""
         self.on_end: Callable[[], None] | None = None
         """Called when nothing more will come."""
+        self._taken_at = asyncio.get_running_loop().time()
         self._waiter: asyncio.Future[None] | None = None
         self._reader = 0
 
@@ -47,7 +66,12 @@ class LiveStream:
         stream = self.stream
         if stream.overrun:
             return
-        stream.put(frame, vital=vital or final)
+        dropped = stream.dropped
+        stream.put(frame, vital=vital or final, lags=stream.is_long and self._lags())
+        if stream.dropped != dropped and self.readers:
+            self._delivery.missed += stream.dropped - dropped
+        if 2 * stream.unread_bytes > stream.most_bytes:
+            self._delivery.backlog.add(self)
         if final or stream.overrun:
             self.end()
         else:
@@ -72,6 +96,20 @@ class LiveStream:
         reader = self._reader
         return lambda: self._reader != reader
 
+    def continue_after(self, number: int) -> None:
+        """A reader comes back, or comes for the first time, and has everything up to this number."""
+        self._delivery.missed += self.stream.read_again(number)
+
+    @property
+    def lags_at(self) -> float:
+        """The moment from which on its reader lags, unless it takes something until then."""
+        return self._taken_at + LAG
+
+    def _lags(self) -> bool:
+        # Who waits for more has everything that came before.
+        reads = self._waiter is not None or asyncio.get_running_loop().time() <= self.lags_at
+        return not (self.readers and reads)
+
     def poke(self) -> None:
         """Let whoever waits look around: not for a message, but because something else has changed."""
         self._wake()
@@ -81,9 +119,10 @@ class LiveStream:
         self.stream.read(number)
         if self.stream.last <= number and not self.ended:
             await self._wait(patience)
-        batch = self.stream.after(number)
-        self.missed += batch.dropped
-        return batch
+        self._taken_at = asyncio.get_running_loop().time()
+        if 2 * self.stream.unread_bytes <= self.stream.most_bytes:
+            self._delivery.backlog.caught_up(self)
+        return self.stream.after(number, BATCH_BYTES)
 
     async def _wait(self, patience: float | None) -> None:
         # Every call and every open stream waits here; asyncio.timeout would take as long again, and 500 bytes more.

@@ -84,11 +84,15 @@ class HttpServer:
     ) -> None:
         self._settings = settings
         self._owners = None if doorkeeper.open_to_all else RecordedOwners(settings.codex_home)
-        self._book = Book(settings, launch, _no_pace, self._owners)
+        self._book = Book(settings, launch, self._pace, self._owners)
         self._product = make(self._book, settings, key)
         self._hub = Hub(self._product.methods, self._product.tools, settings, key)
         self._app = HttpApp(self._hub, doorkeeper, Metrics(self._hub, self._book), settings)
         self._tasks = TaskSet()
+
+    async def _pace(self) -> None:
+        """Before more of what the core says is read."""
+        await self._hub.backlog.worked_off()
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
         """Serve until a signal comes. Raises Refused if there is no certificate where the settings say."""
@@ -156,7 +160,3 @@ def _listener(host: str, port: int) -> socket.socket:
         )
     except OSError as exc:
         raise Refused(f"cannot listen on {host} port {port}: {exc.strerror or exc}") from exc
-
-
-async def _no_pace() -> None:
-    """A slow client loses events and is told so; the others are not held back for it."""

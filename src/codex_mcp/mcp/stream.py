@@ -1,14 +1,16 @@
 """Pure. The messages of one stream, numbered; the newest are kept.
 
 A reader says which number it had last and gets what came after: the one that reads along, and the one that was cut off
-and comes back. What happens to one that is too slow is the stream's policy:
+and comes back. A message that was read is kept for the latter, within `max_messages` and `max_bytes`. What happens to
+unread messages beyond the limits is the stream's policy. A reader that keeps reading has `most_bytes`, whatever their
+number; one that lags (it has taken nothing for a while) has `max_messages` and `max_bytes`:
 
-    policy        beyond the limits                                        beyond `most_bytes`
-    ------------  -------------------------------------------------------  -------------------
+    policy        beyond the limits of its reader                          vital messages alone, beyond `most_bytes`
+    ------------  -------------------------------------------------------  -----------------------------------------
     drop-oldest   the oldest go, and the reader is told how many; what is  overrun
                   vital (answers, questions) stays while it is unread
     disconnect    overrun                                                  (is further away)
-    wait          everything stays                                         overrun
+    wait          overrun; one that lags has `most_bytes`, too             overrun
 
 What has been read goes first, whatever the policy. A stream that was overrun takes nothing more: what it has is to be
 read, and then its reader has to go.
@@ -41,13 +43,13 @@ class Numbered(Struct, frozen=True, gc=False):
 
 
 class Batch(Struct, frozen=True):
-    """What a reader gets."""
+    """What a reader gets at a time."""
 
     messages: Sequence[Numbered]
     dropped: int
     """How many it has missed for good, before, among or after these."""
     last: int
-    """The number to go on from: of the newest message, also if that is among the missed."""
+    """The number to go on from: of the newest message that is accounted for, also if that is among the missed."""
 
 
 _number: Final = attrgetter("number")
@@ -62,11 +64,13 @@ class Stream:
         "_last",
         "_read",
         "_roomy_bytes",
+        "dropped",
         "max_bytes",
         "max_messages",
         "most_bytes",
         "overrun",
         "policy",
+        "unread_bytes",
     )
 
     def __init__(
@@ -82,6 +86,10 @@ class Stream:
         self.policy = policy
         self.overrun = False
         """Its reader was too slow for good."""
+        self.dropped = 0
+        """Messages that were dropped unread."""
+        self.unread_bytes = 0
+        """Bytes that are kept and that nobody has taken yet."""
         self._kept: list[Numbered] = []
         self._bytes = 0
         self._roomy_bytes = min(max_bytes, most_bytes)
@@ -106,48 +114,103 @@ class Stream:
         """How many messages nobody has taken yet."""
         return self._last - self._read
 
-    def put(self, frame: bytes, *, vital: bool = False) -> int:
-        """Add a message; return its number, or that of the last one if it was overrun."""
+    @property
+    def is_long(self) -> bool:
+        """So many messages are kept that it matters whether the reader lags."""
+        return len(self._kept) >= self.max_messages
+
+    def put(self, frame: bytes, *, vital: bool = False, lags: bool = True) -> int:
+        """Add a message; return its number, or that of the last one if it was overrun. Does its reader lag?"""
         if self.overrun:
             return self._last
         self._last += 1
         self._kept.append(Numbered(self._last, frame, vital))
         self._bytes += len(frame)
+        self.unread_bytes += len(frame)
         if self._bytes <= self._roomy_bytes and len(self._kept) <= self.max_messages:
             return self._last  # whatever the policy: nearly every message ends here
-        while self._is_full() and self._drop_one():
-            pass
-        self.overrun = self._is_overrun()
+        self._forget_read()
+        if self.policy is SlowReader.DROP_OLDEST:
+            self._drop_oldest(lags=lags)
+        self.overrun = self._is_overrun(lags=lags)
         return self._last
 
-    def after(self, number: int) -> Batch:
-        """What came after this number."""
+    def after(self, number: int, max_bytes: int | None = None) -> Batch:
+        """What came after this number: everything, or the first messages, up to so many bytes and at least one."""
         messages = self._kept[bisect_right(self._kept, number, key=_number) :]
-        return Batch(messages, max(0, self._last - number) - len(messages), max(number, self._last))
+        last = max(number, self._last)
+        if max_bytes is not None and self._bytes > max_bytes and len(messages) > 1:
+            whole = len(messages)
+            messages = _first(messages, max_bytes)
+            last = messages[-1].number if len(messages) < whole else last
+        return Batch(messages, last - number - len(messages), last)
 
     def read(self, number: int) -> None:
         """Somebody has everything up to here."""
-        self._read = max(self._read, min(number, self._last))
+        number = min(number, self._last)
+        if number <= self._read:
+            return
+        if number == self._last:
+            self.unread_bytes = 0
+        else:
+            begin, end = (bisect_right(self._kept, each, key=_number) for each in (self._read, number))
+            self.unread_bytes -= sum(len(message.frame) for message in self._kept[begin:end])
+        self._read = number
 
-    def _is_full(self) -> bool:
+    def read_again(self, number: int) -> int:
+        """A reader has everything up to here, and nothing else; return how much of the rest is gone."""
+        self._read = min(number, self._read)
+        missing = self.after(number)
+        self.unread_bytes = sum(len(message.frame) for message in missing.messages)
+        return missing.dropped
+
+    def _exceeds(self, count: int, size: int, *, lags: bool) -> bool:
         # The newest message stays, however long it is.
-        if self.policy is SlowReader.WAIT:
-            return self._bytes > self.most_bytes and len(self._kept) > 1
-        return len(self._kept) > self.max_messages or (self._bytes > self.max_bytes and len(self._kept) > 1)
+        if self.policy is SlowReader.WAIT or not lags:
+            return size > self.most_bytes and count > 1
+        return count > self.max_messages or (size > self.max_bytes and count > 1)
 
-    def _is_overrun(self) -> bool:
+    def _is_overrun(self, *, lags: bool) -> bool:
+        count, size = len(self._kept), self._bytes
+        if not self._exceeds(count, size, lags=lags):
+            return False
         if self.policy is not SlowReader.DROP_OLDEST:
-            return self._is_full()
-        too_long = self._bytes > max(self.most_bytes, self.max_bytes) and len(self._kept) > 1
-        return too_long or len(self._kept) > max(MOST_VITAL, self.max_messages)
+            return True
+        # What is left is vital.
+        return size > max(self.most_bytes, self.max_bytes) or count > max(MOST_VITAL, self.max_messages)
 
-    def _drop_one(self) -> bool:
-        drops_unread = self.policy is SlowReader.DROP_OLDEST
-        for index, message in enumerate(self._kept):
-            if message.number > self._read and not drops_unread:
-                return False
-            if message.number <= self._read or not message.vital:
-                self._bytes -= len(message.frame)
-                del self._kept[index]
-                return True
-        return False
+    def _forget_read(self) -> None:
+        count, size, index = len(self._kept), self._bytes, 0
+        while index < count - 1 and (count - index > self.max_messages or size > self._roomy_bytes):
+            if self._kept[index].number > self._read:
+                break
+            size -= len(self._kept[index].frame)
+            index += 1
+        del self._kept[:index]
+        self._bytes = size
+
+    def _drop_oldest(self, *, lags: bool) -> None:
+        """One pass, and one change of the list: a reader that begins to lag loses thousands at once."""
+        count, size, index = len(self._kept), self._bytes, 0
+        vital: list[Numbered] = []
+        while index < len(self._kept) and self._exceeds(count, size, lags=lags):
+            message = self._kept[index]
+            index += 1
+            if message.vital:
+                vital.append(message)
+                continue
+            count -= 1
+            size -= len(message.frame)
+        self._kept[:index] = vital
+        self.dropped += index - len(vital)
+        self.unread_bytes -= self._bytes - size
+        self._bytes = size
+
+
+def _first(messages: list[Numbered], max_bytes: int) -> list[Numbered]:
+    size = 0
+    for index, message in enumerate(messages):
+        size += len(message.frame)
+        if size > max_bytes:
+            return messages[: max(1, index)]
+    return messages
