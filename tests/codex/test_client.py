@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 
 from codex_mcp.base.settings import Settings
@@ -75,12 +76,13 @@ async def test_hands_are_shaken_before_anything_else() -> None:
 SPEC = ThreadSpec(cwd="/x", model="m", approval_policy="never", sandbox="read-only", config={"a.b": 1}, raw_events=True)
 SAID: Json = {"cwd": "/x", "model": "m", "approvalPolicy": "never", "sandbox": "read-only", "config": {"a.b": 1}}
 OPENED: Json = {"thread": {"id": "t"}, "cwd": "/x"}
+READING = ThreadSpec(sandbox="read-only")
 
 
 @pytest.mark.parametrize(
     ("call", "method", "params", "result", "returned"),
     [
-        (lambda app: app.start_thread(ThreadSpec()), "thread/start", {}, OPENED, ("t", "/x")),
+        (lambda app: app.start_thread(READING), "thread/start", {"sandbox": "read-only"}, OPENED, ("t", "/x")),
         (
             lambda app: app.start_thread(SPEC),
             "thread/start",
@@ -151,6 +153,36 @@ async def test_each_call_is_the_right_request(
         assert answer == returned
 
 
+async def test_a_thread_that_may_write_starts_read_only_and_is_granted_its_sandbox_then() -> None:
+    async with core() as c:
+        starting = c.tasks.spawn(c.app.start_thread(ThreadSpec(cwd="/x", sandbox="workspace-write")), name="start")
+        asked = await c.hear()
+        assert (asked["method"], asked["params"]) == ("config/read", {"cwd": "/x", "includeLayers": True})
+        c.say(id=asked["id"], result={"config": {"sandbox_workspace_write": {"network_access": True}}, "layers": []})
+        asked = await c.hear()
+        assert (asked["method"], asked["params"]) == ("thread/start", {"cwd": "/x", "sandbox": "read-only"})
+        c.say(id=asked["id"], result={**OPENED, "sandbox": {"type": "readOnly"}})
+        asked = await c.hear()
+        assert asked["method"] == "thread/settings/update"
+        policy = asked["params"]["sandboxPolicy"]
+        assert (policy["type"], policy["networkAccess"]) == ("workspaceWrite", True)
+        c.say(id=asked["id"], result={})
+        opened = await starting
+    assert msgspec.json.decode(opened.response) == {**OPENED, "sandbox": policy}
+
+
+async def test_a_thread_that_cannot_be_granted_its_sandbox_is_let_go() -> None:
+    async with core() as c:
+        starting = c.tasks.spawn(c.app.start_thread(ThreadSpec(sandbox="danger-full-access")), name="start")
+        c.say(id=(await c.hear())["id"], result=OPENED)
+        c.say(id=(await c.hear())["id"], error={"code": -32600, "message": "not allowed here"})
+        asked = await c.hear()
+        assert (asked["method"], asked["params"]) == ("thread/unsubscribe", {"threadId": "t"})
+        c.say(id=asked["id"], result={})
+        with pytest.raises(CoreError, match="not allowed here"):
+            await starting
+
+
 @pytest.mark.parametrize(
     ("message", "kind", "text"),
     [
@@ -170,7 +202,7 @@ async def test_a_refusal_is_told_apart_by_its_text(message: str, kind: type[Core
 
 
 @pytest.mark.parametrize(
-    "call", [lambda app: app.start_thread(ThreadSpec()), lambda app: app.start_turn("t", TurnSpec("hi"))]
+    "call", [lambda app: app.start_thread(READING), lambda app: app.start_turn("t", TurnSpec("hi"))]
 )
 async def test_an_answer_of_an_unknown_form_is_an_error_of_the_core(call: Call) -> None:
     async with core() as c:

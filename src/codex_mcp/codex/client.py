@@ -7,12 +7,15 @@ has a time limit.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 from collections.abc import Coroutine, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import replace
 
 from codex_mcp import __version__
 from codex_mcp.base.settings import Settings
@@ -31,6 +34,7 @@ from codex_mcp.codex.core import (
     TurnSpec,
 )
 from codex_mcp.codex.facts import fact_of
+from codex_mcp.codex.permissions import Grant, Permissions, needs_configuration, permissions_for
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
@@ -111,20 +115,51 @@ class AppServer:
         return ""
 
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
-        """Begin a new thread."""
+        """Begin a new thread. Its folder does not become trusted by that."""
         await self._check_environment(spec)
+        permissions = await self._permissions(spec)
         params = appserver.ThreadStart(
             cwd=_given(spec.cwd),
             model=_given(spec.model),
             approval_policy=_given(spec.approval_policy),
-            sandbox=_given(spec.sandbox),
+            sandbox=_given(permissions.start),
             base_instructions=_given(spec.base_instructions),
             developer_instructions=_given(spec.developer_instructions),
             config=dict(spec.config) or UNSET,
             environments=_environments(spec),
             experimental_raw_events=spec.raw_events,
         )
-        return await self._open("thread/start", params)
+        opened = await self._open("thread/start", params)
+        return opened if permissions.grant is None else await self._granted(opened, permissions.grant)
+
+    async def _permissions(self, spec: ThreadSpec) -> Permissions:
+        if not needs_configuration(spec):
+            return permissions_for(spec, appserver.Configuration(), "")
+        read = appserver.ConfigRead(cwd=_given(spec.cwd))
+        try:
+            configured = await self._call("config/read", read, appserver.Configuration)
+        except CoreLost:
+            raise
+        except CoreError as exc:
+            raise ConfigRefused(str(exc)) from exc
+        return permissions_for(spec, configured, _home())
+
+    async def _granted(self, opened: OpenedThread, grant: Grant) -> OpenedThread:
+        """Give a thread that was started read-only what it may do. Without that it is of no use, and let go."""
+        params = appserver.ThreadSettings(
+            opened.thread_id,
+            sandbox_policy=UNSET if grant.policy is None else dict(grant.policy),
+            permissions=_given(grant.profile),
+        )
+        try:
+            await self._call("thread/settings/update", params, Raw)
+        except CoreError:
+            with contextlib.suppress(CoreError):
+                await self.unload_thread(opened.thread_id)
+            raise
+        return (
+            opened if grant.policy is None else replace(opened, response=_with_sandbox(opened.response, grant.policy))
+        )
 
     async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
         """Load a thread from disk."""
@@ -231,6 +266,15 @@ def decoded(method: str, raw: Raw, answer_type: type[Answer]) -> Answer:
         return msgspec.json.decode(raw, type=answer_type)
     except msgspec.MsgspecError as exc:
         raise CoreError(f"Codex answered {method} in a form that this release cannot read: {exc}") from exc
+
+
+def _home() -> str:
+    return os.path.expanduser("~")
+
+
+def _with_sandbox(response: Raw, policy: Mapping[str, object]) -> Raw:
+    fields = msgspec.json.decode(response, type=dict[str, Raw])
+    return Raw(msgspec.json.encode({**fields, "sandbox": policy}))
 
 
 def _read_token(path: str) -> str:

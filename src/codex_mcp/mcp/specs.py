@@ -12,6 +12,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Events, Settings
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, ThreadSpec, TurnSpec
 from codex_mcp.codex.overrides import core_config, lift_profile, parse_overrides, thread_config, tool_layer
+from codex_mcp.codex.permissions import refuse_trust
 from codex_mcp.codex.profiles import read_profile, read_user_config
 from codex_mcp.mcp.arguments import CodexArguments, TurnArguments
 
@@ -61,6 +62,7 @@ def _layers(arguments: CodexArguments, settings: Settings, profile_of_core: str 
     # null stands for the empty text, as in 0.153.4: TOML has no null.
     given_config = {key: "" if value is None else value for key, value in arguments.config.items()}
     config, profile_in_config = lift_profile(given_config)
+    refuse_trust(config)
     profile = arguments.profile or profile_in_config
     if profile is not None:
         layers.append(read_profile(settings.codex_home, profile))

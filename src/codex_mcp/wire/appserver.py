@@ -52,6 +52,46 @@ class ThreadStart(Struct, frozen=True, rename="camel", omit_defaults=True):
     experimental_raw_events: bool = False
 
 
+class ConfigRead(Struct, frozen=True, rename="camel"):
+    """`config/read`: Codex's configuration as it applies to a folder."""
+
+    cwd: str | UnsetType = UNSET
+    include_layers: bool = True
+
+
+class LayerName(Struct, frozen=True, rename="camel"):
+    """Where a layer of the configuration comes from."""
+
+    type: str = ""
+    """`user`, `system`, `project`, `sessionFlags` (the command line) and others."""
+
+
+class ConfigLayer(Struct, frozen=True, rename="camel"):
+    """One file or command line that is part of the configuration."""
+
+    name: LayerName = LayerName()
+    config: dict[str, object] = {}
+    disabled_reason: str | None = None
+    """Why Codex ignores it, if it does."""
+
+
+class Configuration(Struct, frozen=True, rename="camel"):
+    """The answer to `config/read`."""
+
+    config: dict[str, object] = {}
+    """All layers together."""
+    layers: list[ConfigLayer] | None = None
+    """The highest first."""
+
+
+class ThreadSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`thread/settings/update`."""
+
+    thread_id: str
+    sandbox_policy: dict[str, object] | UnsetType = UNSET
+    permissions: str | UnsetType = UNSET
+
+
 class Environment(Struct, frozen=True, rename="camel"):
     """A place where the commands of a thread run."""
 
