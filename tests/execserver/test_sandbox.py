@@ -51,6 +51,28 @@ def test_limits_that_nothing_here_can_keep_are_refused() -> None:
         assert caught.value.error.message == "sandbox intent cannot be enforced on this executor"
 
 
+def test_a_failure_that_has_passed_refuses_nothing_more(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    fails = tmp_path / "fails"
+    fails.touch()
+    script = tmp_path / "bwrap"
+    script.write_text(f'#!/bin/sh\n[ -e {fails} ] && {{ echo Out of processes >&2; exit 1; }}\nexec {bundled()} "$@"\n')
+    script.chmod(0o755)
+    confinement = Confinement([str(script)])
+    for _ in range(2):
+        with pytest.raises(RequestFailed):
+            confinement.of_process(TRUE, sandbox(ReadOnly()))
+    assert caplog.text.count("Out of processes") == 2, "the log says why, each time"
+    fails.unlink()
+    confinement.of_process(TRUE, sandbox(ReadOnly())).release()
+
+
+def test_the_log_says_why_bubblewrap_could_not_be_started(caplog: pytest.LogCaptureFixture) -> None:
+    for candidates, cause in ((["/nonexistent"], "No such file"), ([], "bubblewrap is not installed")):
+        with pytest.raises(RequestFailed):
+            Confinement(candidates).of_process(TRUE, sandbox(ReadOnly()))
+        assert cause in caplog.text
+
+
 def test_the_program_that_sets_limits_runs_without_the_clients_environment() -> None:
     confined = Confinement([bundled()]).of_process(TRUE, sandbox(ReadOnly()))
     assert confined.is_wrapped

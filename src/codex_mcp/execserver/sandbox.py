@@ -67,7 +67,6 @@ class Confinement:
         self._known = Known()
         self._helpers = Helpers()
         self._found: str | None = None
-        self._has_looked = False
 
     def of_process(self, what: Launch, sandbox: Sandbox | None) -> Confined:
         """The launch of a process under this sandbox. Raises RequestFailed if it cannot be enforced."""
@@ -150,12 +149,15 @@ class Confinement:
             raise invalid_params(f"{REFUSAL}: {os_error_text(exc)}") from None
 
     def _bubblewrap(self) -> str:
-        if not self._has_looked:
-            self._has_looked = True
+        """One that works. As long as none does, each request looks again: the cause may have passed."""
+        if self._found is None:
             is_known = os.uname().machine in ARCHITECTURES
             self._found = next((found for found in self._candidates if is_known and _works(found)), None)
-        if self._found is None:
-            raise invalid_params(REFUSAL)
+            if self._found is None:
+                why = "see above" if self._candidates else "bubblewrap is not installed"
+                logger.warning("a sandbox was refused: %s", why if is_known else "unknown kind of processor")
+                raise invalid_params(REFUSAL)
+            logger.info("sandboxes are made by %s", self._found)
         return self._found
 
 
@@ -175,10 +177,13 @@ def _works(bubblewrap: str) -> bool:
         argv = [bubblewrap, *namespaces, *mounts, "--dev", "/dev", "--proc", "/proc", "--", "/bin/sh", "-c", ":"]
         try:
             probe = subprocess.run(argv, env={}, capture_output=True, timeout=PROBE_PATIENCE, pass_fds=[root])
-        except (OSError, subprocess.TimeoutExpired):
+        except (OSError, subprocess.TimeoutExpired) as exc:
+            logger.warning("%s cannot be used for sandboxes: %s", bubblewrap, exc)
             return False
         if probe.returncode:
-            logger.warning("%s cannot confine here: %s", bubblewrap, probe.stderr.decode(errors="replace").strip())
+            logger.warning(
+                "%s cannot be used for sandboxes: %s", bubblewrap, probe.stderr.decode(errors="replace").strip()
+            )
         return probe.returncode == 0
 
 
