@@ -155,3 +155,26 @@ async def test_a_client_that_does_not_read_does_not_fill_the_memory(tmp_path: Pa
             events = await wire.closed(str(number))
             got = sum(len(str(event.get("chunk", ""))) for event in events)
             assert got > 100_000_000
+
+
+def peak_bytes(pid: int) -> int:
+    """The most memory that a process and its children have had, each by itself, in all."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024 + sum(peak_bytes(int(child)) for child in children)
+
+
+async def test_answers_that_nobody_reads_do_not_pile_up(tmp_path: Path) -> None:
+    large, count = 8 * 1024 * 1024, 24
+    (tmp_path / "large").write_bytes(bytes(large))
+    async with serving(tmp_path / "home", OURS) as (url, process), session(url) as other:
+        before = peak_bytes(process.pid)
+        async with session(url) as wire:
+            asked = [wire.ask("fs/readFile", {"path": (tmp_path / "large").as_uri()}) for _ in range(count)]
+            for _ in range(20):  # meanwhile the server has time for all of them
+                await other.call("fs/readFile", {"path": (tmp_path / "large").as_uri()})
+            for number in asked:
+                answer = (await wire.answer(number))["result"]
+                assert isinstance(answer, dict)
+                assert len(str(answer["dataBase64"])) > large
+        assert peak_bytes(process.pid) - before < count * large / 2

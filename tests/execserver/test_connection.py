@@ -1,5 +1,6 @@
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from codex_mcp.execserver import processes
 from codex_mcp.execserver.connection import QUEUE, Connection
+from codex_mcp.execserver.files import QUICK_BYTES
 from codex_mcp.execserver.sandbox import Confinement
 from codex_mcp.execserver.server import Server
 from codex_mcp.wire.execserver import EnvironmentInfo, Shell
@@ -105,6 +107,48 @@ async def test_a_client_that_does_not_read_gets_no_more_to_read() -> None:
     await eventually(lambda: not house.outlet.is_paused)
     await house.outlet.until("process/closed")
     await house.server.aclose()
+
+
+async def test_a_client_that_does_not_read_has_its_requests_wait(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(bytes(QUICK_BYTES + 1))
+    house = House()
+    house.greet()
+    for number in range(1, 4):
+        house.say({"id": number, "method": "fs/readFile", "params": {"path": (tmp_path / "large").as_uri()}})
+    house.connection.outlet_full()
+    house.say({"id": 4, "method": "environment/status"})
+    for _ in range(5):  # time enough for the first one to be read
+        await asyncio.to_thread((tmp_path / "large").read_bytes)
+    assert house.ids() == [0]
+    house.connection.outlet_ready()
+    await house.outlet.answer(4)
+    assert house.ids() == [0, 1, 2, 3, 4]
+    await house.server.aclose()
+
+
+async def test_the_bytes_of_a_large_answer_are_held_until_they_are_read(tmp_path: Path) -> None:
+    size = QUICK_BYTES + 1
+    (tmp_path / "large").write_bytes(bytes(size))
+    read = {"id": 1, "method": "fs/readFile", "params": {"path": (tmp_path / "large").as_uri()}}
+    for end in (Connection.outlet_ready, Connection.connection_lost):
+        house = House()
+        house.greet()
+        house.outlet.sent = house.connection.outlet_full
+        house.say(read)
+        await house.outlet.answer(1)
+        assert f"{size} of" in repr(house.server.budget)
+        end(house.connection)
+        assert "<AnswerBudget 0 of" in repr(house.server.budget)
+        await house.server.aclose()
+    house = House()
+    house.greet()
+    house.say(read)
+    await house.outlet.answer(1)
+    assert "<AnswerBudget 0 of" in repr(house.server.budget), "it was taken at once"
+    house.connection.outlet_full()
+    house.say(read | {"id": 2})
+    await house.server.aclose()
+    assert "<AnswerBudget 0 of" in repr(house.server.budget)
 
 
 async def test_an_unexpected_notification_is_answered_and_the_client_dropped() -> None:

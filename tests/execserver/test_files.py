@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp.execserver.answer_budget import AnswerBudget, HeldAnswer
 from codex_mcp.execserver.files import QUICK_BYTES, Files
 from codex_mcp.execserver.sandbox import Confinement
 from codex_mcp.rpc.errors import RequestFailed
@@ -16,7 +17,7 @@ LIMITED = Sandbox(ReadOnly(), "disabled")
 
 
 async def test_small_files_are_done_at_once_and_large_ones_aside(tmp_path: Path) -> None:
-    files, large = Files(Confinement([])), os.urandom(QUICK_BYTES + 1)
+    files, large = Files(Confinement([]), AnswerBudget()), os.urandom(QUICK_BYTES + 1)
     path = str(tmp_path / "file")
     assert files.write_file(fs.WriteFile(path, "aGk=")) == Empty()
     assert files.read_file(fs.ReadFile(path)) == fs.FileRead(b"hi")
@@ -25,17 +26,17 @@ async def test_small_files_are_done_at_once_and_large_ones_aside(tmp_path: Path)
     assert await writing == Empty()
     reading = files.read_file(fs.ReadFile(path))
     assert asyncio.iscoroutine(reading)
-    assert await reading == fs.FileRead(large)
+    assert await reading == HeldAnswer(fs.FileRead(large), len(large))
 
 
 async def test_what_the_operating_system_refuses_has_its_code() -> None:
     with pytest.raises(RequestFailed) as caught:
-        Files(Confinement([])).get_metadata(fs.GetMetadata("file:///nonexistent"))
+        Files(Confinement([]), AnswerBudget()).get_metadata(fs.GetMetadata("file:///nonexistent"))
     assert caught.value.error.code == -32004
 
 
 async def test_without_a_sandbox_program_limited_writes_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    files = Files(Confinement([]))
+    files = Files(Confinement([]), AnswerBudget())
     for asked in [
         files.write_file(fs.WriteFile(str(tmp_path / "x"), "", sandbox=LIMITED)),
         files.create_directory(fs.CreateDirectory(str(tmp_path / "x"), sandbox=LIMITED)),
@@ -50,7 +51,7 @@ async def test_without_a_sandbox_program_limited_writes_are_refused_and_nothing_
 
 
 async def test_reads_that_are_free_need_no_sandbox_program() -> None:
-    files = Files(Confinement([]))
+    files = Files(Confinement([]), AnswerBudget())
     assert isinstance(files.get_metadata(fs.GetMetadata("file:///etc", sandbox=LIMITED)), fs.Metadata)
     assert isinstance(files.canonicalize(fs.Canonicalize("file:///etc", sandbox=LIMITED)), fs.CanonicalPath)
     for asked in [

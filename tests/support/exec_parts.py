@@ -22,11 +22,14 @@ class Outlet:
         self.is_paused = False
         self.is_dropped = False
         self.probes = 0
+        self.sent: Callable[[], None] = lambda: None
+        """Called after each message."""
         self._news = asyncio.Event()
 
     def send(self, *parts: bytes) -> None:
         self.messages.append(json.loads(b"".join(parts)))
         self._news.set()
+        self.sent()
 
     def pause_reading(self) -> None:
         self.is_paused = True

@@ -9,6 +9,9 @@ requests are done within the call that delivers them, which is where the speed c
     environment/*, signal, terminate,      at once, if --concurrent-requests is 2 or more; else in order
       fs/close
     any other                              in order, or so many at once as --concurrent-requests says
+
+While the client does not read what was sent to it, requests wait: those that have come are not begun, except urgent
+ones, and those that are done are not answered. So a connection holds at most one answer for each request that runs.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.execserver.answer_budget import AnswerBudget, HeldAnswer
 from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request, unknown_method
 from codex_mcp.execserver.methods import METHODS, URGENT, WAITING, Desk, Method
 from codex_mcp.rpc.errors import RequestFailed
@@ -78,6 +82,9 @@ class Outlet(Protocol):
 class Owner(Protocol):
     """The server, as far as a connection needs it."""
 
+    budget: AnswerBudget
+    """For the bytes of large answers, shared by all connections."""
+
     def initialize(self, connection: Connection, asked: Initialize) -> tuple[Initialized, Desk]:
         """Open or resume a session. Raises RequestFailed."""
 
@@ -102,6 +109,10 @@ class Connection:
         self._waiting = 0
         self._is_held = False
         self._is_full = False
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self._unread = 0
+        """Bytes of large answers that were sent, and may still be in our memory."""
 
     def __repr__(self) -> str:
         return f"<Connection {self.outlet.peer} session {self.session_id}>"
@@ -130,6 +141,7 @@ class Connection:
     def outlet_full(self) -> None:
         """The client reads too slowly: neither processes nor its own requests shall add to the pile."""
         self._is_full = True
+        self._has_room.clear()
         self._choose_reading()
         if self._desk is not None:
             self._desk.outlet_changed(is_full=True)
@@ -137,19 +149,23 @@ class Connection:
     def outlet_ready(self) -> None:
         """There is room again."""
         self._is_full = False
+        self._has_room.set()
+        self._give_back()
         if self._desk is not None:
             self._desk.outlet_changed(is_full=False)
-        self._choose_reading()
+        self._run_queued()
 
     def connection_lost(self) -> None:
         """It is over: processes live on for a while, all else ends."""
         self._is_over = True
         self._queue.clear()
+        self._give_back()
         self._owner.detach(self)
 
     async def aclose(self) -> None:
         """End what still runs for this connection."""
         await self._tasks.aclose()
+        self._give_back()
         if self._desk is not None:
             await self._desk.aclose()
 
@@ -165,7 +181,7 @@ class Connection:
 
     def _call_received(self, call: Call) -> None:
         is_urgent = self._concurrent > 1 and call.method in URGENT
-        if not is_urgent and (self._running >= self._concurrent or self._queue):
+        if not is_urgent and (self._running >= self._concurrent or self._queue or self._is_full):
             self._queue.append(call)
             self._choose_reading()
         else:
@@ -225,7 +241,7 @@ class Connection:
     async def _finish(self, call: Call, work: Coroutine[Any, Any, object], *, waits: bool) -> None:
         try:
             outcome = await work
-            self.outlet.send(encode_result(call.id, outcome))
+            await self._send_result(call.id, outcome)
         except RequestFailed as exc:
             self._answer_error(call.id, exc)
         except Exception:  # the same boundary, for those that take their time
@@ -238,8 +254,24 @@ class Connection:
                 self._running -= 1
                 self._run_queued()
 
+    async def _send_result(self, message_id: Id, outcome: object) -> None:
+        result, size = (outcome.result, outcome.size) if isinstance(outcome, HeldAnswer) else (outcome, 0)
+        try:
+            while self._is_full:  # others wait for room as well, and the first of them may take it all
+                await self._has_room.wait()
+            self.outlet.send(encode_result(message_id, result))
+        finally:
+            self._unread += size
+            if not self._is_full:
+                self._give_back()
+
+    def _give_back(self) -> None:
+        size, self._unread = self._unread, 0
+        if size:
+            self._owner.budget.give_back(size)
+
     def _run_queued(self) -> None:
-        while self._queue and self._running < self._concurrent and not self._is_over:
+        while self._queue and self._running < self._concurrent and not self._is_over and not self._is_full:
             self._run(self._queue.popleft())
         self._choose_reading()
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Coroutine
+from contextlib import closing
 from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from codex_mcp.execserver.answer_budget import AnswerBudget, HeldAnswer
 from codex_mcp.execserver.errors import file_error
 from codex_mcp.execserver.file_work import WORK, native
 from codex_mcp.execserver.sandbox import Confinement
@@ -24,14 +26,25 @@ QUICK_BYTES: Final = 256 * 1024
 class Files:
     """All of `fs/*` that needs no handle."""
 
-    def __init__(self, confinement: Confinement) -> None:
+    def __init__(self, confinement: Confinement, budget: AnswerBudget) -> None:
         self._confinement = confinement
+        self._budget = budget
 
     def read_file(self, asked: fs.ReadFile) -> Answer:
-        """`fs/readFile`."""
+        """`fs/readFile`. The content of a large file is a HeldAnswer."""
+        size = _size_of(asked.path)
         if self._is_confined(asked, writes=False):
-            return self._confined(asked)
-        return self._here(asked) if _size_of(asked.path) <= QUICK_BYTES else self._aside(asked)
+            return self._confined(asked) if size <= QUICK_BYTES else self._held(self._confined(asked), size)
+        return self._here(asked) if size <= QUICK_BYTES else self._held(self._aside(asked), size)
+
+    async def _held(self, work: Coroutine[Any, Any, object], size: int) -> HeldAnswer:
+        with closing(work):
+            await self._budget.take(size)
+            try:
+                return HeldAnswer(await work, size)
+            except BaseException:
+                self._budget.give_back(size)
+                raise
 
     def write_file(self, asked: fs.WriteFile) -> Answer:
         """`fs/writeFile`."""

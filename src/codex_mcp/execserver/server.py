@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.execserver.answer_budget import AnswerBudget
 from codex_mcp.execserver.connection import Connection, Outlet
 from codex_mcp.execserver.errors import already_attached, invalid_request
 from codex_mcp.execserver.file_handles import FileHandles
@@ -46,6 +47,7 @@ class Server:
         self._environment = environment
         self._confinement = confinement
         self._concurrent = concurrent
+        self.budget = AnswerBudget()
         self._loop = asyncio.get_running_loop()
         self._connections: set[Connection] = set()
         self.sessions: Sessions[Processes] = Sessions(RETAIN_DETACHED)
@@ -73,7 +75,7 @@ class Server:
         if asked.resume_session_id is not None:
             processes.resumed()
         logger.info("session %s: attached by %s (%s)", session_id, asked.client_name, connection.outlet.peer)
-        files, handles = Files(self._confinement), FileHandles(self._confinement)
+        files, handles = Files(self._confinement, self.budget), FileHandles(self._confinement)
         desk = Desk(
             processes, files, handles, MissingWatches(connection.outlet), HttpRequests(connection.outlet), self._info
         )
