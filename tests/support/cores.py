@@ -57,6 +57,7 @@ class Listener:
         self.asked: list[Raw] = []
         self.named: list[tuple[str, str]] = []
         self.lost: list[CoreLost] = []
+        self.unreadable: list[tuple[str, str]] = []
         self.changes = Changes()
         self.answer: Callable[[], Coroutine[Any, Any, object]] = self._nothing
 
@@ -76,6 +77,11 @@ class Listener:
         self.asked.append(params)
         self.changes.tell()
         return self.answer()
+
+    def turn_unreadable(self, thread_id: str, why: str, *, is_question: bool) -> None:
+        """Remember it."""
+        self.unreadable.append((thread_id, why))
+        self.changes.tell()
 
     def thread_named(self, provisional_id: str, thread_id: str) -> None:
         """Remember it."""

@@ -182,3 +182,15 @@ def test_a_turn_that_ended_by_itself_just_before_it_was_stopped_has_not_failed()
     record.stop_because("time is up.", out_of_time=True)
     record.add(TurnEnded(turn_id="t", status="completed", error=None))
     assert (record.outcome("thread", 1.0).status, record.timed_out) == (Status.COMPLETED, False)
+
+
+@pytest.mark.parametrize("status", ["completed", "interrupted", "failed"])
+def test_a_turn_of_which_something_was_lost_has_failed_however_it_ends(status: str) -> None:
+    record = Record(0.0)
+    record.stop_because("time is up.", out_of_time=True)
+    record.spoil("too long")
+    record.spoil("too late")
+    record.add(TurnEnded(turn_id="t", status=status, error="other"))
+    outcome = record.outcome("thread", 1.0)
+    assert (outcome.status, outcome.content, record.is_spoiled) == (Status.FAILED, "too long", True)
+    assert not record.timed_out

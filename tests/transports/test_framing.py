@@ -2,6 +2,7 @@
 
 import itertools
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -116,10 +117,22 @@ def test_no_more_is_held_than_may_be(stream: bytes, size: int) -> None:
 
 def test_what_is_skipped_is_not_held() -> None:
     reader = FrameReader(LIMIT)
-    assert reader.feed(b"Content-Length: 1000000\r\n\r\n") == [TOO_LARGE]
+    assert reader.feed(b"Content-Length: 1000000\r\n\r\n") == []
     assert reader.feed(b"x" * 999_999) == []
     assert repr(reader) == "<FrameReader skip-body, 0 bytes held>"
-    assert reader.feed(b"xone\n") == [b"one"]
+    assert reader.feed(b"xone\n") == [TOO_LARGE, b"one"]
+
+
+@pytest.mark.parametrize("style", Style)
+@pytest.mark.parametrize("size", [1, 10, 10_000])
+def test_of_a_message_that_is_too_long_the_outline_is_left(style: Style, size: int) -> None:
+    message = b'{"params": {"text": "%b", "turnId": "u"}, "id": 7}' % (b"x" * 5000)
+    stream = encode(message, style) + b"one\n"
+    unreadable, one = frames_of(*(stream[at : at + size] for at in range(0, len(stream), size)))
+    assert isinstance(unreadable, Unreadable)
+    assert unreadable.reason == TOO_LARGE.reason
+    outline = msgspec.json.decode(unreadable.outline)
+    assert (outline["id"], outline["params"]["turnId"], one) == (7, "u", b"one")
 
 
 def test_frames_are_marked_off_in_two_styles() -> None:

@@ -131,8 +131,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The core must have answered its handshake by then. It takes 0.1 s; a cold disk or a busy machine, some more."""
 
     request_timeout: float = 120
-    """A request to the core must be answered by then. All of them take milliseconds, but resuming a thread of a
-    hundred megabytes reads it first. Turns are not requests in this sense: they have no limit."""
+    """A core that has not answered a request by then is ended, and the next call starts a new one. Requests take
+    milliseconds, but resuming a thread of a hundred megabytes reads it first. A turn is not a request in this sense:
+    it has no limit."""
 
     max_requests_in_flight: int = 64
     """Requests to the core at once; more wait for their turn. The core queues 128, and beyond some 200 it has been
@@ -143,8 +144,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     a client in a loop is stopped before it fills the memory."""
 
     max_message_bytes: int = 64 * MIB
-    """The longest message that is read, from client or core. Holds several images in base64; a longer one is answered
-    with an error and skipped."""
+    """The longest message that is read, from client or core. Holds several images in base64. Of a longer one only the
+    outline is read (wire/outline.py): a client's request is refused, a turn that needs all of it fails."""
 
     outbox_bytes: int = 8 * MIB
     """Unsent bytes for one client beyond which its events are held back. Tens of thousands of deltas: a client that is

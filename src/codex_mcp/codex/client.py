@@ -22,6 +22,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import (
     EXEC_ENVIRONMENT,
     PLAIN,
+    AnswerUnreadable,
     BadThreadId,
     ConfigRefused,
     CoreError,
@@ -35,12 +36,14 @@ from codex_mcp.codex.core import (
 )
 from codex_mcp.codex.facts import fact_of
 from codex_mcp.codex.permissions import Grant, Permissions, needs_configuration, permissions_for
+from codex_mcp.codex.process import CoreProcess
+from codex_mcp.codex.too_long import must_be_whole, told
 from codex_mcp.rpc.channel import Channel
-from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
+from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.wire import appserver
-from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Notification, Request
+from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Malformed, Notification, Request
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +53,9 @@ OVERLOAD_DELAYS: Final = (0.05, 0.2, 0.8)
 """Seconds to wait before asking an overloaded app-server again. It empties its queue of 128 in tens of milliseconds."""
 
 CLIENT: Final = appserver.ClientInfo(name="codex-mcp-server", title="codex-mcp", version=__version__)
+
+WAITS_FOR_OTHERS: Final = ("environment/add", "environment/info")
+"""Requests that an exec-server has to answer: that it does not is no fault of the core."""
 
 UNHEARD: Final = ("thread/status/changed", "thread/readState/changed")
 """Sent three times in every turn, twice right before its end, and of no use to us: we know what we asked for."""
@@ -66,10 +72,11 @@ class AppServer:
     def __init__(self, channel: Channel, listener: CoreListener, settings: Settings, pace: Pace) -> None:
         self._listener = listener
         self._settings = settings
+        self.process: CoreProcess | None = None
         self._slots = asyncio.Semaphore(settings.max_requests_in_flight)
         self._peer = Peer(
             watched(channel, "Codex"),
-            Handlers(self._request_received, self._notification_received),
+            Handlers(self._request_received, self._notification_received, self._message_shortened),
             # The core asks one question per pending approval; far more would be a flood.
             max_requests=4096,
             pace=pace,
@@ -184,7 +191,11 @@ class AppServer:
         preface = [appserver.TextInput(spec.preface)] if spec.preface else []
         prompt = [*preface, appserver.TextInput(spec.prompt), *images]
         params = appserver.TurnStart(thread_id, prompt, schema, _environments(thread))
-        return (await self._call("turn/start", params, appserver.TurnStartResponse)).turn.id
+        try:
+            return (await self._call("turn/start", params, appserver.TurnStartResponse)).turn.id
+        except AnswerUnreadable as exc:
+            self._give_up(f"has begun a turn that is not known here ({exc})")
+            raise
 
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
         """Stop a turn; its end is announced by the notification that ends every turn."""
@@ -223,15 +234,31 @@ class AppServer:
             async with self._slots:
                 raw = await self._ask(method, params)
         except ConnectionLost as exc:
+            if self.process is not None:
+                raise await self.process.why_lost() from exc
             raise CoreLost(f"Codex ended before it answered {method}") from exc
         except TimeoutError as exc:
-            limit = self._settings.request_timeout
-            raise CoreError(f"Codex did not answer {method} within {limit:g} seconds") from exc
+            raise self._did_not_answer(method) from exc
+        except AnswerTooLong as exc:
+            text = f"Codex's answer to {method} is too long ({exc}); raise the setting max_message_bytes"
+            raise AnswerUnreadable(text) from exc
         except RequestFailed as exc:
             raise _refusal(exc.error.message) from exc
         if answer_type is Raw:
             return raw  # type: ignore[return-value]  # Raw is the type that was asked for
         return decoded(method, raw, answer_type)
+
+    def _did_not_answer(self, method: str) -> CoreError:
+        silence = f"did not answer {method} within {self._settings.request_timeout:g} seconds"
+        if method in WAITS_FOR_OTHERS:
+            return CoreError(f"Codex {silence}")
+        # It may do later what it was asked for, when nobody would see it.
+        self._give_up(silence)
+        return CoreError(f"Codex {silence} and was stopped; the next call starts a new one")
+
+    def _give_up(self, fault: str) -> None:
+        if self.process is not None:
+            self.process.give_up(fault)
 
     async def _ask(self, method: str, params: object) -> Raw:
         for delay in OVERLOAD_DELAYS:
@@ -252,6 +279,15 @@ class AppServer:
         if message.method == "configWarning":
             logger.info("Codex warns of its configuration: %s", bytes(message.params).decode())
         self._listener.notification_received(_thread_of(message.params), message.method, message.params)
+
+    def _message_shortened(self, message: Request | Notification | Malformed, reason: str) -> None:
+        if isinstance(message, Malformed):
+            self._give_up(f"sent what cannot be read ({reason})")
+            return
+        is_question = isinstance(message, Request)
+        if is_question or must_be_whole(message.method, message.params):
+            why = told(message.method, reason)
+            self._listener.turn_unreadable(_thread_of(message.params), why, is_question=is_question)
 
     def _request_received(self, request: Request) -> Coroutine[Any, Any, object]:
         thread_id = _thread_of(request.params)

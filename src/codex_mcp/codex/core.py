@@ -131,6 +131,9 @@ class CoreListener(Protocol):
     ) -> Coroutine[Any, Any, object]:
         """The core asks; the coroutine returns the answer."""
 
+    def turn_unreadable(self, thread_id: str, why: str, *, is_question: bool) -> None:
+        """What comes next was too long and has been shortened, and the running turn of the thread needs all of it."""
+
     def thread_named(self, provisional_id: str, thread_id: str) -> None:
         """A thread that had a provisional id has its own now. Everything that is told of it later goes by that."""
 
@@ -141,6 +144,10 @@ class CoreError(Explained):
 
 class CoreLost(CoreError):
     """The core died, or was stopped, before it answered."""
+
+
+class AnswerUnreadable(CoreError):
+    """The core has answered, and the answer is too long to be read."""
 
 
 class ThreadNotFound(CoreError):

@@ -30,6 +30,7 @@ from codex_mcp.codex.core import (
     ThreadSpec,
     TurnSpec,
 )
+from codex_mcp.codex.legacy_answers import failure_of
 from codex_mcp.codex.legacy_arguments import (
     REPLY,
     START,
@@ -44,13 +45,15 @@ from codex_mcp.codex.legacy_arguments import (
 from codex_mcp.codex.legacy_facts import EVENT, FAILED, USED, Failed, Used, any_fact_of
 from codex_mcp.codex.legacy_processes import kill_commands
 from codex_mcp.codex.legacy_thread import LegacyThread
+from codex_mcp.codex.process import CoreProcess
+from codex_mcp.codex.too_long import belongs_to, must_be_whole, told
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer, PendingCall
 from codex_mcp.rpc.watched import watched
 from codex_mcp.wire import appserver, legacy
 from codex_mcp.wire.approvals import OldElicitation
-from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Notification, Request
+from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Malformed, Notification, Request
 
 logger = logging.getLogger(__name__)
 
@@ -86,12 +89,13 @@ class LegacyCore:
         self._settings = settings
         self._config = release.config
         self._able = Abilities(version, {})
+        self.process: CoreProcess | None = None
         self._has_ended = False
         self._threads: dict[str, LegacyThread] = {}
         self._beginning: dict[LegacyThread, asyncio.Future[str]] = {}
         self._peer = Peer(
             watched(channel, "Codex"),
-            Handlers(self._request_received, self._notification_received),
+            Handlers(self._request_received, self._notification_received, self._message_shortened),
             max_requests=4096,  # one question per pending approval; far more would be a flood
             pace=pace,
         )
@@ -137,8 +141,7 @@ class LegacyCore:
 
     async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
         """Find a thread of this process; of others there is nothing to be had."""
-        known = self._known(thread_id)
-        self._check_whole(known)
+        self._check_whole(known := self._known(thread_id))
         return self._opened(known)
 
     def why_lost(self, thread_id: str) -> str:
@@ -170,11 +173,12 @@ class LegacyCore:
         try:
             async with asyncio.timeout(self._settings.request_timeout):
                 return await began
+        except CoreLost as exc:
+            raise await self._lost(str(exc)) from exc
         except TimeoutError as exc:
             self._cancel(known)
             known.is_unwanted = True  # it heeds no cancellation of a call whose turn has not begun
-            limit = self._settings.request_timeout
-            raise CoreError(f"Codex did not begin the turn within {limit:g} seconds") from exc
+            raise CoreError(f"Codex did not begin the turn within {self._settings.request_timeout:g} seconds") from exc
         finally:
             self._beginning.pop(known, None)
 
@@ -235,12 +239,14 @@ class LegacyCore:
             async with asyncio.timeout(self._settings.request_timeout):
                 return await self._peer.call(method, params)
         except ConnectionLost as exc:
-            raise CoreLost(f"Codex ended before it answered {method}") from exc
+            raise await self._lost(f"Codex ended before it answered {method}") from exc
         except TimeoutError as exc:
-            limit = self._settings.request_timeout
-            raise CoreError(f"Codex did not answer {method} within {limit:g} seconds") from exc
+            raise CoreError(f"Codex did not answer {method} within {self._settings.request_timeout:g} seconds") from exc
         except RequestFailed as exc:
             raise CoreError(exc.error.message) from exc
+
+    async def _lost(self, otherwise: str) -> CoreLost:
+        return CoreLost(otherwise) if self.process is None else await self.process.why_lost()
 
     def _call(self, tool: str, arguments: Mapping[str, object]) -> PendingCall:
         return self._peer.start("tools/call", {"name": tool, "arguments": arguments})
@@ -256,7 +262,7 @@ class LegacyCore:
     def _answered(self, known: LegacyThread, call: Id, answer: asyncio.Future[Raw]) -> None:
         if answer.cancelled():
             return
-        failure = _failure(answer)
+        failure = failure_of(answer)
         unheard = known.answered(call, failed=failure is not None)
         if unheard is None or isinstance(failure, CoreLost):
             self._begin_failed(known, failure)
@@ -282,6 +288,16 @@ class LegacyCore:
 
     def _tell(self, known: LegacyThread, method: str, params: object) -> None:
         self._listener.notification_received(known.id, method, Raw(msgspec.json.encode(params)))
+
+    def _message_shortened(self, message: Request | Notification | Malformed, reason: str) -> None:
+        if isinstance(message, Malformed):
+            if self.process is not None:
+                self.process.give_up(f"sent what cannot be read ({reason})")
+            return
+        is_question = isinstance(message, Request)
+        known = self._thread_of(*belongs_to(message.params))
+        if known is not None and (is_question or must_be_whole(message.method, message.params)):
+            self._listener.turn_unreadable(known.id, told(message.method, reason), is_question=is_question)
 
     def _notification_received(self, message: Notification) -> None:
         if message.method != EVENT:
@@ -382,17 +398,3 @@ class LegacyCore:
             return await self._listener.question_received(known.id, request.id, QUESTION, params)
         finally:
             known.questions.pop(request.id, None)
-
-
-def _failure(answer: asyncio.Future[Raw]) -> CoreError | None:
-    """Why a call failed, if it did."""
-    exc = answer.exception()
-    if isinstance(exc, ConnectionLost):
-        return CoreLost("Codex ended before the turn had ended")
-    if exc is not None:
-        return CoreError(str(exc))
-    try:
-        result = msgspec.json.decode(answer.result(), type=legacy.CallResult)
-    except msgspec.MsgspecError as unreadable:
-        return CoreError(f"Codex answered in a form that this release cannot read: {unreadable}")
-    return CoreError(result.text or "Codex did not say why") if result.is_error else None

@@ -27,6 +27,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
+from codex_mcp.codex.process import CoreProcess
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.transports.child import Child, Exit, start_child
@@ -40,6 +41,9 @@ EXIT_GRACE: Final = 2.0
 
 class Conversation(Core, Protocol):
     """A core as the one sees it who keeps it running."""
+
+    process: CoreProcess | None
+    """Its process, set by whoever started it."""
 
     @property
     def leaves(self) -> bool:
@@ -79,9 +83,13 @@ class SupervisorListener(CoreListener, Protocol):
         """That core will never say anything again."""
 
 
-class _Running(Struct):
+class _Running(Struct, eq=False):
     app: Conversation
     child: Child
+    process: CoreProcess
+    has_started: bool = False
+    is_ending: bool = False
+    """We have asked it to end."""
 
 
 class Supervisor:
@@ -101,6 +109,7 @@ class Supervisor:
         self._tasks = TaskSet()
         self._starting: asyncio.Task[Core] | None = None
         self._running: _Running | None = None
+        self._listening: asyncio.Task[None] | None = None
         self._children: set[int] = set()
         # Held while a child is made, so that nobody takes the newborn for an orphan.
         self._making = asyncio.Lock()
@@ -158,6 +167,8 @@ class Supervisor:
         self._starting = None
 
     async def _start(self) -> Core:
+        if self._listening is not None:  # one that is given up must be gone first: it holds its threads until then
+            await asyncio.wait([self._listening], timeout=2 * EXIT_GRACE)
         async with self._making:
             launch = await self._launch()
             try:
@@ -170,8 +181,8 @@ class Supervisor:
         self.starts += 1
         self._launched = launch
         app = launch.converse(child, self._listener, self._settings, self._pace)
-        running = _Running(app, child)
-        listening = self._tasks.spawn(self._listen(running), name=f"core {child.pid}")
+        running = self._running_core(app, child)
+        listening = self._listening = self._tasks.spawn(self._listen(running), name=f"core {child.pid}")
         try:
             async with asyncio.timeout(self._settings.start_timeout):
                 greeting = await app.initialize()
@@ -184,21 +195,38 @@ class Supervisor:
             raise CoreError(_cannot_start(launch.argv[0], ended, exc)) from exc
         logger.info("core %d started: %s", child.pid, greeting.user_agent)
         self._running = running
+        running.has_started = True
         return app
+
+    def _running_core(self, app: Conversation, child: Child) -> _Running:
+        def end() -> None:
+            if self._running is running:
+                self._running = None  # at once: whoever calls now gets a new one
+            child.kill()
+
+        app.process = CoreProcess(child.pid, end)
+        running = _Running(app, child, app.process)
+        return running
 
     async def _listen(self, running: _Running) -> None:
         """Hear it until it is gone, then tell who must know."""
         try:
+            await self._hear(running)
+        finally:
+            running.process.lost(CoreLost("the server has stopped Codex"))  # unless it was told how it ended
+
+    async def _hear(self, running: _Running) -> None:
+        try:
             await running.app.run()
         finally:
-            unexpected = self._running is running
-            if unexpected:
+            if self._running is running:
                 self._running = None  # at once: whoever calls now gets a new one
             await running.app.aclose()  # it waits for no answer any longer: its questions are withdrawn
             ended = await self._buried(running.child)
-            if unexpected:
-                self.last_exit = str(ended)
-                reason = CoreLost(f"Codex ended unexpectedly ({ended}). {running.app.after_loss}")
+            reason = _lost(running, ended)
+            running.process.lost(reason)
+            if running.has_started and not running.is_ending:
+                self.last_exit = running.process.fault or str(ended)
                 logger.error("%s; its last words: %s", reason, ended.stderr[-500:])
                 self._listener.core_lost(running.app, reason)
 
@@ -231,12 +259,15 @@ class Supervisor:
     async def _end(self, running: _Running) -> None:
         """End it in order: close its stdin, wait, kill."""
         self._running = None
+        running.is_ending = True
         await running.child.aclose()
         if not running.app.leaves:
             running.child.kill()
         ended = await self._buried(running.child)
         await running.app.aclose()
-        self._listener.core_lost(running.app, CoreLost("the server has stopped Codex"))
+        reason = _lost(running, ended)
+        running.process.lost(reason)
+        self._listener.core_lost(running.app, reason)
         logger.info("core %d ended with %s", running.child.pid, ended)
 
     async def stop(self) -> None:
@@ -249,6 +280,15 @@ class Supervisor:
         if self._running is not None:
             await self._end(self._running)
         await self._tasks.aclose()
+
+
+def _lost(running: _Running, ended: Exit) -> CoreLost:
+    """Why it is gone, for those who wait for it."""
+    if running.is_ending:
+        return CoreLost("the server has stopped Codex")
+    if fault := running.process.fault:
+        return CoreLost(f"Codex {fault} and was stopped. {running.app.after_loss}")
+    return CoreLost(f"Codex ended unexpectedly ({ended}). {running.app.after_loss}")
 
 
 def _cannot_start(program: str, ended: Exit, why: BaseException) -> str:

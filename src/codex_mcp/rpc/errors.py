@@ -15,6 +15,10 @@ class RequestFailed(Exception):
         self.error = error
 
 
+class AnswerTooLong(RequestFailed):
+    """The other end has answered, and the answer is longer than what is read."""
+
+
 class ConnectionLost(Exception):
     """The other end is gone; what was asked will never be answered."""
 

@@ -13,6 +13,8 @@ class Unreadable(Struct, frozen=True):
     """A frame that was thrown away, and why."""
 
     reason: str
+    outline: bytes = b""
+    """Of a message that was too long: the same JSON object with its long parts left out (`wire.outline`)."""
 
 
 Frame: TypeAlias = bytes | Message | Unreadable

@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, Struct
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.rpc.channel import Channel, Kind
-from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
+from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed
 from codex_mcp.rpc.frame import Frame, Unreadable
 from codex_mcp.rpc.state import OpenCalls, Verdict
 from codex_mcp.wire import jsonrpc
@@ -39,6 +39,7 @@ logger = logging.getLogger(__name__)
 
 RequestHandler: TypeAlias = Callable[[Request], object | Coroutine[Any, Any, object]]
 NotificationHandler: TypeAlias = Callable[[Notification], None]
+ShortenedHandler: TypeAlias = Callable[[Request | Notification | Malformed, str], None]
 
 
 class Handlers(Struct, frozen=True):
@@ -46,6 +47,9 @@ class Handlers(Struct, frozen=True):
 
     on_request: RequestHandler
     on_notification: NotificationHandler
+    on_shortened: ShortenedHandler | None = None
+    """Called, with the reason, before the outline of an over-long request or notification goes to its handler; without
+    it such a message is refused. A `Malformed` was too long and has no outline."""
 
 
 Pace: TypeAlias = Callable[[], Awaitable[None]]
@@ -154,13 +158,33 @@ class Peer:
         await self._channel.aclose()
 
     def _frame_received(self, frame: Frame) -> None:
-        message: Message
         if isinstance(frame, Unreadable):
-            message = Malformed(None, INVALID_REQUEST, f"Invalid Request: {frame.reason}")
+            self._unreadable_received(frame)
         elif isinstance(frame, bytes):
-            message = jsonrpc.decode(frame, version_required=self._version_required)
+            self._message_received(jsonrpc.decode(frame, version_required=self._version_required))
         else:
-            message = frame
+            self._message_received(frame)
+
+    def _unreadable_received(self, frame: Unreadable) -> None:
+        """A message was thrown away. If its outline says what it was, whoever waits for it is told."""
+        outline = jsonrpc.decode(frame.outline, version_required=self._version_required)
+        shortened = self._handlers.on_shortened
+        refused = Malformed(None, INVALID_REQUEST, f"Invalid Request: {frame.reason}")
+        match outline:
+            case Response(id=message_id) | ErrorResponse(id=message_id):
+                self._answer_received(message_id, AnswerTooLong(ErrorObject(INVALID_REQUEST, frame.reason)))
+            case Request() | Notification() if shortened is not None:
+                logger.warning("shortened %s: %s", outline.method, frame.reason)
+                shortened(outline, frame.reason)
+                self._message_received(outline)
+            case Request(id=message_id):
+                self._message_received(Malformed(message_id, refused.code, refused.reason))
+            case _:
+                self._message_received(refused)
+                if shortened is not None:
+                    shortened(refused, frame.reason)
+
+    def _message_received(self, message: Message) -> None:
         match message:
             case Notification():
                 self._notification_received(message)

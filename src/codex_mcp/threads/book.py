@@ -31,8 +31,9 @@ from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.approvals import refusal
 from codex_mcp.threads.counts import Counts
+from codex_mcp.threads.listener import TurnListener
 from codex_mcp.threads.owners import LOCAL, EverybodyIsLocal, Owners
-from codex_mcp.threads.thread import Thread, TurnListener
+from codex_mcp.threads.thread import Thread
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class Book:
         self._owners = EverybodyIsLocal() if owners is None else owners
         self._supervisor = Supervisor(settings, self, launch, pace)
         self.counts = Counts()
-        self.listener: TurnListener | None = None
+        self.listener: TurnListener[Thread] | None = None
         """Who hears of the turns of all threads."""
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
@@ -236,6 +237,12 @@ class Book:
             return thread.question_received(question_id, method, params)
         logger.warning("refused a question of thread %s, which is not open here", thread_id)
         return _refused(method)
+
+    def turn_unreadable(self, thread_id: str, why: str, *, is_question: bool) -> None:
+        """To the thread whose turn it is; a question of an agent that ours has started is asked on behalf of ours."""
+        thread = self._threads.get(self._ancestor(thread_id) if is_question else thread_id)
+        if thread is not None:
+            thread.turn_unreadable(why)
 
     def thread_named(self, provisional_id: str, thread_id: str) -> None:
         """Know it by its own id from now on."""

@@ -57,6 +57,7 @@ class Record:
         """It was stopped because its time was up."""
         self._stopped_because: str | None = None
         self._out_of_time = False
+        self._spoiled: str | None = None
         self._message = ""
         self._status = Status.RUNNING
         self._has_begun = False
@@ -94,6 +95,8 @@ class Record:
 
     def _ended(self, status: str, error: str | None) -> None:
         match status:
+            case _ if self._spoiled is not None:
+                self.fail(self._spoiled)
             case "completed":
                 self._status = Status.COMPLETED
             case "interrupted":
@@ -107,9 +110,20 @@ class Record:
         self._stopped_because = why
         self._out_of_time = out_of_time
 
+    @property
+    def is_spoiled(self) -> bool:
+        """Its outcome cannot be known any longer."""
+        return self._spoiled is not None
+
+    def spoil(self, why: str) -> None:
+        """Part of what the core said of it is lost, for this reason: however it ends, it has failed."""
+        self._spoiled = self._spoiled or why
+
     def interrupt(self) -> None:
         """It was stopped, whatever the core may still say."""
-        if self._stopped_because is None:
+        if self._spoiled is not None:
+            self.fail(self._spoiled)
+        elif self._stopped_because is None:
             self._status = Status.INTERRUPTED
         else:
             so_far = f" Its last message: {self._message}" if self._message else ""

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Coroutine
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Raw
 
@@ -25,6 +25,7 @@ from codex_mcp.codex.facts import ItemEnded, QuestionWithdrawn, ThreadUnloaded, 
 from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
 from codex_mcp.threads.counts import Counts
 from codex_mcp.threads.decisions import Denied, is_approval, word_for
+from codex_mcp.threads.listener import TurnListener
 from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions import Unreadable, item_of, question_from
@@ -35,22 +36,6 @@ from codex_mcp.threads.turns import Action, Conclude, Interrupt, Leave, Place, R
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
-
-
-class TurnListener(Protocol):
-    """Who wants to know when a thread gets busy, and when a turn of it is over."""
-
-    def turn_submitted(self, thread: Thread, turn: Turn) -> None:
-        """There is one more to do."""
-
-    def turn_concluded(self, thread: Thread, turn: Turn) -> None:
-        """Its outcome is known; `thread.idle` tells whether another one follows."""
-
-    def turn_left(self, thread: Thread) -> None:
-        """The core is done with a turn that was concluded before: it had not even begun when its caller was told."""
-
-    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
-        """The core has asked something, and this is what was decided, or that it was withdrawn."""
 
 
 EARLY_EVENTS: Final = 256
@@ -89,7 +74,7 @@ class Thread:
         self._questions = OpenQuestions()
         self.counts = Counts()
         """Shared by all threads of a book."""
-        self.listener: TurnListener | None = None
+        self.listener: TurnListener[Thread] | None = None
         self._early: deque[Event] = deque(self._translator.thread_opened(opened.response), maxlen=EARLY_EVENTS)
         self._litter = Litter(self.cwd)
         self._stopper = Stopper(self._queue, self._perform, cores, self._litter, settings.interrupt_grace)
@@ -257,6 +242,13 @@ class Thread:
             self._publish(event)
         return self._answer(question_id, method, params)
 
+    def turn_unreadable(self, why: str) -> None:
+        """Something that the running turn cannot do without was too long to be read: it has failed."""
+        turn = self.current
+        if turn is not None and not turn.ended:
+            turn.record.spoil(why)
+            self.cancel(turn)
+
     def core_lost(self, core: Core, reason: CoreLost) -> None:
         """The core is gone, and with it the turn that it had and those behind it."""
         if self._loaded_in is core:
@@ -377,8 +369,8 @@ class Thread:
     async def _answer(self, question_id: Id, method: str, params: Raw) -> object:
         turn = self.current
         question = question_from(method, params, self._translator.changes_of(item_of(params)))
-        if isinstance(question, Unreadable) or turn is None or turn.ended:
-            why = question.why if isinstance(question, Unreadable) else "no turn is running"
+        if isinstance(question, Unreadable) or turn is None or turn.ended or turn.record.is_spoiled:
+            why = question.why if isinstance(question, Unreadable) else "no turn is running that could wait for it"
             logger.warning("refused a question of the core (%s): %s", method, why)
             return refusal(method)
         with about(request=turn.audience.label, thread=self.id):

@@ -6,12 +6,13 @@ A reader takes both, message by message, because nothing but the first bytes of 
     -------  -------------------------------  -----------------------------------------------
     LINE     "Content-…:" at a line's start   HEADERS
     LINE     line feed                        the line is a frame; blank lines are nothing
-    LINE     more than the limit, no line feed  SKIP_LINE, and one `Unreadable`
-    HEADERS  a blank line                     BODY, or SKIP_BODY and one `Unreadable` if over the limit
+    LINE     more than the limit, no line feed  SKIP_LINE
+    HEADERS  a blank line                     BODY, or SKIP_BODY if over the limit
     HEADERS  no usable Content-Length         LINE, and one `Unreadable`
-    HEADERS  a line over the limit            LINE (or SKIP_LINE), and one `Unreadable`
+    HEADERS  a line over the limit            LINE and one `Unreadable`, or SKIP_LINE
     BODY     all its bytes                    a frame, LINE
-    SKIP_*   the end of what is skipped       LINE
+    SKIP_*   the end of what is skipped       LINE, and one `Unreadable` with the outline of what was skipped
+    SKIP_*   the end of the stream            one `Unreadable`
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from enum import StrEnum
 from typing import Final
 
 from codex_mcp.rpc.frame import Frame, Unreadable
+from codex_mcp.wire.outline import Outline
 
 MAX_HEADER_BYTES: Final = 4096
 """Two short headers are expected; whoever sends more is not talking to us."""
@@ -61,6 +63,7 @@ class FrameReader:
         self._size = 0
         self._body_left = 0
         self._headers: list[bytes] = []
+        self._outline = Outline()
 
     def __repr__(self) -> str:
         return f"<FrameReader {self._state}, {self._size} bytes held>"
@@ -80,9 +83,11 @@ class FrameReader:
     def end(self) -> list[Frame]:
         """The stream ended; a last line without a line feed still counts."""
         line = b"".join(self._parts).strip()
-        whole = self._state is State.LINE and bool(line)
+        state = self._state
         self._reset(State.LINE)
-        return [line] if whole else []
+        if state in (State.SKIP_LINE, State.SKIP_BODY):
+            return [self._too_large()]
+        return [line] if state is State.LINE and line else []
 
     def _reset(self, state: State) -> None:
         self._state = state
@@ -106,15 +111,18 @@ class FrameReader:
     def _feed_line(self, data: bytes, frames: list[Frame]) -> bytes:
         end = data.find(b"\n")
         if end < 0:
-            self._hold(data, frames)
+            self._hold(data)
             return b""
+        if self._state is State.SKIP_LINE:
+            self._outline.feed(data[:end])
+            self._skipped(frames)
+            return data[end + 1 :]
         line = data[:end] if not self._parts else b"".join([*self._parts, data[:end]])
         state = self._state
-        self._reset(State.LINE if state is State.SKIP_LINE else state)
-        if state is State.SKIP_LINE:
-            pass
-        elif len(line) > self.max_bytes:
-            frames.append(self._given_up(State.LINE))
+        self._reset(state)
+        if len(line) > self.max_bytes:
+            self._give_up(State.SKIP_LINE, [line])
+            self._skipped(frames)
         elif state is State.HEADERS or _is_header(line):
             self._header_received(line.strip(), frames)
         elif line := line.strip():
@@ -122,23 +130,32 @@ class FrameReader:
             frames.append(line)
         return data[end + 1 :]
 
-    def _hold(self, data: bytes, frames: list[Frame]) -> None:
+    def _hold(self, data: bytes) -> None:
         """A part of a line: keep it, unless the line is too long already."""
         if self._state is State.SKIP_LINE:
+            self._outline.feed(data)
             return
         self._parts.append(data)
         self._size += len(data)
         if self._size > self.max_bytes:
-            frames.append(self._given_up(State.SKIP_LINE))
+            self._give_up(State.SKIP_LINE, self._parts)
 
-    def _given_up(self, state: State) -> Unreadable:
-        """A line is too long; headers that came before it belong to nothing."""
+    def _give_up(self, state: State, parts: list[bytes]) -> None:
+        """A message is too long: of what it says, keep the outline. Headers before a long line belong to nothing."""
         self._headers = []
+        self._outline = Outline()
+        for part in parts:
+            self._outline.feed(part)
         self._reset(state)
-        return self._too_large()
 
-    def _too_large(self) -> Unreadable:
-        return Unreadable(f"the message is larger than {self.max_bytes} bytes")
+    def _skipped(self, frames: list[Frame]) -> None:
+        """A message that was too long has come to its end."""
+        frames.append(self._too_large(self._outline.text()))
+        self._outline = Outline()
+        self._reset(State.LINE)
+
+    def _too_large(self, outline: bytes = b"") -> Unreadable:
+        return Unreadable(f"the message is larger than {self.max_bytes} bytes", outline)
 
     def _header_received(self, line: bytes, frames: list[Frame]) -> None:
         if line:
@@ -156,9 +173,8 @@ class FrameReader:
             frames.append(Unreadable("the headers of the message have no usable Content-Length"))
             self._state = State.LINE
         elif length > self.max_bytes:
-            frames.append(self._too_large())
+            self._give_up(State.SKIP_BODY, [])
             self._body_left = length
-            self._state = State.SKIP_BODY
         else:
             self._body_left = length
             self._state = State.BODY if length else State.LINE
@@ -168,10 +184,14 @@ class FrameReader:
         self._body_left -= len(taken)
         if self._state is State.BODY:
             self._parts.append(taken)
+        else:
+            self._outline.feed(taken)
         if self._body_left == 0:
             if self._state is State.BODY:
                 frames.append(b"".join(self._parts))
-            self._reset(State.LINE)
+                self._reset(State.LINE)
+            else:
+                self._skipped(frames)
         return rest
 
 
