@@ -1,5 +1,7 @@
 """Whatever is sent to the server is answered with a clear error or not at all, and the server stays up."""
 
+import contextlib
+import http.client
 import socket
 import struct
 from collections.abc import Iterator
@@ -12,7 +14,8 @@ from hypothesis import strategies as st
 
 from tests.support.json_values import JSON_VALUES
 from tests.support.mcp_http import BOTH, SESSION, Json, call, initialize, request, stateless
-from tests.support.raw_http import NOTHING, RawServer, raw_server
+from tests.support.mcp_server import PATIENCE
+from tests.support.raw_http import NOTHING, TOKEN, RawServer, raw_server
 
 bounded = settings(max_examples=60)
 """Each is a conversation with a real server."""
@@ -112,7 +115,23 @@ def test_a_body_that_is_too_long_is_refused_before_and_while_it_is_read(server: 
     )
     counted = server.say(chunked + b"11170\r\n" + b" " * 70_000 + b"\r\n")
     assert (said.status, counted.status) == (413, 413)
-    assert said.headers["connection"] == counted.headers["connection"] == "close"
+
+
+def test_a_client_that_sends_all_of_a_body_that_is_too_long_can_read_why_it_is_refused(server: RawServer) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    with contextlib.closing(connection):
+        for _ in range(2):
+            headers = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
+            connection.request("POST", "/mcp", b" " * 30_000_000, headers)
+            answer = connection.getresponse()
+            assert (answer.status, b"Content Too Large" in answer.read()) == (413, True)
+
+
+def test_a_client_that_offers_http_2_is_answered_in_http_1(server: RawServer) -> None:
+    offer = {"connection": "Upgrade, HTTP2-Settings", "upgrade": "h2c", "http2-settings": "AAEAAEAAAAIAAAAA"}
+    answer = server.ask("POST", "/mcp", msgspec.json.encode(initialize()), offer)
+    assert answer.status == 200
+    assert b'"serverInfo"' in answer.body
 
 
 # -- JSON -------------------------------------------------------------------------------------------------------------

@@ -258,6 +258,7 @@ async def test_too_many_sessions_are_told_to_come_later(tmp_path: Path) -> None:
         ("POST", b"\xff", {}, 400),
         ("POST", b"[]", {}, 400),
         ("POST", b"[" * 100_000, {}, 400),
+        ("POST", b'{"jsonrpc":"2.0","id":1,"method":"echo","params":{"x":[' + b"[]," * 200_000 + b"0]}}", {}, 400),
         ("POST", b"{}", {}, 400),
         ("POST", b'{"jsonrpc":"1.0","id":1,"method":"echo"}', {}, 400),
         ("POST", b"{}", {"content_type": "text/plain"}, 415),

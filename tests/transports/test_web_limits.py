@@ -200,6 +200,54 @@ async def test_a_head_that_is_too_long_is_refused_in_one_piece_or_in_many_or_wit
             assert (await wire.ask("GET", "/")).body == b"hello"
 
 
+async def test_many_short_headers_are_a_head_that_is_too_long() -> None:
+    async with limited(hello, PATIENT) as port:
+        async with connect(port) as wire:
+            wire.send_raw(b"GET / HTTP/1.1\r\n" + b"a:\r\n" * 300 + b"\r\n")
+            assert (await wire.read_answer()).status == 200
+        async with connect(port) as wire:
+            wire.send_raw(b"GET / HTTP/1.1\r\n" + b"a:\r\n" * 500 + b"\r\n")
+            assert (await wire.read_answer()).status == 431
+
+
+H2C = (
+    b"POST / HTTP/1.1\r\nconnection: Upgrade, HTTP2-Settings\r\nhost: x\r\nhttp2-settings: AAEAAEAA\r\nupgrade: h2c\r\n"
+)
+"""How Java's client begins, unless it is told to speak HTTP/1.1."""
+
+
+async def test_an_offer_of_another_protocol_is_ignored_and_the_request_is_answered() -> None:
+    async def echo(scope: Any, receive: Any, send: Any) -> None:
+        http = HttpExchange(scope, receive, send)
+        await http.respond(200, (await http.read_body(1_000_000))[:9] + b", ".join(map(str.encode, http.headers)))
+
+    requests = [
+        ([H2C + b"content-length: 9\r\n\r\nall of it"], b"all of it"),
+        ([H2C + b"content-length: 9\r\n\r\n", b"all ", b"of it"], b"all of it"),
+        ([H2C + b"transfer-encoding: chunked\r\n\r\n", b"9\r\nall of it\r\n0\r\n\r\n"], b"all of it"),
+        ([H2C[:50], H2C[50:] + b"content-length: 200000\r\n\r\n" + b"x" * 200_000], b"x" * 9),
+        ([H2C.replace(b"POST", b"GET") + b"\r\n"], b""),
+        ([b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nall of it"], b"all of it"),
+    ]
+    async with limited(echo, PATIENT) as port, connect(port) as wire:
+        for pieces, body in requests:
+            for piece in pieces:
+                wire.send_raw(piece)
+                await asyncio.sleep(0)
+            answer = await wire.read_answer()
+            assert answer.status == 200
+            assert answer.body.startswith(body + b"host")
+            assert b"upgrade" not in answer.body
+        wire.send_raw((H2C + b"content-length: 5\r\n\r\nhello") * 2)
+        assert [(await wire.read_answer()).status for _ in range(2)] == [200, 200]
+
+
+async def test_an_offer_that_closes_the_connection_afterwards_still_does() -> None:
+    async with limited(hello, PATIENT) as port, connect(port) as wire:
+        wire.send_raw(H2C.replace(b"Upgrade,", b"close, Upgrade,") + b"content-length: 0\r\n\r\n")
+        assert (await said(wire)).endswith(b"hello")
+
+
 async def test_a_head_that_is_too_long_is_told_so() -> None:
     async with limited(hello, PATIENT) as port, connect(port) as wire:
         answer = await wire.ask("GET", "/", headers={"long": "y" * 2000})

@@ -14,7 +14,7 @@ from codex_mcp.transports import sse
 from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
 from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, PARSE_ERROR, ErrorObject, Id, Malformed, Message, Request
-from codex_mcp.wire.nesting import MAX_DEPTH, is_too_deep
+from codex_mcp.wire.nesting import why_unreadable
 
 BODY_TIME: Final = 30.0
 """Seconds in which the body of a POST must have come; who sends more slowly holds a connection for nothing."""
@@ -51,7 +51,9 @@ async def read_message(http: HttpExchange, limit: int) -> Message:
     try:
         body = await (http.read_body(limit) if http.body_is_here else _awaited_body(http, limit))
     except BodyTooLarge:
-        raise refusal(413, f"Content Too Large: a message has at most {limit} bytes", HANG_UP) from None
+        # The connection stays open, and the rest of the body is read and thrown away: a client that sends all of it
+        # before it reads the answer would see a reset connection instead.
+        raise refusal(413, f"Content Too Large: a message has at most {limit} bytes") from None
     except TimeoutError:
         raise refusal(408, "Request Timeout: the body did not come in time", HANG_UP) from None
     message = decoded(body)
@@ -70,8 +72,8 @@ async def _awaited_body(http: HttpExchange, limit: int) -> bytes:
 
 def decoded(frame: bytes) -> Message:
     """The message in a body or a frame."""
-    if is_too_deep(frame):
-        return Malformed(None, PARSE_ERROR, f"Parse error: the JSON is nested more than {MAX_DEPTH} deep")
+    if why := why_unreadable(frame):
+        return Malformed(None, PARSE_ERROR, f"Parse error: {why}")
     return jsonrpc.decode(frame)
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import struct
+import sys
+from collections.abc import Sequence
 from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_LINGER, SOL_SOCKET, TCP_NODELAY
 from typing import Any, Final
 
+import httptools
 from msgspec import Struct
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -28,6 +31,9 @@ thousands."""
 
 HEAD_TIME: Final = 30.0
 """Seconds in which a head must have come, from when the connection was opened or the head began."""
+
+FIELD_BYTES: Final = len(": \r\n")
+"""What a header has beside its name and its value."""
 
 AT_ONCE: Final = struct.pack("ii", 1, 0)
 """Lingering for no time: what was not sent is forgotten, and the other end is told so."""
@@ -48,6 +54,14 @@ class WebLimits(Struct, frozen=True):
     stall_timeout: float
     head_time: float = HEAD_TIME
     max_head_bytes: int = MAX_HEAD_BYTES
+
+
+def without_upgrade(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of a request without those that offer another protocol."""
+    kept = [(name, value) for name, value in headers if name not in (b"connection", b"upgrade", b"http2-settings")]
+    words = [word.strip() for name, value in headers if name == b"connection" for word in value.split(b",")]
+    words = [word for word in words if word.lower() not in (b"", b"upgrade", b"http2-settings")]
+    return [*kept, (b"connection", b", ".join(words))] if words else kept
 
 
 class _Refused(Exception):
@@ -122,6 +136,7 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._in_body = False
         self._head_timer: asyncio.TimerHandle | None = None
         self._earlier: list[RequestResponseCycle] = []
+        self._read = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody calls."""
@@ -153,7 +168,9 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
                 self._refuse(TOO_LARGE)
                 return
             self._head_bytes += len(data)
+        self._read = data
         super().data_received(data)
+        self._read = b""
         if self._awaits_head:  # nearly every head is here at once, and needs no timer
             self._start_head_timer()
 
@@ -166,9 +183,12 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head is there."""
+        if self._ignores_upgrade():
+            return
         self._head_came()
         self._in_body = True
-        if sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > self._limits.max_head_bytes:
+        fields = sum(len(name) + len(value) + FIELD_BYTES for name, value in self.headers)
+        if fields + len(self.url) > self._limits.max_head_bytes:
             self._refuse(TOO_LARGE)
             raise _Refused
         if self.cycle is not None:
@@ -177,6 +197,8 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The body is there, too."""
+        if self._ignores_upgrade():
+            return
         self._in_body = False
         self.scope[WHOLE_BODY] = True  # type: ignore[typeddict-unknown-key]
         super().on_message_complete()
@@ -195,6 +217,23 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         """What came is no HTTP, unless it was us who stopped reading."""
         if not self.transport.is_closing():
             super().send_400_response(msg)
+
+    def _ignores_upgrade(self) -> bool:
+        """The client offers another protocol, such as h2c: the request is read again without that offer."""
+        is_offer = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        return is_offer and not self._should_upgrade()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        # The parser takes what follows the head for the other protocol. HTTP says that an offer may be ignored, and
+        # Java's client makes it with every first request.
+        stopped = sys.exc_info()[1]
+        if not self._ignores_upgrade() or not isinstance(stopped, httptools.HttpParserUpgrade):
+            return
+        line = b"%b %b HTTP/1.1\r\n" % (self.parser.get_method(), self.url)
+        fields = b"".join(b"%b: %b\r\n" % field for field in without_upgrade(self.headers))
+        self._read = line + fields + b"\r\n" + self._read[stopped.args[0] :]
+        self.parser = httptools.HttpRequestParser(self)
+        super().data_received(self._read)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         # Something is written before a head that is asked for with 100-continue, and nothing after one without a body.
