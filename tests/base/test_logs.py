@@ -138,6 +138,26 @@ def test_a_message_cannot_forge_a_line() -> None:
     assert line_for(record("a\n2026-01-01T00:00:00.000Z INFO forged")).count("\n    2026") == 1
 
 
+def test_a_secret_in_a_line_or_in_an_id_is_masked_and_ends_with_its_line(tmp_path: Path) -> None:
+    with logs_written(settings(tmp_path)), about(request="glpat-abcdefghij0123456789"):
+        logger.info("cut: -----BEGIN PRIVATE KEY-----\nMIIEpAIB")
+        logger.info("the next line")
+        logger.info("-----END PRIVATE KEY-----")
+    assert [line.split("book ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
+        "request=**** cut: ****",
+        "request=**** the next line",
+        "request=**** -----END PRIVATE KEY-----",
+    ]
+
+
+def test_no_control_or_direction_character_reaches_a_terminal() -> None:
+    with about(request="a\x1b]0;title\x07b"):
+        line = line_for(record("client \x1b[2J\x07\x9b31m\u202etxt\u2069 %s", "caf\xe9 \u65e5\u672c"))
+    assert line.endswith(
+        "request=a\\x1b]0;title\\x07b client \\x1b[2J\\x07\\x9b31m\\u202etxt\\u2069 caf\xe9 \u65e5\u672c\n"
+    )
+
+
 def test_arguments_that_do_not_fit_the_text_are_logged_all_the_same() -> None:
     assert line_for(record("%d turns", "many")).endswith("%d turns ('many',)\n")
 

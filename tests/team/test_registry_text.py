@@ -98,6 +98,16 @@ def test_how_the_thread_was_set_up_is_not_shown_and_secrets_in_errors_are_masked
     assert b"abc.def" not in text
 
 
+def test_secrets_in_what_a_caller_chose_are_masked_and_ids_are_not() -> None:
+    secret = "glpat-abcdefghij0123456789"
+    chosen = {"cwd": f"/home/me/{secret}", "branch": f"fix/{secret}", "tag": f"a\n{secret}", "repo_root": f"/{secret}"}
+    text = registry_text([agent(identity="sk-refactoring-helper", **chosen)], 1, 0)
+    assert secret.encode() not in text
+    (entry,) = json.loads(text)["sessions"]
+    assert (entry["cwd"], entry["branch"], entry["tag"]) == ("/home/me/****", "fix/****", "a\n****")
+    assert entry["identity"] == "sk-refactoring-helper"
+
+
 def test_version_1_is_read() -> None:
     read = parse_registry(json.dumps(VERSION_1).encode())
     (old,) = read.agents

@@ -16,7 +16,7 @@ import logging
 import os
 import select
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
 
@@ -74,9 +74,13 @@ def about_no_call() -> Iterator[None]:
         _subject.reset(before)
 
 
-def _ids() -> str:
+def _ids(mask: Callable[[str], str]) -> str:
+    return " ".join([f"{name}={_id(mask(value))}" for name, value in _subject.get().items() if value])
+
+
+def _id(text: str) -> str:
     # Clients choose their request ids: one with a line break in it must not begin a line of ours.
-    return " ".join(f"{name}={'_'.join(value.split())}" for name, value in _subject.get().items() if value)
+    return text if text.isalnum() else _printable("_".join(text.split()))
 
 
 @contextlib.contextmanager
@@ -105,8 +109,11 @@ def logs_written(settings: Settings) -> Iterator[None]:
         root.setLevel(root_before)
 
 
-def line_for(record: logging.LogRecord) -> str:
-    """One record as text: time (UTC), level, module, ids, message. Further lines are indented: none can be forged."""
+def line_for(record: logging.LogRecord, mask: Callable[[str], str] = str) -> str:
+    """One record as text: time (UTC), level, module, ids, message. Further lines are indented: none can be forged.
+
+    The message and the ids hold what others say: each is masked by itself, and control characters are written out.
+    """
     try:
         text = record.getMessage()
     except (TypeError, ValueError, KeyError):  # arguments that do not fit the text must not end what is logged
@@ -115,7 +122,18 @@ def line_for(record: logging.LogRecord) -> str:
         text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"
     level = "TRACE" if record.levelno == TRACE else record.levelname
     head = f"{_second(int(record.created))}.{int(record.msecs):03d}Z {level:<7} {record.name}"
-    return " ".join(filter(None, (head, _ids(), "\n    ".join(text.splitlines())))) + "\n"
+    return " ".join(filter(None, (head, _ids(mask), _shown(mask(text))))) + "\n"
+
+
+def _shown(text: str) -> str:
+    """The text with control and direction characters written out, and further lines indented."""
+    if text.isprintable():
+        return text
+    return "\n    ".join(map(_printable, text.splitlines()))
+
+
+def _printable(line: str) -> str:
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
 
 
 @functools.lru_cache(maxsize=1)  # many lines have the same
@@ -166,7 +184,7 @@ class LogFile(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Append the record, now or in a moment."""
-        self._gathered.append(line_for(record))
+        self._gathered.append(line_for(record, redact))
         if record.levelno >= logging.WARNING or len(self._gathered) >= MOST_GATHERED or not self._comes_back():
             self._write_gathered()
 
@@ -188,7 +206,7 @@ class LogFile(logging.Handler):
     def _write_gathered(self) -> None:
         lines, self._gathered = self._gathered, []
         if lines:
-            data = redact("".join(lines)).encode(errors="backslashreplace")
+            data = "".join(lines).encode(errors="backslashreplace")
             try:
                 os.write(self._with_room_for(len(data)), data)
             except OSError as error:

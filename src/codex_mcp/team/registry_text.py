@@ -32,6 +32,11 @@ HIGHEST_REVISION: Final = 10**15
 
 TIMES: Final = ("started_at", "last_active")
 
+MASKED: Final = (
+    *("cwd", "repo_root", "repo_name", "branch", "tag", "role", "agent_source", "principal", "last_error", "backend"),
+)
+"""What others chose. Tools look for agents by the rest, which holds ids and names of a fixed form."""
+
 
 class Registry(Struct, frozen=True):
     """What a registry says."""
@@ -68,8 +73,11 @@ def _entry(agent: Agent) -> dict[str, object]:
         del fields[name]
     fields["started_at"] = written_moment(agent.started_at)
     fields["last_active"] = written_moment(agent.last_active)
-    fields["last_error"] = None if agent.last_error is None else redact(agent.last_error)
-    return fields
+    return {name: _masked(name, value) for name, value in fields.items()}
+
+
+def _masked(name: str, value: object) -> object:
+    return redact(value) if name in MASKED and isinstance(value, str) else value
 
 
 def parse_registry(data: bytes) -> Registry:

@@ -339,8 +339,14 @@ def _joined(given: str | None, block: str) -> str:
 
 def _remembered(spec: ThreadSpec) -> dict[str, object]:
     """A spec as it is kept: without secrets, which its caller must give again."""
-    shown = {key: value for key, value in spec.config.items() if redact(f"{key}={value}") == f"{key}={value}"}
-    kept: dict[str, object] = msgspec.to_builtins(replace(spec, config=shown))
+    kept: dict[str, object] = msgspec.to_builtins(
+        replace(
+            spec,
+            config={key: value for key, value in spec.config.items() if redact(f"{key}={value}") == f"{key}={value}"},
+            base_instructions=spec.base_instructions and redact(spec.base_instructions),
+            developer_instructions=spec.developer_instructions and redact(spec.developer_instructions),
+        )
+    )
     return kept
 
 

@@ -1,5 +1,6 @@
 """What nobody may read in our files, and what nobody can make us run."""
 
+import subprocess
 from pathlib import Path
 
 from tests.support.requirements import requirement
@@ -38,6 +39,42 @@ async def test_no_secret_is_in_the_log_the_audit_or_the_registry(team: Team) -> 
     assert {"registry.json", "audit.jsonl", "state.db", "codex-rmcp.log"} <= {Path(name).name for name in written}
     found = [(name, secret) for name, data in written.items() for secret in SECRETS if secret.encode() in data]
     assert found == []
+
+
+SHAPES = {
+    "aws": "AKIAIOSFODNN7EXAMPLE",
+    "slack": "xoxb-123456789012-1234567890123-abcdefghijklmnopqrstuvwx",
+    "gitlab": "glpat-abcdefghij0123456789",
+    "google": "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+    "stripe": "sk_live_0123456789abcdef",
+}
+"""Secrets that only their form gives away."""
+
+
+def make_repository(folder: Path, *, branch: str) -> None:
+    """An empty repository on this branch."""
+    subprocess.run(["git", "init", "-q", "-b", branch, str(folder)], check=True)
+
+
+@requirement("NFR-3")
+async def test_no_secret_is_in_a_file_wherever_a_caller_puts_it(team: Team, tmp_path: Path) -> None:
+    aws, slack, gitlab, google, stripe = SHAPES.values()
+    folder = tmp_path / f"checkout-{gitlab}"
+    make_repository(folder, branch=f"fix/{google}")
+    async with team() as (server, _model):
+        instructions = f"Log in at https://{stripe}@shop.example,\nwith\t{aws}"
+        call = {"prompt": f"Deploy.\n{slack}\n{say('Done.')}", "cwd": str(folder), "identity": "arch", "tag": slack}
+        await server.result(
+            server.call("codex", {**call, "developer-instructions": instructions}, request_id=f"call\n{gitlab}")
+        )
+        refusal(await server.run("codex", {"prompt": "x", "cwd": f"no/{aws}"}))
+        await server.close_agent("arch")
+    written = {Path(name).name: data for name, data in written_by(server).items()}
+    found = {(name, shape) for shape, secret in SHAPES.items() for name in written if secret.encode() in written[name]}
+    # The store holds the folder and the branch as they are: an agent is brought back in this very folder.
+    assert {each for each in found if not each[0].startswith("state.db")} == set()
+    assert {shape for _name, shape in found} <= {"gitlab", "google"}
+    assert written["registry.json"].count(b"****") >= 3
 
 
 @requirement("NFR-3")
