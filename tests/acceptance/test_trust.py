@@ -10,7 +10,7 @@ import pytest
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.exec_server import own_exec_server, running_exec_server, served_by
-from tests.support.hostile_repository import HostileRepository, hostile_repository
+from tests.support.hostile_repository import SETTINGS, HostileRepository, hostile_repository
 from tests.support.mcp_server import TOUR, Json, McpServer, Setup, scripted_server
 from tests.support.team_server import say, team_server
 
@@ -263,6 +263,8 @@ async def test_a_server_that_is_started_in_a_repository_takes_nothing_from_it(
                 result = await server.run("codex", arguments)
                 assert result["structuredContent"]["status"] == "completed", result
                 assert started_servers(server) == []
+                assert server.stderr.count("ignored") == SETTINGS.count(" = ")
+                assert " DEBUG " not in server.log
     assert (repository.root / "inside.txt").exists()
     assert repository.damage() == []
 

@@ -49,6 +49,25 @@ def test_a_value_is_taken_or_refused_whatever_it_is(name: str, value: object) ->
         OPTIONS[name].kind(value, HERE)
 
 
+def test_every_number_has_bounds() -> None:
+    """Neither the largest nor the smallest number that a file can hold is taken."""
+    numbers = (float, int)
+    defaults = Settings(codex_home="/home/me/.codex")
+    numeric = [name for name in OPTIONS if type(getattr(defaults, name)) in numbers] + ["soft_deadline", "port"]
+    assert len(numeric) > 25
+    for name in numeric:
+        for absurd in (1e300, "1e300", 1e-300, -1, math.inf, math.nan):
+            with pytest.raises(ValueError, match=r"a number|a whole number"):
+                OPTIONS[name].kind(absurd, HERE)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_default_is_a_value_that_could_be_set(name: str) -> None:
+    value = getattr(Settings(codex_home="/home/me/.codex", state_dir="/state"), name)
+    if value is not None and not isinstance(value, tuple):
+        assert OPTIONS[name].kind(value, HERE) == value
+
+
 @pytest.mark.parametrize(
     ("kind", "raw", "value"),
     [
@@ -66,21 +85,21 @@ def test_a_value_is_taken_or_refused_whatever_it_is(name: str, value: object) ->
         (identity, "reviewer-2", "reviewer-2"),
         (identity, "a" * 64, "a" * 64),
         (team_name, "Back.end_2", "Back.end_2"),
-        (limit, "0", 0),
-        (limit, 1e6, 1_000_000),
+        (limit(10**9), "0", 0),
+        (limit(10**9), 1e6, 1_000_000),
         (switch, True, True),
         (switch, "Yes", True),
         (switch, "0", False),
         (one_of(Events), "FULL", Events.FULL),
         (level, "debug", LogLevel.DEBUG),
         (level, "codex_mcp_server=trace,axum=info", LogLevel.TRACE),
-        (seconds(), "1.5", 1.5),
-        (seconds(), 3, 3.0),
-        (seconds(zero="never"), "0", 0.0),
+        (seconds(0.01, 3600), "1.5", 1.5),
+        (seconds(0.01, 3600), 3, 3.0),
+        (seconds(0.01, 3600, zero="never"), "0", 0.0),
         (count(1, 9), "9", 9),
         (count(1, 9), 9.0, 9),
-        (rate, "0", 0.0),
-        (rate, 2.5, 2.5),
+        (rate(0.1, 100), "0", 0.0),
+        (rate(0.1, 100), 2.5, 2.5),
         (size(1), "64MiB", 64 * 1024 * 1024),
         (size(1), "1.5 kib", 1536),
         (size(1), 1000, 1000),
@@ -108,23 +127,27 @@ def test_what_is_taken(kind: Kind, raw: object, value: object) -> None:
         (identity, "a\n", "a name of a-z"),
         (team_name, "../x", "a name of letters"),
         (team_name, ".", "a name of letters"),
-        (limit, -1, r"a whole number of at least 0 \(0: no limit\)"),
-        (limit, "1.5", "a whole number of at least 0"),
-        (limit, "inf", "a whole number of at least 0"),
+        (limit(10**9), -1, r"a whole number from 0 to 1000000000 \(0: no limit\)"),
+        (limit(10**9), "1.5", "a whole number from 0 to 1000000000"),
+        (limit(10**9), "inf", "a whole number from 0 to 1000000000"),
         (switch, "maybe", "true or false"),
         (one_of(Events), "loud", "one of standard, full, none"),
         (level, "shout", "one of off, error, warning, info, debug, trace, or a filter such as codex_mcp=debug"),
-        (seconds(), "0", "a number of seconds above 0"),
-        (seconds(zero="never"), "-1", r"a number of seconds above 0 \(or 0, never\)"),
-        (seconds(), math.nan, "a number of seconds above 0"),
-        (seconds(), "inf", "a number of seconds above 0"),
-        (seconds(), True, "a number of seconds above 0"),
+        (seconds(0.01, 3600), "0", "a number of seconds from 0.01 to 3600"),
+        (seconds(0.01, 3600, zero="never"), "-1", r"a number of seconds from 0.01 to 3600 \(or 0, never\)"),
+        (seconds(0.01, 3600), math.nan, "a number of seconds from 0.01 to 3600"),
+        (seconds(0.01, 3600), 1e-6, "a number of seconds from 0.01 to 3600"),
+        (seconds(0.01, 3600), 1e300, "a number of seconds from 0.01 to 3600"),
+        (limit(10**9), 1e300, "a whole number from 0 to 1000000000"),
+        (size(4096), "1e300", "a number of bytes from 4096 to 1073741824"),
+        (seconds(0.01, 3600), "inf", "a number of seconds from 0.01 to 3600"),
+        (seconds(0.01, 3600), True, "a number of seconds from 0.01 to 3600"),
         (count(1, 9), "10", "a whole number from 1 to 9"),
         (count(1, 9), "1.5", "a whole number from 1 to 9"),
-        (rate, -1, r"a number of at least 0 \(0: no limit\)"),
-        (rate, "inf", "a number of at least 0"),
-        (size(4096), "1KiB", "a number of bytes of at least 4096"),
-        (size(4096), "muchMiB", "a number of bytes of at least 4096"),
+        (rate(0.1, 100), -1, r"a number from 0.1 to 100 \(or 0: no limit\)"),
+        (rate(0.1, 100), "inf", "a number from 0.1 to 100"),
+        (size(4096), "1KiB", "a number of bytes from 4096 to 1073741824"),
+        (size(4096), "muchMiB", "a number of bytes from 4096 to 1073741824"),
         (assignments, "a", "key=value"),
         (assignments, ["=a"], "key=value"),
         (assignments, [3], "key=value"),

@@ -26,8 +26,8 @@ def test_with_nothing_said_every_setting_has_its_default(world: World) -> None:
 
 
 def test_the_nearer_one_wins_and_each_value_knows_where_it_came_from(world: World) -> None:
-    home = table(world.home_file, 'events = "none"\nstart_timeout = 1\nrequest_timeout = 1\nshutdown_grace = 1')
-    repo = table(world.repo_file, 'events = "standard"\nstart_timeout = 2\nrequest_timeout = 2')
+    home = table(world.home_file, 'events = "none"\nstart_timeout = 4\nrequest_timeout = 4\nshutdown_grace = 1')
+    repo = table(world.repo_file, 'events = "none"\nstart_timeout = 2\nrequest_timeout = 2')
     loaded = world.load("--events", "full", CODEX_MCP_EVENTS="none", CODEX_MCP_START_TIMEOUT="3")
     assert {
         name: loaded.sources[name] for name in ("events", "start_timeout", "request_timeout", "shutdown_grace")
@@ -108,8 +108,8 @@ def test_outside_of_a_repository_only_the_working_folder_is_looked_at(world: Wor
     (world.repo / ".git" / "HEAD").unlink()  # an empty .git is no repository
     table(world.repo_file, 'events = "none"')
     assert world.load().settings.events is Events.STANDARD
-    table(world.cwd / ".atm.toml", 'events = "full"')
-    assert world.load().settings.events is Events.FULL
+    table(world.cwd / ".atm.toml", 'events = "none"')
+    assert world.load().settings.events is Events.NONE
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.options import OPTIONS, Place
 from codex_mcp.base.settings import Events, Sandbox, Settings
 from codex_mcp.config.layers import Layer, RawRole, Sourced
-from codex_mcp.config.trust import MAY_BE_LOWERED, MAY_COME_FROM_A_REPOSITORY, untrusted
+from codex_mcp.config.trust import MAY_BE_TIGHTENED, MAY_COME_FROM_A_REPOSITORY, untrusted
 from tests.support.settings_world import World, table
 
 PLACE = Place("/repo", "/home/me")
@@ -48,13 +48,13 @@ def test_a_repository_may_not_say_what_runs_unless_the_user_trusts_it(world: Wor
 
 
 def test_no_setting_is_both_and_none_that_gives_rights_is_harmless() -> None:
-    assert not MAY_COME_FROM_A_REPOSITORY & set(MAY_BE_LOWERED)
-    assert set(OPTIONS) >= MAY_COME_FROM_A_REPOSITORY | set(MAY_BE_LOWERED) | RIGHTS
-    assert not RIGHTS & (MAY_COME_FROM_A_REPOSITORY | set(MAY_BE_LOWERED))
+    assert not MAY_COME_FROM_A_REPOSITORY & set(MAY_BE_TIGHTENED)
+    assert set(OPTIONS) >= MAY_COME_FROM_A_REPOSITORY | set(MAY_BE_TIGHTENED) | RIGHTS
+    assert not RIGHTS & (MAY_COME_FROM_A_REPOSITORY | set(MAY_BE_TIGHTENED))
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "is_heeded"),
+    ("name", "value", "is_taken"),
     [
         ("max_concurrent_threads", 5, True),
         ("max_concurrent_threads", 6, False),
@@ -64,28 +64,70 @@ def test_no_setting_is_both_and_none_that_gives_rights_is_harmless() -> None:
         ("turn_timeout", BELOW.turn_timeout, True),
         ("turn_timeout", BELOW.turn_timeout + 1, False),
         ("turn_timeout", 0, False),
+        ("approval_timeout", 60, True),
+        ("approval_timeout", 0, True),
+        ("approval_timeout", 601, False),
+        ("soft_deadline", 30, True),
+        ("soft_deadline", 0, False),
+        ("progress_interval", 60, True),
+        ("progress_interval", 1, False),
+        ("progress_interval", 1e-6, False),
+        ("start_timeout", 1, True),
+        ("start_timeout", 0.5, False),
+        ("request_timeout", 121, False),
+        ("thread_idle", 10, True),
+        ("thread_idle", 1, False),
+        ("thread_idle", 1e-6, False),
+        ("interrupt_grace", 0, True),
+        ("shutdown_grace", 0, True),
+        ("shutdown_grace", 31, False),
+        ("shutdown_grace", 1e300, False),
+        ("summary_timeout", 11, False),
+        ("finished_turns_kept", 257, False),
+        ("max_turns_waiting", 0, True),
+        ("max_turns_waiting", 33, False),
+        ("max_hops", "many", False),
+        ("events", "none", True),
+        ("events", "full", False),
+        ("protocol", "legacy", True),
+        ("log_level", "trace", False),
+        ("log_level", "off", False),
+        ("team", "red", True),
+        ("team", "../red", False),
         ("auto_mail", False, True),
         ("auto_mail", True, True),
     ],
 )
-def test_limits_can_be_lowered_and_not_raised(name: str, value: object, is_heeded: bool) -> None:  # noqa: FBT001
+def test_limits_can_be_tightened_within_bounds(name: str, value: object, is_taken: bool) -> None:  # noqa: FBT001
     kept, warnings = untrusted(layer(**{name: value}), BELOW)
-    assert (name in kept.values) is is_heeded
-    assert len(warnings) == (0 if is_heeded else 1)
+    assert (name in kept.values) is is_taken
+    assert len(warnings) == (0 if is_taken else 1)
 
 
 def test_mail_that_is_off_is_not_switched_on() -> None:
     kept, warnings = untrusted(layer(auto_mail=True), Settings(codex_home="home", auto_mail=False))
     assert kept.values == {}
     assert warnings == [
-        "file:auto_mail sets auto_mail, which is not heeded: a repository may lower a limit, and not raise it; "
+        "file:auto_mail sets auto_mail, which is ignored: a repository may lower a limit, and not raise it; "
         "set CODEX_MCP_TRUST_REPO_SETTINGS=true if you trust this one"
     ]
 
 
-def test_a_limit_that_is_none_is_an_error_all_the_same() -> None:
-    with pytest.raises(BadSetting, match="cannot use max_hops = 'many' from file:max_hops"):
-        untrusted(layer(max_hops="many"), BELOW)
+def test_what_a_repository_gets_wrong_is_ignored_and_stops_no_server() -> None:
+    kept, warnings = untrusted(layer(max_hops="many"), BELOW)
+    assert kept.values == {}
+    assert warnings == [
+        "cannot use max_hops = 'many' from file:max_hops: it must be a whole number from 1 to 1000; it is ignored"
+    ]
+
+
+def test_a_trusted_file_with_an_absurd_number_is_an_error(world: World) -> None:
+    repo = table(world.repo_file, "progress_interval = 1e-6")
+    with pytest.raises(BadSetting) as caught:
+        world.load("--trust-repo-settings")
+    assert str(caught.value) == (
+        f"cannot use progress_interval = 1e-06 from {repo}:2: it must be a number of seconds from 0.01 to 3600"
+    )
 
 
 @given(
@@ -98,9 +140,9 @@ def test_everything_is_kept_as_it_is_or_warned_about(values: dict[str, object]) 
     kept, warnings = untrusted(given_layer, BELOW)
     assert kept.values.items() <= given_layer.values.items()
     assert len(kept.values) + len(warnings) == len(values)
-    for name in kept.values.keys() & MAY_BE_LOWERED.keys():
-        height = MAY_BE_LOWERED[name]
-        assert height(values[name]) <= height(getattr(BELOW, name)) <= math.inf
+    for name in kept.values.keys() & MAY_BE_TIGHTENED.keys():
+        limit = MAY_BE_TIGHTENED[name]
+        assert limit.floor <= limit.height(values[name]) <= limit.height(getattr(BELOW, name)) <= math.inf
 
 
 def test_a_role_gets_words_and_no_rights() -> None:

@@ -4,7 +4,6 @@ A kind turns a raw value (text of a flag or variable, or what TOML holds) into t
 with a text that ends the sentence "it must be …".
 """
 
-import math
 import posixpath
 import re
 from collections.abc import Callable
@@ -36,7 +35,18 @@ NAME_LENGTH = 64
 IDENTITY_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 TEAM_CHARACTERS = IDENTITY_CHARACTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ_.")
 
-UNITS = {"kib": 1024, "mib": MIB, "gib": 1024 * MIB}
+GIB = 1024 * MIB
+UNITS = {"kib": 1024, "mib": MIB, "gib": GIB}
+
+HOUR = 3600.0
+DAY = 24 * HOUR
+MONTH = 30 * DAY
+"""No wait is meant to be longer; and far larger numbers overflow the clocks of the operating system."""
+
+INSTANT = 0.01
+"""The shortest time that is not none: a hundred notifications in a second are no load yet."""
+
+MOST_TOKENS = 10**15
 
 
 class Place(Struct, frozen=True):
@@ -146,13 +156,13 @@ def level(value: object, _: Place) -> LogLevel:
     return found
 
 
-def seconds(*, zero: str = "") -> Kind:
+def seconds(least: float, most: float, *, zero: str = "") -> Kind:
     """A time. `zero` says what 0 means, if it is allowed."""
-    allowed = "a number of seconds above 0" + (f" (or 0, {zero})" if zero else "")
+    allowed = f"a number of seconds from {least:g} to {most:.0f}" + (f" (or 0, {zero})" if zero else "")
 
     def kind(value: object, _: Place) -> float:
         number = _number(value, allowed)
-        if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
+        if not least <= number <= most and not (number == 0 and zero):
             raise ValueError(allowed)
         return number
 
@@ -172,9 +182,9 @@ def count(least: int, most: int) -> Kind:
     return kind
 
 
-def size(least: int) -> Kind:
+def size(least: int, most: int = GIB) -> Kind:
     """A number of bytes, plain or with a unit."""
-    allowed = f"a number of bytes of at least {least}, such as {64 * MIB} or 64MiB"
+    allowed = f"a number of bytes from {least} to {most}, such as {64 * MIB} or 64MiB"
 
     def kind(value: object, place: Place) -> int:
         factor = 1
@@ -183,29 +193,37 @@ def size(least: int) -> Kind:
             factor = UNITS.get(word[-3:], 1)
             value = word[:-3] if factor > 1 else word
         number = _number(value, allowed) * factor
-        if not math.isfinite(number) or number < least:
+        if not least <= number <= most:
             raise ValueError(allowed)
         return int(number)
 
     return kind
 
 
-def rate(value: object, _: Place) -> float:
-    """So many in a second; 0 is no limit."""
-    allowed = "a number of at least 0 (0: no limit)"
-    number = _number(value, allowed)
-    if not math.isfinite(number) or number < 0:
-        raise ValueError(allowed)
-    return number
+def rate(least: float, most: float) -> Kind:
+    """A number per second; 0 is no limit."""
+    allowed = f"a number from {least:g} to {most:.0f} (or 0: no limit)"
+
+    def kind(value: object, _: Place) -> float:
+        number = _number(value, allowed)
+        if not least <= number <= most and number != 0:
+            raise ValueError(allowed)
+        return number
+
+    return kind
 
 
-def limit(value: object, _: Place) -> int:
+def limit(most: int) -> Kind:
     """A number that must not be passed; 0 is no limit."""
-    allowed = "a whole number of at least 0 (0: no limit)"
-    number = _number(value, allowed)
-    if not math.isfinite(number) or number < 0 or number != int(number):
-        raise ValueError(allowed)
-    return int(number)
+    allowed = f"a whole number from 0 to {most} (0: no limit)"
+
+    def kind(value: object, _: Place) -> int:
+        number = _number(value, allowed)
+        if not 0 <= number <= most or number != int(number):
+            raise ValueError(allowed)
+        return int(number)
+
+    return kind
 
 
 def assignments(value: object, _: Place) -> tuple[str, ...]:
@@ -252,22 +270,24 @@ OPTIONS: dict[str, Option] = {
     "events": Option(one_of(Events), "which codex/event notifications to send: standard, full or none", "WHICH"),
     "protocol": Option(one_of(Protocol), "which eras of MCP to speak: both, or legacy", "ERAS"),
     "log_level": Option(level, "off, error, warning, info, debug or trace", "LEVEL"),
-    "log_file_bytes": Option(size(4096), "set the log file aside at this size", "BYTES"),
+    "log_file_bytes": Option(size(4096, 1024 * GIB), "set the log file aside at this size", "BYTES"),
     "log_files_kept": Option(count(0, 99), "how many older log files to keep", "N"),
     "otlp_endpoint": Option(text, "send traces to this collector (OTLP over HTTP)", "URL"),
-    "approval_timeout": Option(seconds(zero="refuse at once"), "deny what nobody has answered by then", "SECONDS"),
-    "soft_deadline": Option(
-        seconds(zero="never"), "return a longer call as still running (default: by client)", "SECONDS"
+    "approval_timeout": Option(
+        seconds(INSTANT, MONTH, zero="refuse at once"), "deny what nobody has answered by then", "SECONDS"
     ),
-    "progress_interval": Option(seconds(), "send progress at least this often", "SECONDS"),
-    "start_timeout": Option(seconds(), "give up on a Codex that has not started by then", "SECONDS"),
-    "request_timeout": Option(seconds(), "give up on a request to Codex by then", "SECONDS"),
+    "soft_deadline": Option(
+        seconds(1, MONTH, zero="never"), "return a longer call as still running (default: by client)", "SECONDS"
+    ),
+    "progress_interval": Option(seconds(INSTANT, HOUR), "send progress at least this often", "SECONDS"),
+    "start_timeout": Option(seconds(0.1, HOUR), "give up on a Codex that has not started by then", "SECONDS"),
+    "request_timeout": Option(seconds(0.1, DAY), "give up on a request to Codex by then", "SECONDS"),
     "max_requests_in_flight": Option(count(1, 128), "requests to Codex at once", "N"),
     "max_turns_waiting": Option(count(0, 10_000), "prompts that may wait for one thread", "N"),
     "max_message_bytes": Option(size(65536), "the longest message that is read", "BYTES"),
     "outbox_bytes": Option(size(65536), "unsent bytes beyond which a client's events are held back", "BYTES"),
     "finished_turns_kept": Option(count(1, 100_000), "results kept until they are collected", "N"),
-    "thread_idle": Option(seconds(), "put a thread away that nobody used for this long", "SECONDS"),
+    "thread_idle": Option(seconds(0.1, MONTH), "put a thread away that nobody used for this long", "SECONDS"),
     "exec_server": Option(socket_address, "run agents' commands on this exec-server (ws://…)", "URL"),
     "exec_server_token": Option(path, "a file with the bearer token for it", "FILE"),
     "host": Option(text, "listen here for HTTP (default: 127.0.0.1)", "ADDRESS"),
@@ -283,19 +303,25 @@ OPTIONS: dict[str, Option] = {
     "max_sessions": Option(count(1, 1_000_000), "how many HTTP sessions at once", "N"),
     "sessions_per_principal": Option(count(1, 1_000_000), "and how many of one principal", "N"),
     "sessions_per_address": Option(count(1, 1_000_000), "and how many from one address", "N"),
-    "session_idle": Option(seconds(), "put away an HTTP session that nobody used for this long", "SECONDS"),
+    "session_idle": Option(seconds(0.1, MONTH), "put away an HTTP session that nobody used for this long", "SECONDS"),
     "strict_sessions": Option(switch, "refuse session ids that we did not make", is_switch=True),
-    "quiet_time": Option(seconds(), "answer longer HTTP calls as a stream", "SECONDS"),
-    "ping_interval": Option(seconds(), "show on a silent HTTP stream this often that it is alive", "SECONDS"),
+    "quiet_time": Option(seconds(INSTANT, HOUR), "answer longer HTTP calls as a stream", "SECONDS"),
+    "ping_interval": Option(
+        seconds(INSTANT, HOUR), "show on a silent HTTP stream this often that it is alive", "SECONDS"
+    ),
     "max_body_bytes": Option(size(1024), "the longest body of a POST", "BYTES"),
     "session_inbox": Option(count(1, 100_000), "messages of an HTTP session that may wait", "N"),
     "subscriber_queue": Option(count(1, 100_000), "messages that a listener on the bus may lag behind", "N"),
     "slow_reader": Option(one_of(SlowReader), "and then: drop-oldest, disconnect or wait", "POLICY"),
-    "stall_timeout": Option(seconds(), "cut a connection that takes nothing for this long", "SECONDS"),
-    "requests_per_second": Option(rate, "how many requests a principal may make each second (0: no limit)", "NUMBER"),
-    "interrupt_grace": Option(seconds(zero="do not wait"), "how long an interrupted turn may take to end", "SECONDS"),
+    "stall_timeout": Option(seconds(0.1, DAY), "cut a connection that takes nothing for this long", "SECONDS"),
+    "requests_per_second": Option(
+        rate(0.1, 1_000_000), "how many requests a principal may make each second (0: no limit)", "NUMBER"
+    ),
+    "interrupt_grace": Option(
+        seconds(INSTANT, HOUR, zero="do not wait"), "how long an interrupted turn may take to end", "SECONDS"
+    ),
     "shutdown_grace": Option(
-        seconds(zero="interrupt at once"), "how long running turns may go on at the end", "SECONDS"
+        seconds(INSTANT, DAY, zero="interrupt at once"), "how long running turns may go on at the end", "SECONDS"
     ),
     "team": Option(team_name, "the team of the agents", "NAME", is_for_team=True),
     "default_identity": Option(
@@ -304,7 +330,11 @@ OPTIONS: dict[str, Option] = {
     "role": Option(text, "the role of agents that are given none", "NAME", is_for_team=True),
     "state_dir": Option(path, "where agents are remembered", "DIR", is_for_team=True),
     "turn_timeout": Option(
-        seconds(zero="no limit"), "interrupt a turn that runs longer", "SECONDS", flag="timeout", is_for_team=True
+        seconds(INSTANT, MONTH, zero="no limit"),
+        "interrupt a turn that runs longer",
+        "SECONDS",
+        flag="timeout",
+        is_for_team=True,
     ),
     "max_concurrent_threads": Option(count(1, 1000), "active agents, idle ones as well", "N", is_for_team=True),
     "model": Option(text, "the model of agents whose call and role name none", "NAME", is_for_team=True),
@@ -316,12 +346,14 @@ OPTIONS: dict[str, Option] = {
     "base_prompt_file": Option(path, "instructions in place of Codex' own", "FILE", is_for_team=True),
     "extra_instructions_file": Option(path, "instructions in addition, for every agent", "FILE", is_for_team=True),
     "auto_mail": Option(switch, "hand new mail to idle agents: yes or no", "YES|NO", is_for_team=True),
-    "turns_per_hour": Option(limit, "turns of one agent in an hour (0: no limit)", "N", is_for_team=True),
-    "tokens_per_thread": Option(limit, "tokens of one agent in its life (0: no limit)", "N", is_for_team=True),
-    "tokens_per_team": Option(limit, "tokens of all agents together (0: no limit)", "N", is_for_team=True),
+    "turns_per_hour": Option(limit(1_000_000), "turns of one agent in an hour (0: no limit)", "N", is_for_team=True),
+    "tokens_per_thread": Option(
+        limit(MOST_TOKENS), "tokens of one agent in its life (0: no limit)", "N", is_for_team=True
+    ),
+    "tokens_per_team": Option(limit(MOST_TOKENS), "tokens of all agents together (0: no limit)", "N", is_for_team=True),
     "max_hops": Option(count(1, 1000), "how often mail may cause mail without a person", "N", is_for_team=True),
     "summary_timeout": Option(
-        seconds(zero="no summaries"), "how long an agent may take to sum up", "SECONDS", is_for_team=True
+        seconds(INSTANT, HOUR, zero="no summaries"), "how long an agent may take to sum up", "SECONDS", is_for_team=True
     ),
 }
 """Every setting, in the order of base/settings.py."""

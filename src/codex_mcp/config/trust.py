@@ -1,38 +1,22 @@
 """Pure. What a repository's file may decide without being trusted.
 
-Who clones a repository and opens it has not agreed to what it says about their machine. So it may say how long to wait
-and how much to tell, name its team, and lower limits. Everything else tells which program runs, where, with which
-rights, who may come in, or who is told.
+Someone who clones a repository and opens it has not agreed to what it says about their machine. So it may name its team
+and its agents, and make limits tighter, within bounds. Everything else tells which program runs, where, with which
+rights, who may come in, who is told, or what the log shows.
 """
 
 import math
 from collections.abc import Callable
 from typing import Final
 
-from codex_mcp.base.settings import Sandbox, Settings
+from msgspec import Struct
+
+from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.settings import Events, Protocol, Sandbox, Settings
 from codex_mcp.config.layers import Layer, RawRole, Sourced, checked
 
-MAY_COME_FROM_A_REPOSITORY: Final = frozenset(
-    {
-        "events",
-        "protocol",
-        "log_level",
-        "approval_timeout",
-        "soft_deadline",
-        "progress_interval",
-        "start_timeout",
-        "request_timeout",
-        "thread_idle",
-        "interrupt_grace",
-        "shutdown_grace",
-        "max_turns_waiting",
-        "finished_turns_kept",
-        "team",
-        "default_identity",
-        "reasoning_effort",
-        "summary_timeout",
-    }
-)
+MAY_COME_FROM_A_REPOSITORY: Final = frozenset({"team", "default_identity", "reasoning_effort"})
+"""Names and words, which no limit depends on."""
 
 HARMLESS_IN_A_ROLE: Final = frozenset({"instructions", "reasoning_effort", "identity"})
 """What its roles may say; and `sandbox`, if that is the one that allows nothing."""
@@ -48,38 +32,88 @@ def _unlimited_at_zero(value: object) -> float:
     return _number(value) or math.inf
 
 
-MAY_BE_LOWERED: Final[dict[str, Callable[[object], float]]] = {
-    "turn_timeout": _unlimited_at_zero,
-    "max_concurrent_threads": _number,
-    "auto_mail": _number,  # off is lower than on
-    "turns_per_hour": _unlimited_at_zero,
-    "tokens_per_thread": _unlimited_at_zero,
-    "tokens_per_team": _unlimited_at_zero,
-    "max_hops": _number,
+def _soft_deadline(value: object) -> float:
+    """Never (0) is higher than what depends on the client (None), and that than any number."""
+    return 1e9 if value is None else _unlimited_at_zero(value)
+
+
+def _rarer(value: object) -> float:
+    return -_number(value)
+
+
+def _events(value: object) -> float:
+    return (Events.NONE, Events.STANDARD, Events.FULL).index(Events(str(value)))
+
+
+def _eras(value: object) -> float:
+    return (Protocol.LEGACY, Protocol.BOTH).index(Protocol(str(value)))
+
+
+class Limit(Struct, frozen=True):
+    """How high a value is: a repository may choose a lower one, down to `floor`."""
+
+    height: Callable[[object], float] = _number
+    floor: float = -math.inf
+
+
+MAY_BE_TIGHTENED: Final[dict[str, Limit]] = {
+    "events": Limit(_events),
+    "protocol": Limit(_eras),
+    "approval_timeout": Limit(),
+    "soft_deadline": Limit(_soft_deadline),
+    "progress_interval": Limit(_rarer),
+    "start_timeout": Limit(floor=1),  # Codex takes some time to start, and to answer
+    "request_timeout": Limit(floor=1),
+    "thread_idle": Limit(floor=10),  # loading a thread again costs more than keeping it
+    "interrupt_grace": Limit(),
+    "shutdown_grace": Limit(),
+    "max_turns_waiting": Limit(),
+    "finished_turns_kept": Limit(),
+    "turn_timeout": Limit(_unlimited_at_zero),
+    "max_concurrent_threads": Limit(),
+    "auto_mail": Limit(),  # off is lower than on
+    "turns_per_hour": Limit(_unlimited_at_zero),
+    "tokens_per_thread": Limit(_unlimited_at_zero),
+    "tokens_per_team": Limit(_unlimited_at_zero),
+    "max_hops": Limit(),
+    "summary_timeout": Limit(),
 }
-"""What it may only make smaller than it is without it, and how high each value is."""
+"""What it may only make tighter than it is without it."""
 
 
 def untrusted(layer: Layer, below: Settings) -> tuple[Layer, list[str]]:
     """What remains of a repository's file, and a warning for everything that does not.
 
-    `below` is what holds without it. Raises BadSetting for a value that is none.
+    `below` is what holds without it.
     """
     warnings: list[str] = []
     values: dict[str, Sourced] = {}
     for name, raw in layer.values.items():
-        if name in MAY_COME_FROM_A_REPOSITORY:
-            values[name] = raw
-        elif name in MAY_BE_LOWERED:
-            height = MAY_BE_LOWERED[name]
-            if height(checked(name, raw, layer.place).value) <= height(getattr(below, name)):
-                values[name] = raw
-            else:
-                warnings.append(_not_heeded(raw.source, name, "may lower a limit, and not raise it"))
+        if why_not := _refusal(name, raw, layer, below):
+            warnings.append(why_not)
         else:
-            warnings.append(_not_heeded(raw.source, name, "may not say what runs on this machine"))
+            values[name] = raw
     roles = {name: _harmless(name, role, warnings) for name, role in layer.roles.items()}
     return Layer(values, layer.place, roles), warnings
+
+
+def _refusal(name: str, raw: Sourced, layer: Layer, below: Settings) -> str:
+    """Why a value is ignored; empty if it is not."""
+    limit = MAY_BE_TIGHTENED.get(name)
+    if limit is None and name not in MAY_COME_FROM_A_REPOSITORY:
+        return _ignored(raw.source, name, "may not say what runs on this machine")
+    try:
+        value = checked(name, raw, layer.place).value
+    except BadSetting as error:
+        return f"{error}; it is ignored"
+    if limit is None:
+        return ""
+    height = limit.height(value)
+    if height > limit.height(getattr(below, name)):
+        return _ignored(raw.source, name, "may lower a limit, and not raise it")
+    if height < limit.floor:
+        return _ignored(raw.source, name, f"may not set less than {limit.floor:g}")
+    return ""
 
 
 def _harmless(name: str, role: RawRole, warnings: list[str]) -> RawRole:
@@ -89,9 +123,9 @@ def _harmless(name: str, role: RawRole, warnings: list[str]) -> RawRole:
             kept[key] = value
         else:
             what = f"{key} of the role {name}"
-            warnings.append(_not_heeded(role.source_of(key), what, "may not give its roles any rights"))
+            warnings.append(_ignored(role.source_of(key), what, "may not give its roles any rights"))
     return RawRole(kept, role.source, role.key_sources)
 
 
-def _not_heeded(source: str, what: str, why: str) -> str:
-    return f"{source} sets {what}, which is not heeded: a repository {why}; {HOW_TO_TRUST}"
+def _ignored(source: str, what: str, why: str) -> str:
+    return f"{source} sets {what}, which is ignored: a repository {why}; {HOW_TO_TRUST}"

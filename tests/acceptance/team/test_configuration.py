@@ -100,7 +100,7 @@ async def test_a_repository_that_is_not_trusted_gives_no_rights_and_this_is_said
         agent = await server.start(WRITES)
         assert agent["identity"] == "worker"
         assert not (server.setup.work / "made").exists()
-        assert "sets sandbox, which is not heeded" in server.log
+        assert "sets sandbox, which is ignored" in server.log
 
 
 @requirement("FR-12.2")
