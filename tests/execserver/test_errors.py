@@ -23,6 +23,11 @@ def test_the_operating_systems_errors_have_codes(number: int, code: int, text: s
     assert (error.code, error.message) == (code, text)
 
 
+def test_an_error_of_python_itself_is_told_in_its_own_words() -> None:
+    assert file_error(OSError("cannot do it")).error.message == "cannot do it"
+    assert file_error(TimeoutError()).error.message == "TimeoutError"
+
+
 def test_the_protocols_own_errors_have_theirs() -> None:
     assert already_attached("s").error.code == ALREADY_ATTACHED
     assert not_found("x").error.code == NOT_FOUND

@@ -50,3 +50,14 @@ def test_to_write_into_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -
 
 def test_every_type_of_request_has_somebody_who_does_it() -> None:
     assert len(file_work.WORK) == 9
+
+
+def test_a_file_is_not_copied_to_itself_which_would_empty_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("content")
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    for name, why in (("file", "to itself"), ("link", "to itself"), ("pipe", "a pipe, a socket or a device")):
+        with pytest.raises(RequestFailed, match=why) as caught:
+            file_work.copy(fs.Copy(str(tmp_path / "file"), str(tmp_path / name), recursive=False))
+        assert caught.value.error.code == -32600
+    assert (tmp_path / "file").read_text() == "content"

@@ -53,8 +53,9 @@ def already_attached(session_id: str) -> RequestFailed:
 
 def os_error_text(error: OSError) -> str:
     """The operating system's words, with the number."""
-    number = error.errno or 0
-    return f"{MUSL_TEXTS.get(number, error.strerror)} (os error {number})"
+    if error.errno is None:
+        return str(error) or type(error).__name__  # an error that Python raises itself
+    return f"{MUSL_TEXTS.get(error.errno, error.strerror)} (os error {error.errno})"
 
 
 def file_error(error: OSError) -> RequestFailed:

@@ -4,7 +4,6 @@ in the confined helper process alike. Raises OSError, or RequestFailed for what 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request
 from codex_mcp.execserver.paths import BadPath, ForeignPath, path_from_uri, uri_from_path
+from codex_mcp.execserver.trees import NotAFile, SameFile, copy_content, copy_tree, make_folders, remove_tree
 from codex_mcp.execserver.walking import walk
 from codex_mcp.wire import exec_files as fs
 from codex_mcp.wire.exec_base64 import BadBase64, decode_base64
@@ -122,7 +122,7 @@ def create_directory(asked: fs.CreateDirectory) -> Empty:
         with _parent(path, follow=follow) as (name, folder):
             os.mkdir(name, dir_fd=folder)
     elif follow:
-        os.makedirs(path, exist_ok=True)
+        make_folders(path)
     else:
         _make_all(path)
     return Empty()
@@ -201,7 +201,7 @@ def remove(asked: fs.Remove) -> Empty:
             elif asked.recursive is False:
                 os.rmdir(name, dir_fd=folder)
             else:
-                shutil.rmtree(path)
+                remove_tree(path)
     except FileNotFoundError:
         if asked.force is False:
             raise
@@ -215,8 +215,8 @@ def copy(asked: fs.Copy) -> Empty:
     if stat.S_ISLNK(mode):
         os.symlink(os.readlink(source), target)
     elif stat.S_ISREG(mode):
-        shutil.copyfile(source, target, follow_symlinks=False)
-        shutil.copymode(source, target)
+        with _refusals(target):
+            copy_content(open_to_read(source), target)
     elif not stat.S_ISDIR(mode):
         raise invalid_request("fs/copy only supports regular files, directories, and symlinks")
     elif not asked.recursive:
@@ -226,21 +226,25 @@ def copy(asked: fs.Copy) -> Empty:
     return Empty()
 
 
+@contextmanager
+def _refusals(target: str) -> Iterator[None]:
+    try:
+        yield
+    except SameFile:
+        raise invalid_request("fs/copy cannot copy a file to itself") from None
+    except NotAFile:
+        raise invalid_request(
+            f"fs/copy cannot copy to `{target}`: a pipe, a socket or a device is in the way"
+        ) from None
+
+
 def _copy_folder(source: str, target: str) -> None:
     inner, outer = os.path.realpath(target), os.path.realpath(source)
     if inner == outer or inner.startswith(outer.rstrip("/") + "/"):
         raise invalid_request("fs/copy cannot copy a directory to itself or one of its descendants")
-    os.makedirs(target, exist_ok=True)
-    with os.scandir(source) as entries:
-        for entry in entries:
-            below = os.path.join(target, entry.name)
-            if entry.is_symlink():
-                os.symlink(os.readlink(entry.path), below)
-            elif entry.is_dir(follow_symlinks=False):
-                _copy_folder(entry.path, below)
-            elif entry.is_file(follow_symlinks=False):
-                shutil.copyfile(entry.path, below, follow_symlinks=False)
-                shutil.copymode(entry.path, below)
+    make_folders(target)
+    with _refusals(target):
+        copy_tree(source, target)
 
 
 WORK: Final[dict[type, Callable[[Any], object]]] = {

@@ -68,7 +68,8 @@ def _native(path: str, whole: str) -> str:
     decoded = unquote_to_bytes("/".join(_resolved(path)))
     if b"\0" in decoded:
         raise BadPath(f"'{whole}' is invalid on 'linux'")
-    return "/" + decoded.decode("utf-8", "surrogateescape").lstrip("/")
+    # A slash at the end means nothing, as with the real server: the path of a file may have one.
+    return "/" + decoded.decode("utf-8", "surrogateescape").strip("/")
 
 
 def _resolved(path: str) -> list[str]:

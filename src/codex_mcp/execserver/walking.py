@@ -22,7 +22,7 @@ ENTRY_BYTES: Final = 64
 def walk(root: str, options: WalkOptions) -> Walked:
     """Walk it. What cannot be looked at is listed among the errors. Raises OSError for the root alone."""
     _check(options)
-    if not stat.S_ISDIR(os.stat(root).st_mode):
+    if not stat.S_ISDIR(os.stat(root, follow_symlinks=options.follow_directory_symlinks).st_mode):
         return Walked([], [], truncated=False)
     return _Walk(root, options).run()
 

@@ -18,7 +18,10 @@ async def small_files(target: Target) -> None:
         assert await wire.error("fs/createDirectory", {"path": target.uri("q/w"), "recursive": False}) == MISSING
         hello = {"path": target.uri("a/hello.txt")}
         assert await wire.call("fs/writeFile", hello | {"dataBase64": "aGVsbG8gd29ybGQK"}) == {}
-        assert await wire.call("fs/readFile", hello) == {"dataBase64": "aGVsbG8gd29ybGQK"}
+        for end in ("", "/", "/.", "/x/.."):
+            same = {"path": target.uri("a/hello.txt") + end}
+            assert await wire.call("fs/readFile", same) == {"dataBase64": "aGVsbG8gd29ybGQK"}
+            assert await wire.call("fs/writeFile", same | {"dataBase64": "aGVsbG8gd29ybGQK"}) == {}
         bad = "fs/writeFile requires valid base64 dataBase64: Invalid symbol 64, offset 0."
         assert await wire.error("fs/writeFile", hello | {"dataBase64": "@@@"}) == (-32600, bad)
         nowhere = {"path": target.uri("missing/x.txt"), "dataBase64": ""}
@@ -121,6 +124,8 @@ async def _walks(wire: Wire, target: Target) -> None:
     assert await walked(maxEntries=2) == (["a", "def"], True)
     assert await walked(maxDepth=0) == (["a", "def"], False)
     assert await walked("a/hello.txt") == ([], False)
+    assert await walked("a/dirlink") == ([], False)
+    assert await walked("a/dirlink", followDirectorySymlinks=True) == (["a/dirlink/c"], False)
     for options, text in [
         ({"maxDepth": 65}, "filesystem walk limits exceed maximums: depth=64, directories=10000, entries=50000"),
         ({"maxEntries": 0}, "filesystem walk limits must be greater than zero"),
@@ -156,6 +161,11 @@ async def copies_and_removals(target: Target) -> None:
         full = (-32603, "Directory not empty (os error 39)")
         assert await wire.error("fs/remove", {"path": target.uri("acopy"), "recursive": False}) == full
         assert await wire.call("fs/remove", {"path": target.uri("acopy")}) == {}
+        deep = target.uri("deep" + "/d" * 1200)
+        assert await wire.call("fs/createDirectory", {"path": deep}) == {}
+        assert await wire.call("fs/copy", pair("deep", "deep2", recursive=True)) == {}
+        for name in ("deep", "deep2"):
+            assert await wire.call("fs/remove", {"path": target.uri(name)}) == {}
         assert await wire.call("fs/remove", {"path": target.uri("a/link")}) == {}
         assert sorted(path.name for path in target.folder.iterdir()) == ["a", "gate"]
         assert (target.folder / "a/hello.txt").exists()
