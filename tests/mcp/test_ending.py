@@ -33,6 +33,14 @@ async def test_a_turn_that_ends_within_the_grace_is_not_interrupted(tmp_path: Pa
         await tasks.aclose()
 
 
+async def test_no_turn_goes_on_longer_than_the_product_allows(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        turn = submit(await open_thread(book, tmp_path), GATE)
+        await model.wait_for_gate("gate")
+        await ending_of(book, tmp_path, shutdown_grace=3600).finish(asyncio.Queue(), 0.01)
+        assert (await end(turn)).status is Status.INTERRUPTED
+
+
 async def test_a_signal_ends_the_grace(tmp_path: Path) -> None:
     async with scripted_book(tmp_path) as (book, model):
         turn = submit(await open_thread(book, tmp_path), GATE)

@@ -20,4 +20,5 @@ async def test_a_team_answers_to_all_methods_and_ends_although_nobody_came(tmp_p
     product = team_product({}, open_store)(Book(settings, no_codex, no_hurry), settings, bytes(KEY_BYTES))
     assert {"tools/list", "tools/call", "tasks/get"} <= product.methods.table.keys()
     assert product.methods.instructions == TEAM_INSTRUCTIONS
+    assert product.longest_grace <= 5  # agents must be asked for summaries within ten seconds of a signal
     await product.aclose()

@@ -16,6 +16,7 @@ from codex_mcp.team.registry import read_registry
 from codex_mcp.team.summaries import read_summary
 from codex_mcp.threads.record import Status as TurnStatus
 from tests.support.crews import Crewed, crewed
+from tests.support.requirements import requirement
 from tests.support.team_scenes import TEAM_SCRIPT
 from tests.support.team_server import GATE, say
 from tests.team.test_forgetting import closed, written
@@ -159,3 +160,21 @@ async def test_whoever_is_closed_last_is_kept_and_the_oldest_forgotten(tmp_path:
         assert (arch.agent.codex_id in known, "codex:0" in known, "codex:1" in known) == (True, False, True)
         shown = {agent.codex_id for agent in read_registry(str(tmp_path / "state/registry.json"))}
         assert shown == known
+
+
+@requirement("FR-7.2")
+async def test_an_agent_has_ten_seconds_to_sum_up_unless_the_settings_say_otherwise(tmp_path: Path) -> None:
+    async with crewed(tmp_path, script=TEAM_SCRIPT) as team:
+        arch = await team.start("arch")
+        await team.ask(arch, f"slow to sum up {say('worked')}")
+        tasks = TaskSet()
+        closing = tasks.spawn(team.crew.closing.close_all(), name="close")
+        await team.model.wait_for_gate("summary")
+        assert arch.thread is not None
+        summing_up = arch.thread.current
+        team.model.release("summary")
+        await closing
+        assert summing_up is not None
+        assert summing_up.spec.time_limit == 10.0
+        assert arch.agent.status is Status.CLOSED
+        await tasks.aclose()

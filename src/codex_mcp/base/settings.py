@@ -251,7 +251,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     shutdown_grace: float = 30
     """What running turns get after the client closed our stdin or sent SIGTERM, before they are interrupted. A turn
-    that is about to end does so; longer would look like a process that cannot be stopped."""
+    that is about to end does so; longer would look like a process that cannot be stopped. With a team it is 5 at most:
+    agents must be asked for their summaries within ten seconds."""
 
     team: str = "default"
     """The team to which agents belong. `$ATM_TEAM`, or `default_team` in the table `[core]` of a file."""

@@ -8,6 +8,7 @@ stopping   nothing runs, or the grace is over   -> done
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable
 
 from codex_mcp.base.settings import Settings
@@ -28,13 +29,14 @@ class Ending:
         self._settings = settings
         self._tasks = TaskSet()
 
-    async def finish(self, signals: asyncio.Queue[int]) -> None:
+    async def finish(self, signals: asyncio.Queue[int], longest_grace: float = math.inf) -> None:
         """Let what runs come to its end, for a while; then interrupt it."""
+        grace = min(self._settings.shutdown_grace, longest_grace)
         for session in self._sessions():
             session.stop_listening()
         for thread in self._book:
             thread.deny_parked(SERVER_STOPPING)
-        finishing = self._tasks.spawn(self._wait_idle(self._settings.shutdown_grace), name="grace")
+        finishing = self._tasks.spawn(self._wait_idle(grace), name="grace")
         await first(finishing, signals)
         if not finishing.done() or not finishing.result():
             for session in self._sessions():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
@@ -30,6 +31,8 @@ class Product(Struct, frozen=True):
     tools: ToolBox
     aclose: Callable[[], Awaitable[None]] = _nothing
     """What is to be done at the end, while the core still runs. Who is in a hurry cancels it."""
+    longest_grace: float = math.inf
+    """Seconds that running turns may go on at the end; less if the settings say so."""
 
 
 MakeProduct: TypeAlias = Callable[[Book, Settings, bytes], Product]

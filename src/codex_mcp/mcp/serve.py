@@ -72,7 +72,7 @@ class StdioServer:
                 self._peer.stop_accepting()
                 logger.info("stopping: %s", "stdin has ended" if reading.done() else "a signal came")
                 ending = Ending(lambda: [self._session], self._book, self._settings)
-                await ending.finish(signals)
+                await ending.finish(signals, self._product.longest_grace)
                 # Still inside: a further signal must not end us before what we leave behind is ended.
                 await ending.close(self._product, signals)
                 await self._close()

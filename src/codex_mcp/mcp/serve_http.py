@@ -112,7 +112,7 @@ class HttpServer:
             logger.info("stopping")
             self._hub.stop_accepting()
             ending = Ending(self._hub.running, self._book, self._settings)
-            await ending.finish(signals)
+            await ending.finish(signals, self._product.longest_grace)
             await self._hub.aclose()
             await ending.close(self._product, signals)
             server.should_exit = True

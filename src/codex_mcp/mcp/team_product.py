@@ -10,6 +10,7 @@ from codex_mcp.mcp.product import CAPABILITIES, MakeProduct, Product
 from codex_mcp.mcp.tasks import Tasks
 from codex_mcp.mcp.team_catalogue import TEAM_INSTRUCTIONS, TEAM_TOOLS
 from codex_mcp.mcp.team_tools import TeamTools
+from codex_mcp.team.closing import LONGEST_GRACE
 from codex_mcp.team.crew import Crew, Resume
 from codex_mcp.team.office import OpenStore
 from codex_mcp.team.roles import Role
@@ -28,6 +29,6 @@ def team_product(
         table = {**PRODUCT, "tools/list": listing(TEAM_TOOLS), **tasks.table()}
         stateless = settings.protocol is not Protocol.LEGACY
         methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS)
-        return Product(methods, tools, crew.aclose)
+        return Product(methods, tools, crew.aclose, LONGEST_GRACE)
 
     return make

@@ -44,6 +44,11 @@ from codex_mcp.threads.thread import Thread
 logger = logging.getLogger(__name__)
 
 
+LONGEST_GRACE: Final = 5.0
+"""Seconds that running turns may go on when the server ends. Agents must be asked for their summaries within ten, and
+stopping a turn takes time as well."""
+
+
 class Close(StrEnum):
     """What a close came to."""
 

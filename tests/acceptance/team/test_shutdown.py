@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from codex_mcp.state.embedded.store import open_store
 from tests.support.processes import all_ended, processes_at
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team
@@ -33,6 +34,17 @@ def standing(server: TeamServer) -> dict[str, tuple[str, str, object]]:
     return {entry["identity"]: (entry["status"], entry["thread_state"], entry["owner"]) for entry in entries}
 
 
+async def left_in_the_store(server: TeamServer) -> tuple[list[str], list[str], list[str]]:
+    """Names, owners of agents, and servers that the store still knows."""
+    store = await open_store(str(server.state_dir))
+    try:
+        names = [binding.identity for binding in await store.records.bindings("default")]
+        owners = [codex_id for codex_id in server.registry() if await store.leases.owner(codex_id) is not None]
+        return names, owners, [node.id for node in await store.leases.nodes()]
+    finally:
+        await store.aclose()
+
+
 @requirement("FR-7.1", "FR-7.3", "FR-7.4", "FR-6.4")
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGINT", "EOF"])
 async def test_all_agents_sum_up_at_the_same_time_and_all_is_written(team: Team, how: str) -> None:
@@ -46,9 +58,7 @@ async def test_all_agents_sum_up_at_the_same_time_and_all_is_written(team: Team,
         assert summaries(server) == dict.fromkeys(NAMES, "A summary, at last.")
         assert standing(server) == dict.fromkeys(NAMES, ("closed", "closed", None))
         assert processes_at(server.setup.home) == []
-    async with team(script=TEAM_SCRIPT) as (server, _model):
-        for name in NAMES:  # which are free
-            await server.start(say("new"), identity=name)
+        assert await left_in_the_store(server) == ([], [], [])
 
 
 @requirement("FR-7.2")
@@ -77,6 +87,23 @@ async def test_a_second_signal_cuts_the_summaries_short(team: Team) -> None:
         assert standing(server) == dict.fromkeys(NAMES, ("interrupted", "closed", None))
         assert summaries(server) == {}
         assert processes_at(server.setup.home) == []
+
+
+@requirement("FR-7.1", "FR-7.4")
+@pytest.mark.parametrize("how", ["SIGTERM", "EOF"])
+async def test_however_long_turns_may_go_on_a_busy_agent_is_stopped_after_seconds_and_sums_up(
+    team: Team, how: str
+) -> None:
+    async with team("--shutdown-grace", "3600", script=TEAM_SCRIPT) as (server, model):
+        call = server.call("codex", {"prompt": f"slow to sum up {gate()}", "identity": "arch"})
+        await model.wait_for_gate("gate")
+        end(server, how)
+        await model.wait_for_gate("summary")
+        assert (await server.result(call))["structuredContent"]["status"] == "interrupted"
+        model.release("summary")
+        assert await server.exit_code() == 0
+        assert summaries(server) == {"arch": "A summary, at last."}
+        assert standing(server) == {"arch": ("closed", "closed", None)}
 
 
 @requirement("FR-7.1", "FR-7.4")
