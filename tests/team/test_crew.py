@@ -18,10 +18,13 @@ async def test_its_status_tells_who_is_busy_and_who_has_which_name(tmp_path: Pat
         await team.start("dev")
         await team.submit(arch, GATE)
         await team.model.wait_for_gate("gate")
+        assert (await team.crew.status("local"))["queues"] == {}  # its turn runs, and none waits
+        for _ in range(2):
+            await team.submit(arch, say("later"))
         status = await team.crew.status("local")
         assert status["threads"] == {"active": 2, "busy": 1, "idle": 1, "limit": 10}
         assert set(status["identities"]) == {"arch", "dev"}  # type: ignore[call-overload]
-        assert status["queues"] == {"arch": 1}
+        assert status["queues"] == {"arch": 2}
         core = status["core"]
         assert isinstance(core, dict)
         assert (core["alive"], core["backend"], core["last_exit"]) == (True, "app-server", None)

@@ -116,9 +116,9 @@ class Crew:
             },
             "identities": {member.agent.identity: member.agent.codex_id for member in members},
             "queues": {
-                member.agent.identity: len(member.thread.unfinished())
+                member.agent.identity: member.thread.waiting
                 for member in members
-                if member.thread is not None and not member.thread.idle
+                if member.thread is not None and member.thread.waiting
             },
             "paused": {
                 member.agent.identity: pause.reason

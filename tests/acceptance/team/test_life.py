@@ -84,7 +84,7 @@ async def test_whoever_waits_for_an_agent_that_is_closed_is_told_so(team: Team) 
         running = server.call("codex", {"prompt": gate(), "identity": "arch"})
         await model.wait_for_gate("gate")
         waiting = [server.call("codex-reply", {"prompt": say("xylophone"), "identity": "arch"}) for _ in range(3)]
-        while (await server.status())["queues"] != {"arch": 4}:
+        while (await server.status())["queues"] != {"arch": 3}:
             pass
         await server.close_agent("arch")
         assert structured(await server.result(running))["status"] == "interrupted"

@@ -156,7 +156,7 @@ async def test_an_agent_has_one_turn_at_a_time_and_takes_its_prompts_in_order(te
         await model.wait_for_gate("one")
         later = [server.call("codex-reply", {"identity": "arch", "prompt": say(text)}) for text in ("two", "three")]
         async with asyncio.timeout(PATIENCE):
-            while (await server.status())["queues"] != {"arch": 3}:
+            while (await server.status())["queues"] != {"arch": 2}:
                 pass
         assert len(model.requests) == 1
         model.release("one")
