@@ -10,11 +10,12 @@ import msgspec
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.state.contract import Claim, Store
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import State
 from codex_mcp.team.audit import read_audit
 from codex_mcp.team.audit_entry import LONGEST_TEXT
-from codex_mcp.team.kept import APPROVAL
+from codex_mcp.team.kept import APPROVAL, kept_agents
 from codex_mcp.team.refusals import TeamRefused, Why
 from codex_mcp.team.registry import read_registry
 from codex_mcp.threads.decisions import Approved
@@ -22,6 +23,7 @@ from codex_mcp.threads.questions import Method
 from codex_mcp.threads.record import Status
 from tests.support.crews import crewed
 from tests.support.questions import COMMAND, ask
+from tests.support.requirements import requirement
 from tests.support.team_server import GATE, say
 
 QUESTION = ask(Method.EXEC, COMMAND)
@@ -166,3 +168,39 @@ async def test_an_agent_whose_codex_hangs_is_busy_until_it_wakes_and_its_turn_is
         assert (await team.ask(arch, say("awake"))).content == "awake"
     entries = read_audit(str(tmp_path / "state"), identity="arch")
     assert [(entry.event, entry.outcome) for entry in entries][:2] == [("test", "interrupted"), ("test", "ok")]
+
+
+@requirement("FR-5.5")
+async def test_an_agent_is_written_down_before_the_caller_of_its_first_turn_is_told_its_id(tmp_path: Path) -> None:
+    async with crewed(tmp_path) as team:
+        arch = await team.start("arch")
+        await team.crew.office.scribe.flush()
+        held = Held(team.crew.office.store)
+        tasks = TaskSet()
+        submitting = tasks.spawn(team.submit(arch, GATE), name="submit")
+        await team.model.wait_for_gate("gate")  # the turn runs, and its caller waits for the disk
+        await held.reached.wait()
+        told = submitting.done()
+        held.opened.set()
+        await submitting
+        assert not told
+        (written,) = await kept_agents(team.crew.office.store)
+        assert (written.codex_id, written.turns) == (arch.agent.codex_id, 1)
+        team.model.release("gate")
+        await tasks.aclose()
+
+
+class Held:
+    """Lets no record be written until it is opened, as a disk that takes its time."""
+
+    def __init__(self, store: Store) -> None:
+        self.reached = asyncio.Event()
+        self.opened = asyncio.Event()
+        put = store.records.put
+
+        async def late(claim: Claim, kind: str, key: str, body: bytes) -> None:
+            self.reached.set()
+            await self.opened.wait()
+            await put(claim, kind, key, body)
+
+        store.records.put = late  # type: ignore[method-assign]
