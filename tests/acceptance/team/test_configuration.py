@@ -16,7 +16,7 @@ TRUST = {"CODEX_MCP_TRUST_REPO_SETTINGS": "true"}
 
 REVIEWER = """
 [plugins.codex-mcp.roles.reviewer]
-model = "gpt-5.5"
+model = "gpt-5.4"
 reasoning_effort = "high"
 sandbox = "read-only"
 approval_policy = "never"
@@ -47,7 +47,7 @@ def told_to_think(request: dict[str, object]) -> tuple[object, object]:
 SETTINGS = """
 [plugins.codex-mcp]
 identity = "worker"
-model = "gpt-5.5"
+model = "gpt-5.4"
 reasoning_effort = "low"
 sandbox = "read-only"
 approval_policy = "never"
@@ -64,7 +64,7 @@ async def test_settings_of_a_trusted_repository_reach_codex(team: Team, tmp_path
     async with team(environment=TRUST) as (server, model):
         agent = await server.start(WRITES)
         assert agent["identity"] == "worker"
-        assert told_to_think(last(model).json) == ("gpt-5.5", "low")
+        assert told_to_think(last(model).json) == ("gpt-5.4", "low")
         assert base_prompt(last(model)) == "You are brief."
         assert developer_instructions(last(model)).startswith("Write British English.\n\n<agent-context>")
         assert not (server.setup.work / "made").exists()
@@ -109,7 +109,7 @@ async def test_a_role_reaches_codex(team: Team, tmp_path: Path) -> None:
     async with team() as (server, model):
         agent = await server.start(WRITES, role="reviewer")
         assert agent["identity"] == "reviewer"
-        assert told_to_think(last(model).json) == ("gpt-5.5", "high")
+        assert told_to_think(last(model).json) == ("gpt-5.4", "high")
         assert developer_instructions(last(model)).startswith("Review; change nothing.\n\n<agent-context>")
         assert not (server.setup.work / "made").exists()
         await server.reply("reviewer", ESCALATES)
@@ -120,10 +120,10 @@ async def test_a_role_reaches_codex(team: Team, tmp_path: Path) -> None:
 
 @requirement("FR-12.2")
 async def test_a_call_goes_over_its_role_and_a_role_over_the_settings(team: Team, tmp_path: Path) -> None:
-    home_file(tmp_path, '[plugins.codex-mcp]\nmodel = "gpt-5.4"\nsandbox = "workspace-write"\n' + REVIEWER)
+    home_file(tmp_path, '[plugins.codex-mcp]\nmodel = "gpt-5.4-mini"\nsandbox = "workspace-write"\n' + REVIEWER)
     async with team("--reasoning-effort", "low") as (server, model):
         await server.start(say("hi"), identity="plain")
-        assert told_to_think(last(model).json) == ("gpt-5.4", "low")
+        assert told_to_think(last(model).json) == ("gpt-5.4-mini", "low")
         own = {"model": "gpt-5.4-mini", "sandbox": "workspace-write", "config": {"model_reasoning_effort": "medium"}}
         named = await server.start(WRITES, identity="mine", role="reviewer", **own)
         assert told_to_think(last(model).json) == ("gpt-5.4-mini", "medium")
@@ -153,7 +153,7 @@ async def test_a_resumed_agent_still_has_its_role(team: Team, tmp_path: Path) ->
     home_file(tmp_path, "")
     async with team() as (server, model):
         await server.start(WRITES, codex_id=agent["codex_id"])
-        assert told_to_think(last(model).json) == ("gpt-5.5", "high")
+        assert told_to_think(last(model).json) == ("gpt-5.4", "high")
         assert not (server.setup.work / "made").exists()
         assert (await server.threads())[agent["codex_id"]]["role"] == "reviewer"
 

@@ -81,7 +81,9 @@ async def test_what_is_not_about_the_team_goes_through_as_without_one(team: Team
         plain_folder = server.setup.folder / "plain"
     async with scripted_server(plain_folder, *codex_flags) as (plain, _model):
         await plain.initialize()
-        assert with_team == await talk(plain)
+        without_team = await talk(plain)
+    assert with_team == without_team
+    assert with_team[1][-1] == "task_complete"
 
 
 @requirement("FR-1.1")

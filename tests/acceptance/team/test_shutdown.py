@@ -24,8 +24,11 @@ def end(server: TeamServer, how: str) -> None:
 
 
 def summaries(server: TeamServer) -> dict[str, str]:
-    """What agents wrote before they were closed, by name."""
-    return {path.parts[-3]: path.read_text() for path in server.state_dir.glob("*/*/summary.md")}
+    """What agents wrote before they were closed, by identity; each must be in the folder of its identity and thread."""
+    threads = {(entry["identity"], entry["thread_id"]) for entry in server.registry().values()}
+    found = {path.parts[-3:-1]: path.read_text() for path in server.state_dir.glob("*/*/summary.md")}
+    assert found.keys() <= threads
+    return {identity: text for (identity, _thread), text in found.items()}
 
 
 def standing(server: TeamServer) -> dict[str, tuple[str, str, object]]:
