@@ -56,6 +56,20 @@ async def test_what_cannot_be_done_is_said_in_a_result(tmp_path: Path, tool: str
         assert await run(client, tool, arguments) == refusal(text)
 
 
+@pytest.mark.parametrize("character", ["x", "ä", "😀"])
+async def test_a_prompt_that_is_longer_than_codex_allows_is_refused_before_anything_is_done(
+    tmp_path: Path, character: str
+) -> None:
+    async with memory_session(tmp_path) as (client, _session):
+        longest = character * (1 << 20)
+        assert await run(client, "codex", {"prompt": longest, "cwd": str(tmp_path)}) == refusal(NO_CODEX)
+        for tool, more in (("codex", {}), ("codex-reply", {"threadId": NOBODY})):
+            refused = await run(client, tool, {"prompt": longest + character, **more})
+            text = "Input exceeds the maximum length of 1048576 characters: the prompt has 1048577."
+            assert refused["content"][0]["text"].startswith(text)
+            assert refused["isError"] is True
+
+
 async def test_without_a_codex_a_call_says_so(tmp_path: Path) -> None:
     async with memory_session(tmp_path) as (client, _session):
         assert await run(client, "codex", {"prompt": "hi", "cwd": str(tmp_path)}) == refusal(NO_CODEX)

@@ -207,6 +207,20 @@ class Settings(Struct, frozen=True, kw_only=True):
     sessions_per_address: int = 5000
     """The same for each address that is not this machine's. More than for a principal: a proxy brings several."""
 
+    threads_per_principal: int = 1000
+    """Threads of one principal that the core has open; then the one unused for longest is put away, to be loaded again
+    when somebody asks."""
+
+    turns_per_principal: int = 64
+    """Turns of one principal that run at once; more wait. Only for principals that show a token: without tokens there
+    is one principal, and it need not leave room for others."""
+
+    queued_turns_per_principal: int = 1000
+    """Turns of one principal that wait, in all its threads; the next one is refused."""
+
+    queued_bytes_per_principal: int = 128 * MIB
+    """What the prompts and images of those may hold."""
+
     session_idle: float = 3600
     """An HTTP session that nobody used for this long, and that has nothing running and no stream open, is put away. Its
     id can be used again, and its threads go on."""

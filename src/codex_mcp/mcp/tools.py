@@ -30,6 +30,16 @@ MISSING: Final = {
 }
 
 
+MAX_PROMPT_CHARS: Final = 1 << 20
+"""What Codex takes, in characters; it would refuse more after the prompt has waited for its turn."""
+
+
+TOO_LONG: Final = (
+    "Input exceeds the maximum length of {} characters: the prompt has {}. "
+    "Put the text into a file, and let the prompt name that file."
+)
+
+
 class Tools:
     """The tools by name."""
 
@@ -47,6 +57,9 @@ class Tools:
             return results.refused(f"Unknown tool '{name}'")
         if arguments is None and name in MISSING:
             return results.refused(MISSING[name])
+        prompt = (arguments or {}).get("prompt")
+        if isinstance(prompt, str) and len(prompt) > MAX_PROMPT_CHARS:
+            return results.refused(TOO_LONG.format(MAX_PROMPT_CHARS, len(prompt)))
         call.begin()
         try:
             if call.params.request_state is not None:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.state.contract import Unavailable
@@ -143,8 +144,10 @@ class Work:
             raise refusals.closed(member.agent)
         try:
             turn = thread.submit(told, task.audience, full_events=task.full_events, source=task.source)
-        except (QueueFull, QueueShut) as exc:
+        except (QueueFull, QueueShut, Refused) as exc:
             member.prefaces = prefaces + member.prefaces
+            if isinstance(exc, Refused):
+                raise
             if isinstance(exc, QueueShut):
                 raise refusals.closed(member.agent) from exc
             raise refusals.queue_full(member.agent, self._settings.max_turns_waiting) from exc

@@ -8,12 +8,14 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import (
@@ -25,14 +27,17 @@ from codex_mcp.codex.core import (
     OpenedThread,
     ThreadNotFound,
     ThreadSpec,
+    TurnSpec,
     plain_id,
 )
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
+from codex_mcp.threads.admission import Admission
 from codex_mcp.threads.approvals import refusal
 from codex_mcp.threads.counts import Counts
 from codex_mcp.threads.listener import TurnListener
 from codex_mcp.threads.owners import LOCAL, EverybodyIsLocal, Owners
+from codex_mcp.threads.quotas import Queued, all_busy, over_quota, quotas_of, size_of
 from codex_mcp.threads.thread import Thread
 from codex_mcp.wire.jsonrpc import Id
 
@@ -68,6 +73,8 @@ class Book:
     def __init__(self, settings: Settings, launch: Launcher, pace: Pace, owners: Owners | None = None) -> None:
         self._settings = settings
         self._owners = EverybodyIsLocal() if owners is None else owners
+        self._quotas = quotas_of(settings)
+        self._admission = Admission(settings.turns_per_principal)
         self._supervisor = Supervisor(settings, self, launch, pace)
         self.counts = Counts()
         self.listener: TurnListener[Thread] | None = None
@@ -105,6 +112,7 @@ class Book:
 
         Whoever does not wait for it any longer leaves it here, idle.
         """
+        self._check_quota(principal)
         starting = self._with_core(lambda core: self._started(core, spec, principal))
         return await _opened(self._tasks.spawn(starting, name="start of a thread"))
 
@@ -121,13 +129,15 @@ class Book:
 
     async def _started(self, core: Core, spec: ThreadSpec, principal: str) -> Thread:
         await self._check_signed_in(core, spec)
-        self._opens += 1
-        try:
-            opened = await core.start_thread(spec)
-            self._owners.record(opened.thread_id, principal)
-            return self._add(opened, spec, core)
-        finally:
-            self._open_done()
+        async with self._admission.opening(principal):
+            await self._make_room(principal)
+            self._opens += 1
+            try:
+                opened = await core.start_thread(spec)
+                self._owners.record(opened.thread_id, principal)
+                return self._add(opened, spec, core)
+            finally:
+                self._open_done()
 
     async def find(self, thread_id: str, principal: str = LOCAL, spec: ThreadSpec | None = None) -> Thread:
         """Return a thread of this principal, from here or from disk. Raises CoreError or Refused.
@@ -163,10 +173,13 @@ class Book:
         return await self._with_core(lambda core: self._resumed(core, thread_id, given))
 
     async def _resumed(self, core: Core, thread_id: str, given: ThreadSpec | None) -> Thread:
+        principal = self._owners.owner(thread_id)
+        await self._make_room(principal)
         self._opens += 1
         try:
             spec = self._put_away.get(thread_id) or given or ThreadSpec()
-            opened = await core.resume_thread(thread_id, spec)
+            async with self._admission.opening(principal):
+                opened = await core.resume_thread(thread_id, spec)
             self._put_away.pop(thread_id, None)
             if self._settings.exec_server is not None and spec.environment is None:
                 spec = replace(spec, environment=EXEC_ENVIRONMENT, cwd=opened.cwd)
@@ -187,6 +200,9 @@ class Book:
         thread = Thread(opened, spec, core, self._supervisor, self._settings)
         thread.counts = self.counts
         thread.listener = self.listener
+        thread.principal = self._owners.owner(thread.id)
+        thread.admission = self._admission
+        thread.check_quota = partial(self._check_quota, thread.principal)
         self._threads[thread.id] = thread
         for method, params in self._early.pop(thread.id, ()):
             thread.notification_received(method, params)
@@ -198,6 +214,29 @@ class Book:
         self._opens -= 1
         if self._opens == 0:
             self._early.clear()
+
+    # -- quotas -------------------------------------------------------------------------------------------------------
+
+    def _of(self, principal: str) -> list[Thread]:
+        return [thread for thread in self._threads.values() if thread.principal == principal]
+
+    def _check_quota(self, principal: str, spec: TurnSpec | None = None) -> None:
+        """May this principal have another thread, or another turn wait? Raises Refused."""
+        waiting = [turn for thread in self._of(principal) for turn in thread.unfinished() if turn.core is None]
+        turns = max(len(waiting), self._admission.waiting(principal))
+        why = over_quota(self._quotas, Queued(turns, sum(size_of(turn.spec) for turn in waiting)), spec)
+        if why:
+            raise Refused(why)
+
+    async def _make_room(self, principal: str) -> None:
+        """Put away the thread of this principal that was unused for longest, if it has as many as it may."""
+        threads = self._of(principal)
+        if len(threads) < self._quotas.threads:
+            return
+        idle = [thread for thread in threads if thread.idle]
+        if not idle:
+            raise Refused(all_busy(len(threads)))
+        await self.put_away(min(idle, key=lambda thread: thread.used_at))
 
     # -- what the core says -------------------------------------------------------------------------------------------
 
@@ -317,6 +356,7 @@ class Book:
             await thread.aclose()
         await self._supervisor.stop()
         await self._tasks.aclose()
+        await self._admission.aclose()
 
 
 async def _opened(opening: asyncio.Task[Thread]) -> Thread:

@@ -30,6 +30,13 @@ WAKING_GRACE: Final = 10.0
 waits for that but the turns behind it."""
 
 
+STILL_RUNNING: Final = (
+    "Codex is still busy with a turn of this thread that was stopped and did not end; "
+    "try again in a while, or start a new thread"
+)
+"""Why the next turn cannot begin."""
+
+
 class Cores(Protocol):
     """Where the core comes from, and who buries what its commands leave."""
 
@@ -72,6 +79,7 @@ class Stopper:
     def remind(self, turn: Turn) -> None:
         """Let nobody wait too long for a turn that has to begin before it can be stopped."""
         turn.limit_time(partial(self._overdue, turn), self._grace)
+        turn.wait_no_longer()
 
     def _overdue(self, turn: Turn) -> None:
         actions = self._queue.overdue(turn.place)

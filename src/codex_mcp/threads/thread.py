@@ -9,7 +9,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
@@ -22,15 +22,17 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events import Event, EventTranslator
 from codex_mcp.codex.facts import ItemEnded, QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted
+from codex_mcp.threads.admission import Admission
 from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
 from codex_mcp.threads.counts import Counts
 from codex_mcp.threads.decisions import Denied, is_approval, word_for
 from codex_mcp.threads.listener import TurnListener
 from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.open_questions import OpenQuestions
+from codex_mcp.threads.owners import LOCAL
 from codex_mcp.threads.questions import Unreadable, item_of, question_from
 from codex_mcp.threads.record import Status
-from codex_mcp.threads.stopping import Cores, Stopper
+from codex_mcp.threads.stopping import STILL_RUNNING, Cores, Stopper
 from codex_mcp.threads.turn import Audience, Turn
 from codex_mcp.threads.turns import Action, Conclude, Interrupt, Leave, Place, Remind, Source, Start, State, TurnQueue
 from codex_mcp.wire.jsonrpc import Id
@@ -44,10 +46,6 @@ EARLY_EVENTS: Final = 256
 OUTCOMES_KEPT: Final = 32
 """Turns that have ended; of more, one whose outcome was given to somebody goes first. As many as may wait."""
 
-STILL_RUNNING: Final = (
-    "Codex is still busy with a turn of this thread that was stopped and did not end; "
-    "try again in a while, or start a new thread"
-)
 UNLOADED: Final = "Codex has put the thread away in the middle of a turn; call codex-reply to go on"
 CLOSED: Final = "the thread was closed before this turn could begin"
 
@@ -75,6 +73,11 @@ class Thread:
         self.counts = Counts()
         """Shared by all threads of a book."""
         self.listener: TurnListener[Thread] | None = None
+        self.principal = LOCAL
+        self.admission: Admission | None = None
+        """Where its turns wait for those of other principals."""
+        self.check_quota: Callable[[TurnSpec], None] = lambda _: None
+        """Called before a turn is queued; raises Refused if its principal has too much waiting."""
         self._early: deque[Event] = deque(self._translator.thread_opened(opened.response), maxlen=EARLY_EVENTS)
         self._litter = Litter(self.cwd)
         self._stopper = Stopper(self._queue, self._perform, cores, self._litter, settings.interrupt_grace)
@@ -124,7 +127,9 @@ class Thread:
         source: Source = Source.CALLER,
         last: bool = False,
     ) -> Turn:
-        """Queue a turn; `last` is one that a shut thread still takes. Raises QueueFull, QueueShut."""
+        """Queue a turn; `last` is one that a shut thread still takes. Raises QueueFull, QueueShut, Refused."""
+        if not last:
+            self.check_quota(spec)
         turn = Turn(self.id if self.is_named else "", spec, audience, full_events=full_events, source=source)
         actions = self._queue.offer(turn.place, last=last)
         self._turns[turn.place] = turn
@@ -299,6 +304,9 @@ class Thread:
         # A turn that waited is started by the end of another one: its lines are about its own request.
         with about(request=turn.audience.label, thread=self.id):
             try:
+                if self.admission is not None and not await self.admission.enter(turn, self.principal):
+                    self._perform(self._queue.start_failed(turn.place))
+                    return
                 core = await self._loaded()
                 if turn.ended:  # nobody waits for it any longer, and the core has not heard of it
                     self._perform(self._queue.start_failed(turn.place))

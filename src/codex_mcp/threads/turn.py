@@ -61,6 +61,8 @@ class Turn:
         self.parked = ParkedQuestions()
         self.core: Core | None = None
         """The core that was asked to begin it."""
+        self.waits_for: asyncio.Future[bool] | None = None
+        """Done when the core has room for it (True), or when it is not wanted any longer (False)."""
         self.record = Record(time.monotonic())
         self.stopped: asyncio.Future[None] | None = None
         """Set once somebody wants it to stop; done when its commands are dead."""
@@ -102,6 +104,11 @@ class Turn:
         """Wait until its thread has an id of its own, or it is over."""
         either: list[asyncio.Future[Any]] = [self._named, self._ended]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+
+    def wait_no_longer(self) -> None:
+        """It is not wanted any longer: if it waits for the core to have room, that ends now."""
+        if self.waits_for is not None and not self.waits_for.done():
+            self.waits_for.set_result(False)
 
     def limit_time(self, out_of_time: Callable[[], None], seconds: float) -> None:
         """Have this called when it has not ended by then; it has one limit at a time, the one that was set last."""
