@@ -1,10 +1,12 @@
 """`codex-mcp mcp-server --exec-server URL`: what an agent does happens there."""
 
+import signal
 import socket
 from pathlib import Path
 
 from tests.support.exec_server import own_exec_server, running_exec_server, served_by
 from tests.support.mcp_server import McpServer, scripted_server
+from tests.support.team_server import say, team_server
 
 PARENT = "tr '\\\\0' ' ' < /proc/$PPID/cmdline"
 """Tells who started the command's shell."""
@@ -80,3 +82,19 @@ async def test_no_agent_begins_without_its_exec_server(tmp_path: Path) -> None:
         with served_by([*own_exec_server(), "--listen", url]):
             async with running_exec_server(tmp_path / "there"):
                 assert "exec-server" in await parent_of_a_command(server)
+
+
+async def test_an_agent_whose_exec_server_is_gone_still_sums_up_when_the_server_ends(tmp_path: Path) -> None:
+    with served_by(own_exec_server()):
+        async with (
+            running_exec_server(tmp_path / "there") as there,
+            team_server(tmp_path / "here", "--exec-server", there.url) as (server, _model),
+        ):
+            agent = await server.start(say("done"), **FREE)
+            there.process.terminate()
+            await there.process.wait()
+            server.process.send_signal(signal.SIGTERM)
+            await server.process.wait()
+            summary = server.state_dir / agent["identity"] / agent["threadId"] / "summary.md"
+            assert summary.exists()
+            assert server.registry()[agent["codex_id"]]["status"] == "closed"

@@ -185,12 +185,14 @@ class AppServer:
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
         """Begin a turn of a thread that was set up so; return its id."""
-        await self._check_environment(thread)
+        if spec.runs_commands:
+            await self._check_environment(thread)
         schema = dict(spec.output_schema) if spec.output_schema is not None else UNSET
         images = [_image(image) for image in spec.images]
         preface = [appserver.TextInput(spec.preface)] if spec.preface else []
         prompt = [*preface, appserver.TextInput(spec.prompt), *images]
-        params = appserver.TurnStart(thread_id, prompt, schema, _environments(thread))
+        where = _environments(thread) if spec.runs_commands or thread.environment is None else []
+        params = appserver.TurnStart(thread_id, prompt, schema, where)
         try:
             return (await self._call("turn/start", params, appserver.TurnStartResponse)).turn.id
         except AnswerUnreadable as exc:

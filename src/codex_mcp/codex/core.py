@@ -76,6 +76,8 @@ class TurnSpec(Struct, frozen=True):
     """What the model is told before the prompt, not in its caller's words."""
     time_limit: float | None = None
     """Seconds that it may run."""
+    runs_commands: bool = True
+    """It may need the place where its commands run. If not, it goes on without that place."""
 
 
 class Core(Protocol):

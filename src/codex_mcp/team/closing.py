@@ -198,7 +198,7 @@ class Closing:
             return False
         if member.summed_up or self._settings.summary_timeout == 0:
             return True
-        spec = TurnSpec(SUMMARY_PROMPT, time_limit=self._settings.summary_timeout)
+        spec = TurnSpec(SUMMARY_PROMPT, time_limit=self._settings.summary_timeout, runs_commands=False)
         turn = thread.submit(spec, Nobody(), full_events=False, last=True)
         turn.delivered = True
         turn.purpose = SUMMARY
