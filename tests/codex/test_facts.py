@@ -16,6 +16,7 @@ from codex_mcp.codex.facts import (
     FilesChanged,
     ItemEnded,
     MessageSaid,
+    MessageStreamed,
     QuestionWithdrawn,
     ThreadUnloaded,
     Tokens,
@@ -88,7 +89,12 @@ def item(**fields: object) -> Json:
         ),
         ("serverRequest/resolved", {"threadId": "t", "requestId": 0}, QuestionWithdrawn(0)),
         ("thread/closed", {"threadId": "t"}, ThreadUnloaded()),
-        ("item/agentMessage/delta", {"delta": "Do"}, None),
+        ("item/agentMessage/delta", {"turnId": "u", "itemId": "i", "delta": "Do"}, MessageStreamed("u", "i", "Do")),
+        (
+            "error",
+            {"turnId": "u", "willRetry": True, "error": {"message": "Reconnecting", "additionalDetails": "refused"}},
+            ErrorReported("u", "Reconnecting", will_retry=True, details="refused"),
+        ),
         ("something/new", {}, None),
     ],
 )

@@ -12,13 +12,14 @@ from codex_mcp.codex.facts import (
     FilesChanged,
     ItemEnded,
     MessageSaid,
+    MessageStreamed,
     Tokens,
     TokensCounted,
     ToolStarted,
     TurnEnded,
     TurnStarted,
 )
-from codex_mcp.threads.record import Outcome, Record, Status
+from codex_mcp.threads.record import LONGEST_UNFINISHED, Outcome, Record, Status
 
 
 def told(*facts: Fact) -> Record:
@@ -194,3 +195,38 @@ def test_a_turn_of_which_something_was_lost_has_failed_however_it_ends(status: s
     outcome = record.outcome("thread", 1.0)
     assert (outcome.status, outcome.content, record.is_spoiled) == (Status.FAILED, "too long", True)
     assert not record.timed_out
+
+
+def stopped(*facts: Fact) -> str:
+    record = told(*facts)
+    record.stop_because("time is up.")
+    record.add(TurnEnded("u", "interrupted", None))
+    return record.outcome("t", now=1.0).content
+
+
+def test_a_stopped_turn_keeps_the_message_that_it_had_not_finished() -> None:
+    half = [MessageStreamed("u", "i", "Half "), MessageStreamed("u", "i", "a sen")]
+    assert stopped(*half) == "time is up. Its unfinished message: Half a sen"
+    assert stopped(*half, MessageSaid("u", "Half a sentence.")) == "time is up. Its last message: Half a sentence."
+    again = MessageStreamed("u", "j", "And")
+    assert stopped(*half, again) == "time is up. Its unfinished message: And"
+    assert stopped(MessageSaid("u", "One."), again) == "time is up. Its last message: One. Its unfinished message: And"
+
+
+def test_an_endless_message_is_not_kept_for_ever() -> None:
+    piece = MessageStreamed("u", "i", "x" * 1000)
+    assert len(stopped(*[piece] * 2000)) < LONGEST_UNFINISHED + 2000
+
+
+REFUSED = ErrorReported("u", "Reconnecting...", will_retry=True, details="connection refused")
+
+
+def test_while_the_model_is_out_of_reach_the_turn_says_why() -> None:
+    record = told(TurnStarted("u"), REFUSED)
+    assert record.trouble == record.activity == "Reconnecting... (connection refused)"
+    record.add(TokensCounted("u", Tokens(), Tokens()))
+    assert record.trouble
+    record.add(MessageStreamed("u", "i", "Here"))
+    assert record.trouble == ""
+    assert told(ErrorReported("u", "no: refused", will_retry=True, details="refused")).trouble == "no: refused"
+    assert told(ErrorReported("u", "no", will_retry=False, details="refused")).trouble == ""

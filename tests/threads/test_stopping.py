@@ -48,6 +48,19 @@ async def test_a_turn_is_stopped_at_its_time_limit_with_what_it_said_so_far(tmp_
         assert (await end(submit(thread, say("usable again")))).content == "usable again"
 
 
+async def test_a_stopped_turn_is_not_charged_with_the_tokens_of_the_turn_before(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        thread = await open_thread(book, tmp_path)
+        first = await end(submit(thread, say("one")))
+        stopped = await end(thread.submit(TurnSpec(GATE, time_limit=0.2), Watcher(), full_events=False))
+        model.release("gate")
+        second = await end(submit(thread, say("two")))
+        await thread.unload()
+        third = await end(submit(thread, say("three")))  # resumed, which tells the total once more
+        assert (first.usage and first.usage.total_tokens, stopped.usage) == (120, None)
+        assert first.usage == second.usage == third.usage
+
+
 async def test_a_turn_that_ends_in_time_hears_nothing_of_its_limit(tmp_path: Path) -> None:
     async with scripted_book(tmp_path) as (book, _model):
         thread = await open_thread(book, tmp_path)

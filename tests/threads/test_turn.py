@@ -1,10 +1,11 @@
 """A turn as those who asked for it see it."""
 
 import asyncio
+from functools import partial
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
-from codex_mcp.codex.facts import MessageSaid, TurnEnded
+from codex_mcp.codex.facts import ErrorReported, MessageSaid, MessageStreamed, TurnEnded
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.turn import Turn
 from tests.support.cores import Watcher
@@ -70,3 +71,22 @@ async def test_it_can_be_waited_for_until_its_thread_has_an_id_of_its_own() -> N
     async with asyncio.timeout(5):
         await asyncio.gather(one.until_named(), other.until_named())
     assert (one.thread_id, one.outcome.thread_id) == ("own", "own")
+
+
+async def test_a_turn_is_given_up_once_its_model_was_out_of_reach_for_too_long() -> None:
+    refused = ErrorReported("u", "Reconnecting...", will_retry=True, details="refused")
+    given_up = asyncio.Event()
+    wrongly: list[str] = []
+    lucky, patient, over, unlucky = turn(), turn(), turn(), turn()
+    for each in (lucky, patient, over):
+        each.add(refused)
+        each.limit_trouble(partial(wrongly.append, "early"), 0.01 if each is not patient else 0)
+    lucky.add(MessageStreamed("u", "i", "Hello"))
+    lucky.limit_trouble(partial(wrongly.append, "late"), 0.01)
+    over.conclude()
+    for seconds in (0.05, 1000):  # the time that was set first holds
+        unlucky.add(refused)
+        unlucky.limit_trouble(given_up.set, seconds)
+    async with asyncio.timeout(30):
+        await given_up.wait()
+    assert wrongly == []

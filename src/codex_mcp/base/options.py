@@ -282,6 +282,9 @@ OPTIONS: dict[str, Option] = {
     "progress_interval": Option(seconds(INSTANT, HOUR), "send progress at least this often", "SECONDS"),
     "start_timeout": Option(seconds(0.1, HOUR), "give up on a Codex that has not started by then", "SECONDS"),
     "request_timeout": Option(seconds(0.1, DAY), "give up on a request to Codex by then", "SECONDS"),
+    "unreachable_timeout": Option(
+        seconds(INSTANT, DAY, zero="no limit"), "fail a turn whose model cannot be reached for this long", "SECONDS"
+    ),
     "max_requests_in_flight": Option(count(1, 128), "requests to Codex at once", "N"),
     "max_turns_waiting": Option(count(0, 10_000), "prompts that may wait for one thread", "N"),
     "max_message_bytes": Option(size(65536), "the longest message that is read", "BYTES"),

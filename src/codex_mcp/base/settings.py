@@ -135,6 +135,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     milliseconds, but resuming a thread of a hundred megabytes reads it first. A turn is not a request in this sense:
     it has no limit."""
 
+    unreachable_timeout: float = 300
+    """A turn fails when Codex has tried for this long to reach the model, without any progress in between. Codex itself
+    tries for ever where nothing listens. Five minutes: a provider that restarts is back by then. 0: no limit."""
+
     max_requests_in_flight: int = 64
     """Requests to the core at once; more wait for their turn. The core queues 128, and beyond some 200 it has been
     measured to leave requests without any answer; half of its queue keeps well away from that."""

@@ -33,6 +33,14 @@ class MessageSaid(Struct, frozen=True):
     text: str
 
 
+class MessageStreamed(Struct, frozen=True):
+    """The agent goes on with a message."""
+
+    turn_id: str
+    item_id: str
+    delta: str
+
+
 class CommandStarted(Struct, frozen=True):
     """A command runs (or waits for its approval)."""
 
@@ -73,7 +81,7 @@ class FileChange(Struct, frozen=True):
 
 
 class TokensCounted(Struct, frozen=True):
-    """What the thread has used up, and what the newest request to the model used."""
+    """What the thread has used up, and what the newest request to the model used. It may be told more than once."""
 
     turn_id: str
     total: Tokens
@@ -96,6 +104,8 @@ class ErrorReported(Struct, frozen=True):
     turn_id: str
     message: str
     will_retry: bool
+    details: str = ""
+    """What went wrong, where the message says only what is done about it."""
 
 
 class QuestionWithdrawn(Struct, frozen=True):
@@ -112,6 +122,7 @@ Fact: TypeAlias = (
     TurnStarted
     | TurnEnded
     | MessageSaid
+    | MessageStreamed
     | CommandStarted
     | ItemEnded
     | ToolStarted
@@ -125,6 +136,7 @@ Fact: TypeAlias = (
 
 class _Error(Struct, rename="camel"):
     message: str = ""
+    additional_details: str | None = None
 
 
 class _Turn(Struct, rename="camel"):
@@ -164,6 +176,12 @@ class _Usage(Struct, rename="camel"):
     last: Tokens
 
 
+class _DeltaParams(Struct, rename="camel"):
+    delta: str
+    item_id: str = ""
+    turn_id: str = ""
+
+
 class _UsageParams(Struct, rename="camel"):
     token_usage: _Usage
     turn_id: str = ""
@@ -177,6 +195,9 @@ class _ErrorParams(Struct, rename="camel"):
 
 class _ResolvedParams(Struct, rename="camel"):
     request_id: int | str
+
+
+_delta = msgspec.json.Decoder(_DeltaParams)
 
 
 def _turn_started(raw: Raw) -> Fact:
@@ -238,7 +259,13 @@ def _tokens_counted(raw: Raw) -> Fact:
 
 def _error_reported(raw: Raw) -> Fact:
     params = msgspec.json.decode(raw, type=_ErrorParams)
-    return ErrorReported(params.turn_id, params.error.message, params.will_retry)
+    details = params.error.additional_details or ""
+    return ErrorReported(params.turn_id, params.error.message, params.will_retry, details)
+
+
+def _message_streamed(raw: Raw) -> Fact:
+    params = _delta.decode(raw)
+    return MessageStreamed(params.turn_id, params.item_id, params.delta)
 
 
 def _question_withdrawn(raw: Raw) -> Fact:
@@ -254,6 +281,7 @@ READERS: Final = {
     "turn/completed": _turn_ended,
     "item/started": _item_started,
     "item/completed": _item_ended,
+    "item/agentMessage/delta": _message_streamed,
     "thread/tokenUsage/updated": _tokens_counted,
     "error": _error_reported,
     "serverRequest/resolved": _question_withdrawn,

@@ -22,6 +22,7 @@ from codex_mcp.codex.facts import (
     FilesChanged,
     ItemEnded,
     MessageSaid,
+    MessageStreamed,
     Tokens,
     TokensCounted,
     ToolStarted,
@@ -113,6 +114,7 @@ READERS: Final[dict[str, Callable[[str, EventMsg], Fact]]] = {
     "task_complete": _completed,
     "turn_aborted": lambda turn_id, _: TurnEnded(turn_id, "interrupted", None),
     "agent_message": lambda turn_id, msg: MessageSaid(turn_id, msg.message),
+    "agent_message_content_delta": lambda turn_id, msg: MessageStreamed(turn_id, msg.item_id, msg.delta),
     "exec_command_begin": lambda turn_id, msg: CommandStarted(
         turn_id, msg.call_id, shlex.join(msg.command), msg.process_id
     ),
@@ -124,5 +126,7 @@ READERS: Final[dict[str, Callable[[str, EventMsg], Fact]]] = {
     "web_search_begin": lambda turn_id, msg: ToolStarted(turn_id, msg.call_id, "searching the web"),
     "web_search_end": _ended,
     "error": lambda turn_id, msg: ErrorReported(turn_id, msg.message, will_retry=False),
-    "stream_error": lambda turn_id, msg: ErrorReported(turn_id, msg.message, will_retry=True),
+    "stream_error": lambda turn_id, msg: ErrorReported(
+        turn_id, msg.message, will_retry=True, details=msg.additional_details or ""
+    ),
 }

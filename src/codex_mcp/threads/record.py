@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
@@ -14,12 +15,17 @@ from codex_mcp.codex.facts import (
     FilesChanged,
     ItemEnded,
     MessageSaid,
+    MessageStreamed,
     Tokens,
     TokensCounted,
     ToolStarted,
     TurnEnded,
     TurnStarted,
 )
+from codex_mcp.threads.tokens import added
+
+LONGEST_UNFINISHED: Final = 1024 * 1024
+"""Characters kept of a message that the agent has not finished. More than a model says at once."""
 
 
 class Status(StrEnum):
@@ -58,7 +64,12 @@ class Record:
         self._stopped_because: str | None = None
         self._out_of_time = False
         self._spoiled: str | None = None
+        self.trouble = ""
+        """Why the model cannot be reached, while the core keeps trying."""
         self._message = ""
+        self._unfinished: list[str] = []
+        self._unfinished_item = ""
+        self._unfinished_length = 0
         self._status = Status.RUNNING
         self._has_begun = False
         self._usage: Tokens | None = None
@@ -72,9 +83,10 @@ class Record:
 
     def add(self, fact: Fact) -> None:
         """Something happened."""
+        self.trouble = _trouble(fact, self.trouble)
         match fact:
-            case MessageSaid(text=text):
-                self._message = text
+            case MessageSaid() | MessageStreamed():
+                self._speak(fact)
             case CommandStarted(item_id=item):
                 self._commands[item] = None
             case ItemEnded(item_id=item):
@@ -86,12 +98,22 @@ class Record:
                 self._has_begun = True
             # A resumed thread tells once more what its last turn used, maybe when the next one is asked for already.
             case TokensCounted(last=last) if self._has_begun:
-                self._usage = last if self._usage is None else _sum(self._usage, last)
+                self._usage = added(self._usage, last)
             case ErrorReported(message=message, will_retry=False):
                 self.failure = message
             case TurnEnded(status=status, error=error):
                 self._ended(status, error)
         self.activity = _activity(fact) or self.activity
+
+    def _speak(self, fact: MessageSaid | MessageStreamed) -> None:
+        item = fact.item_id if isinstance(fact, MessageStreamed) else ""
+        if item != self._unfinished_item:
+            self._unfinished, self._unfinished_item, self._unfinished_length = [], item, 0
+        if isinstance(fact, MessageSaid):
+            self._message = fact.text
+        elif self._unfinished_length < LONGEST_UNFINISHED:
+            self._unfinished.append(fact.delta)
+            self._unfinished_length += len(fact.delta)
 
     def _ended(self, status: str, error: str | None) -> None:
         match status:
@@ -110,6 +132,14 @@ class Record:
         self._stopped_because = why
         self._out_of_time = out_of_time
 
+    def out_of_time(self, seconds: float) -> None:
+        """It is about to be stopped because it has run for so long."""
+        self.stop_because(f"the turn was stopped after {seconds:g} seconds, which is its time limit.", out_of_time=True)
+
+    def out_of_reach(self, seconds: float) -> None:
+        """It is about to be stopped because its model could not be reached for so long."""
+        self.stop_because(f"Codex could not reach the model for {seconds:g} seconds: {self.trouble}.")
+
     @property
     def is_spoiled(self) -> bool:
         """Its outcome cannot be known any longer."""
@@ -126,8 +156,10 @@ class Record:
         elif self._stopped_because is None:
             self._status = Status.INTERRUPTED
         else:
-            so_far = f" Its last message: {self._message}" if self._message else ""
-            self.fail(f"{self._stopped_because}{so_far}")
+            said = f" Its last message: {self._message}" if self._message else ""
+            unfinished = "".join(self._unfinished)
+            saying = f" Its unfinished message: {unfinished}" if unfinished else ""
+            self.fail(f"{self._stopped_because}{said}{saying}")
             self.timed_out = self._out_of_time
 
     def fail(self, why: str) -> None:
@@ -160,20 +192,21 @@ def _activity(fact: Fact) -> str | None:
             return f"running {command}"
         case ToolStarted(activity=activity):
             return activity
-        case ErrorReported(message=message, will_retry=True):
-            return message
+        case ErrorReported(will_retry=True):
+            return _trouble(fact, "")
         case _:
             return None
 
 
-def _sum(one: Tokens, other: Tokens) -> Tokens:
-    return Tokens(
-        input_tokens=one.input_tokens + other.input_tokens,
-        cached_input_tokens=one.cached_input_tokens + other.cached_input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        reasoning_output_tokens=one.reasoning_output_tokens + other.reasoning_output_tokens,
-        total_tokens=one.total_tokens + other.total_tokens,
-    )
+def _trouble(fact: Fact, before: str) -> str:
+    """Why the core has to ask the model again, if it has to."""
+    match fact:
+        case TokensCounted():
+            return before  # told again while the model is out of reach
+        case ErrorReported(message=message, will_retry=True, details=details):
+            return f"{message} ({details})" if details and details not in message else message
+        case _:
+            return ""
 
 
 def _merged(before: str | None, now: str) -> str:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import about
@@ -21,7 +22,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events import Event, EventTranslator
-from codex_mcp.codex.facts import ItemEnded, QuestionWithdrawn, ThreadUnloaded, TurnEnded, TurnStarted
+from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.threads.admission import Admission
 from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
 from codex_mcp.threads.counts import Counts
@@ -33,6 +34,7 @@ from codex_mcp.threads.owners import LOCAL
 from codex_mcp.threads.questions import Unreadable, item_of, question_from
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.stopping import STILL_RUNNING, Cores, Stopper
+from codex_mcp.threads.tokens import TokenMeter
 from codex_mcp.threads.turn import Audience, Turn
 from codex_mcp.threads.turns import Action, Conclude, Interrupt, Leave, Place, Remind, Source, Start, State, TurnQueue
 from codex_mcp.wire.jsonrpc import Id
@@ -70,6 +72,7 @@ class Thread:
         self._newest: Turn | None = None
         self._ended: list[Turn] = []
         self._questions = OpenQuestions()
+        self._meter = TokenMeter()
         self.counts = Counts()
         """Shared by all threads of a book."""
         self.listener: TurnListener[Thread] | None = None
@@ -153,7 +156,9 @@ class Thread:
 
     def turn(self, turn_id: str) -> Turn | None:
         """The turn of this id, if it runs or has ended not long ago."""
-        return self._turn_of(turn_id)
+        if self._queue.is_current(turn_id):
+            return self.current
+        return next((turn for turn in reversed(self._ended) if turn_id and turn.place.turn_id == turn_id), None)
 
     def turn_named(self, name: str) -> Turn | None:
         """The turn of this name, if it waits, runs or has ended not long ago."""
@@ -216,6 +221,8 @@ class Thread:
     def notification_received(self, method: str, params: Raw) -> None:
         """Something happened in this thread."""
         fact = self._fact_of(method, params)
+        if isinstance(fact, TokensCounted):
+            fact = replace(fact, last=self._meter.used(fact))
         for event in self._translator.notification(method, params):
             self._publish(event)
         if fact is None:
@@ -224,13 +231,10 @@ class Thread:
             self._questions.withdraw(fact.request_id)
         elif isinstance(fact, ThreadUnloaded):
             self._unloaded()
-        elif (turn := self._turn_of(fact.turn_id)) is not None:
-            before = turn.record.activity
-            turn.record.add(fact)
-            if turn.record.activity != before:
-                turn.audience.activity_changed(turn.record.activity)
-            if isinstance(fact, ItemEnded):
-                turn.item_ended.set()
+        elif (turn := self.turn(fact.turn_id)) is not None:
+            turn.add(fact)
+            limit = self._settings.unreachable_timeout
+            turn.limit_trouble(partial(self._stop_for, turn.record.out_of_reach, turn, limit), limit)
         if isinstance(fact, TurnStarted):
             self._perform(self._queue.started(fact.turn_id))
         elif isinstance(fact, TurnEnded):
@@ -272,16 +276,11 @@ class Thread:
 
     def _publish(self, event: Event) -> None:
         """To the audience of its own turn, also after that has ended; nothing is held back for a later call."""
-        turn = self._turn_of(event.turn_id) or self.current or self._newest
+        turn = self.turn(event.turn_id) or self.current or self._newest
         if turn is None:
             self._early.append(event)
         else:
             turn.audience.event_happened(self.id, event)
-
-    def _turn_of(self, turn_id: str) -> Turn | None:
-        if self._queue.is_current(turn_id):
-            return self.current
-        return next((turn for turn in reversed(self._ended) if turn_id and turn.place.turn_id == turn_id), None)
 
     def _perform(self, actions: list[Action]) -> None:
         for action in actions:
@@ -326,11 +325,11 @@ class Thread:
             if turn.place.state in (State.STOPPING, State.ABANDONED):
                 await self._stopper.see_to_end(turn)
             elif turn.spec.time_limit is not None:
-                turn.limit_time(partial(self._out_of_time, turn, turn.spec.time_limit), turn.spec.time_limit)
+                limit = turn.spec.time_limit
+                turn.limit_time(partial(self._stop_for, turn.record.out_of_time, turn, limit), limit)
 
-    def _out_of_time(self, turn: Turn, seconds: float) -> None:
-        why = f"the turn was stopped after {seconds:g} seconds, which is its time limit."
-        turn.record.stop_because(why, out_of_time=True)
+    def _stop_for(self, reason: Callable[[float], None], turn: Turn, seconds: float) -> None:
+        reason(seconds)
         self.cancel(turn)
 
     def _start_failed(self, turn: Turn, why: str) -> None:

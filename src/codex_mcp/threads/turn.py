@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events import Event
+from codex_mcp.codex.facts import Fact, ItemEnded
 from codex_mcp.threads.decisions import Decision
 from codex_mcp.threads.parked import ParkedQuestions
 from codex_mcp.threads.questions import Question
@@ -76,6 +77,7 @@ class Turn:
         """Somebody was given the outcome."""
         self._watchers = Watchers()
         self._limit: asyncio.TimerHandle | None = None
+        self._patience: asyncio.TimerHandle | None = None
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._named: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -117,10 +119,29 @@ class Turn:
         if not self._ended.done():
             self._limit = asyncio.get_running_loop().call_later(seconds, out_of_time)
 
+    def add(self, fact: Fact) -> None:
+        """Something happened in it."""
+        before = self.record.activity
+        self.record.add(fact)
+        if self.record.activity != before:
+            self.audience.activity_changed(self.record.activity)
+        if isinstance(fact, ItemEnded):
+            self.item_ended.set()
+
+    def limit_trouble(self, give_up: Callable[[], None], seconds: float) -> None:
+        """Have this called when the model has been out of reach for so long; to be said after each fact. 0: never."""
+        in_trouble = bool(self.record.trouble) and not self._ended.done()
+        if not in_trouble and self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        elif in_trouble and self._patience is None and seconds:
+            self._patience = asyncio.get_running_loop().call_later(seconds, give_up)
+
     def conclude(self) -> None:
         """It is over; let everybody go who waits."""
-        if self._limit is not None:
-            self._limit.cancel()
+        for timer in (self._limit, self._patience):
+            if timer is not None:
+                timer.cancel()
         if not self._ended.done():
             self._ended.set_result(self.record.outcome(self.thread_id, time.monotonic()))
             self._watchers.tell()

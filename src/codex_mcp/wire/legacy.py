@@ -113,6 +113,9 @@ class EventMsg(Struct, frozen=True):
     turn_id: str | None = None
     session_id: str | None = None
     message: str = ""
+    additional_details: str | None = None
+    item_id: str = ""
+    delta: str = ""
     call_id: str = ""
     command: list[str] = field(default_factory=list)
     process_id: str | None = None

@@ -36,6 +36,13 @@ async def test_by_a_flag(team: Team) -> None:
         await is_stopped_and_usable(server)
 
 
+@requirement("FR-14.2")
+async def test_what_the_agent_has_begun_to_say_is_part_of_the_answer(team: Team) -> None:
+    async with team("--timeout", SECONDS, script=TEAM_SCRIPT) as (server, _model):
+        result = await server.run("codex", {"prompt": "[[scene: unfinished]]", "identity": "arch"})
+        assert "which is its time limit. Its unfinished message: Half of a sentence" in refusal(result)
+
+
 @requirement("FR-14.3")
 @pytest.mark.parametrize("place", ["work/.atm.toml", "home/.config/atm/config.toml"])
 async def test_by_a_setting(team: Team, tmp_path: Path, place: str) -> None:
