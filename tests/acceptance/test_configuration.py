@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.codex.overrides import CoreConfig, ThreadConfig, core_config, parse_overrides, thread_config
+from codex_mcp.codex.command_line import visible
+from codex_mcp.codex.overrides import (
+    CoreConfig,
+    ThreadConfig,
+    core_config,
+    flattened,
+    merged,
+    parse_overrides,
+    thread_config,
+)
 from codex_mcp.codex.profiles import read_profile, read_user_config
 from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.server import ScriptedModel
@@ -35,7 +44,8 @@ class Codex:
         return await self.server.request("thread/start", self.params(given))
 
     def params(self, given: ThreadConfig) -> Json:
-        params: Json = {"cwd": str(self.folder), "config": given.config}
+        config = flattened(merged(self.core.overrides, given.config))
+        params: Json = {"cwd": str(self.folder), "config": config}
         return params if given.approval_policy is None else params | {"approvalPolicy": given.approval_policy}
 
 
@@ -45,7 +55,7 @@ async def codex(folder: Path, config: str = "", overrides: Sequence[str] = ()) -
     home.mkdir()
     (home / "config.toml").write_text(config)
     core = core_config([*CUSTOM_MODEL, *overrides], read_user_config(str(home)))
-    async with AppServer(folder, core.arguments[1::2]) as server:
+    async with AppServer(folder, visible(core.overrides)) as server:
         yield Codex(server, core, folder)
 
 
@@ -124,7 +134,7 @@ async def test_codex_calls_nobody_but_its_model(tmp_path: Path) -> None:
     async with proxy() as (environment, called), ScriptedModel(packaged_script("tour")) as model:
         # The scripted model switches them off as well; here it is to be seen that a core has them off anyway.
         which = [text for text in model.codex_overrides() if text.startswith("model")]
-        overrides = core_config(which, None).arguments[1::2]
+        overrides = visible(core_config(which, None).overrides)
         async with AppServer(tmp_path, overrides, environment) as server:
             turn = await server.run_turn(await server.start_thread(cwd=str(tmp_path)), "[[scene: say]]")
         assert turn.status == "completed"
@@ -134,7 +144,7 @@ async def test_codex_calls_nobody_but_its_model(tmp_path: Path) -> None:
 async def test_codex_would_call_others_if_the_user_wanted_plugins(tmp_path: Path) -> None:
     """The control of the test before: it would notice."""
     async with proxy() as (environment, called):
-        overrides = core_config([*CUSTOM_MODEL, "features.plugins=true"], None).arguments[1::2]
+        overrides = visible(core_config([*CUSTOM_MODEL, "features.plugins=true"], None).overrides)
         async with AppServer(tmp_path, overrides, environment) as server:
             await server.start_thread(cwd=str(tmp_path))
             async with asyncio.timeout(PATIENCE):

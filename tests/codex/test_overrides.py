@@ -24,7 +24,7 @@ from codex_mcp.codex.overrides import (
     tool_layer,
 )
 
-OFF = tuple(argument for key in OFF_BY_DEFAULT for argument in ("-c", f"{key}=false"))
+OFF = expanded(dict.fromkeys(OFF_BY_DEFAULT, False))
 
 words = st.text("abcxyz_", min_size=1, max_size=4)
 leaves = st.one_of(st.booleans(), st.integers(), words, st.lists(st.integers(), max_size=3))
@@ -196,9 +196,9 @@ def test_a_core_without_wishes_gets_the_outbound_features_switched_off() -> None
     ],
 )
 def test_what_the_user_sets_is_not_switched_off(overrides: list[str], config: dict[str, object] | None) -> None:
-    theirs = tuple(argument for text in overrides for argument in ("-c", text))
-    rest = tuple(a for key in OFF_BY_DEFAULT if key != "features.apps" for a in ("-c", f"{key}=false"))
-    assert core_config(overrides, config).arguments == theirs + rest
+    found = flattened(core_config(overrides, config).overrides)
+    theirs = {"features.apps": True} if overrides else {}
+    assert found == {**theirs, **{key: False for key in OFF_BY_DEFAULT if key != "features.apps"}}
 
 
 @pytest.mark.parametrize(
@@ -213,14 +213,15 @@ def test_what_the_user_sets_is_not_switched_off(overrides: list[str], config: di
 def test_untrusted_is_kept_from_the_core_and_given_to_the_threads(
     overrides: list[str], config: dict[str, object] | None
 ) -> None:
-    assert core_config(overrides, config) == CoreConfig(("-c", 'approval_policy="on-request"', *OFF), "untrusted", None)
+    expected = CoreConfig({"approval_policy": "on-request", **OFF}, "untrusted", None)
+    assert core_config(overrides, config) == expected
 
 
 def test_other_policies_and_overrides_go_to_the_core_as_they_are() -> None:
     overrides = ["model=m", "approval_policy=never"]
-    expected = CoreConfig(("-c", "model=m", "-c", "approval_policy=never", *OFF), None, None)
+    expected = CoreConfig({"model": "m", "approval_policy": "never", **OFF}, None, None)
     assert core_config(overrides, {"approval_policy": "untrusted"}) == expected
 
 
 def test_a_profile_among_the_overrides_is_lifted_out() -> None:
-    assert core_config(["profile=fast", "model=m"], None) == CoreConfig(("-c", "model=m", *OFF), None, "fast")
+    assert core_config(["profile=fast", "model=m"], None) == CoreConfig({"model": "m", **OFF}, None, "fast")

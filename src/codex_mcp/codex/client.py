@@ -35,6 +35,7 @@ from codex_mcp.codex.core import (
     TurnSpec,
 )
 from codex_mcp.codex.facts import fact_of
+from codex_mcp.codex.overrides import Config, flattened, merged
 from codex_mcp.codex.permissions import Grant, Permissions, needs_configuration, permissions_for
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.codex.too_long import must_be_whole, told
@@ -69,9 +70,18 @@ class AppServer:
     fact_of = staticmethod(fact_of)
     after_loss = "The thread is on disk: call codex-reply to go on, and a new Codex starts by itself."
 
-    def __init__(self, channel: Channel, listener: CoreListener, settings: Settings, pace: Pace) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        listener: CoreListener,
+        settings: Settings,
+        pace: Pace,
+        overrides: Config | None = None,
+    ) -> None:
+        """`overrides` lie below the config of every thread."""
         self._listener = listener
         self._settings = settings
+        self._overrides = overrides or {}
         self.process: CoreProcess | None = None
         self._slots = asyncio.Semaphore(settings.max_requests_in_flight)
         self._peer = Peer(
@@ -124,6 +134,7 @@ class AppServer:
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
         """Begin a new thread. Its folder does not become trusted by that."""
         await self._check_environment(spec)
+        spec = self._overridden(spec)
         permissions = await self._permissions(spec)
         params = appserver.ThreadStart(
             cwd=_given(spec.cwd),
@@ -138,6 +149,9 @@ class AppServer:
         )
         opened = await self._open("thread/start", params)
         return opened if permissions.grant is None else await self._granted(opened, permissions.grant)
+
+    def _overridden(self, spec: ThreadSpec) -> ThreadSpec:
+        return replace(spec, config=flattened(merged(self._overrides, spec.config))) if self._overrides else spec
 
     async def _permissions(self, spec: ThreadSpec) -> Permissions:
         if not needs_configuration(spec):
@@ -170,6 +184,7 @@ class AppServer:
 
     async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
         """Load a thread from disk."""
+        spec = self._overridden(spec)
         params = appserver.ThreadResume(
             thread_id=thread_id,
             exclude_turns=True,

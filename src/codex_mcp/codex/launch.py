@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.binary import Binary, find_codex_soon, shown
-from codex_mcp.codex.overrides import CoreConfig, core_config, parse_overrides
+from codex_mcp.codex.client import AppServer
+from codex_mcp.codex.command_line import visible
+from codex_mcp.codex.overrides import CoreConfig, core_config
 from codex_mcp.codex.profiles import read_user_config
 from codex_mcp.codex.supervisor import Launch, Launcher
 
@@ -53,8 +55,10 @@ def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
         }
         if binary.is_old:
             return _old(binary, config, child_environment, settings)
-        argv = [binary.path, "app-server", "-c", UNLOAD_DELAY, *config.arguments]
-        return Launch(argv, child_environment, version=shown(binary.version))
+        arguments = [word for text in (UNLOAD_DELAY, *visible(config.overrides)) for word in ("-c", text)]
+        argv = [binary.path, "app-server", *arguments]
+        converse = partial(AppServer, overrides=config.overrides)
+        return Launch(argv, child_environment, converse, version=shown(binary.version))
 
     return launch
 
@@ -69,7 +73,7 @@ def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], set
     # Loaded here, since hardly anybody needs it, and every server pays for what is imported above.
     legacy = importlib.import_module("codex_mcp.codex.legacy_core")
     core: type[LegacyCore] = legacy.LegacyCore
-    release: OldRelease = legacy.OldRelease(version, parse_overrides(config.arguments[1::2]))
+    release: OldRelease = legacy.OldRelease(version, config.overrides)
     return Launch(
         [binary.path, "mcp-server"],
         environment,

@@ -57,9 +57,11 @@ class ThreadConfig(Struct, frozen=True):
 
 
 class CoreConfig(Struct, frozen=True):
-    """How `codex app-server` is started with the server's `-c` and the user's config.toml."""
+    """How Codex is started with the server's `-c` and the user's config.toml."""
 
-    arguments: tuple[str, ...]
+    overrides: Tree
+    """What every thread is given, below what its call says. Codex itself gets what codex/command_line.py shows."""
+
     approval_policy: str | None
     """What every thread must be given that says nothing else: the core could not be told."""
 
@@ -176,19 +178,18 @@ def mapped_policy(asked: object) -> str:
 
 
 def core_config(overrides: Sequence[str], user_config: Config | None) -> CoreConfig:
-    """The arguments for `codex app-server`: the user's `-c` without what would kill it, then what we switch off."""
+    """The user's `-c` without what would kill Codex, and what we switch off."""
     user_config = user_config or {}
     given = parse_overrides(overrides)
     is_untrusted = given.get("approval_policy", user_config.get("approval_policy")) == UNTRUSTED
-    lifted = ("profile", "approval_policy") if is_untrusted else ("profile",)
-    texts = [text for text in overrides if parse_override(text)[0] not in lifted]
+    off = [key for key in OFF_BY_DEFAULT if not _has(given, key) and not _has(user_config, key)]
+    rest, profile = lift_profile(given)
     if is_untrusted:
-        texts.append(f'approval_policy="{ON_REQUEST}"')  # also hides the one in config.toml, of which it would die
-    texts += [f"{key}=false" for key in OFF_BY_DEFAULT if not _has(given, key) and not _has(user_config, key)]
+        rest["approval_policy"] = ON_REQUEST  # also hides the one in config.toml, of which it would die
     return CoreConfig(
-        arguments=tuple(argument for text in texts for argument in ("-c", text)),
+        overrides=merged(rest, dict.fromkeys(off, False)),
         approval_policy=UNTRUSTED if is_untrusted else None,
-        profile=lift_profile(given)[1],
+        profile=profile,
     )
 
 

@@ -1,15 +1,24 @@
-"""With Codex 0.153.4 as our core, a repository runs nothing and gains no trust through a call either."""
+"""With the oldest and the newest Codex as our core, a repository runs nothing and gains no trust through a call."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.support.hostile_repository import hostile_repository
-from tests.support.judges import package
+from tests.support.judges import newest_codex, package
 from tests.support.mcp_server import Json, Setup, scripted_server
+from tests.support.processes import processes_at
 
 USERS_CONFIG = "# The user's own file.\n"
 
 
-async def test_no_call_makes_a_repository_run_anything(tmp_path: Path) -> None:
+def old_codex() -> str:
+    return str(package("codex-old") / "bin/codex.js")
+
+
+@pytest.mark.parametrize("program", [old_codex, newest_codex])
+async def test_no_call_makes_a_repository_run_anything(tmp_path: Path, program: Callable[[], object]) -> None:
     folder = tmp_path / "clone"
     folder.mkdir()
     repository = hostile_repository(folder)
@@ -22,7 +31,7 @@ async def test_no_call_makes_a_repository_run_anything(tmp_path: Path) -> None:
         {"sandbox": "danger-full-access"},
         {"config": {"sandbox_mode": "workspace-write"}},
     ]
-    async with scripted_server(tmp_path, "--codex-bin", str(package("codex-old") / "bin/codex.js")) as (server, _model):
+    async with scripted_server(tmp_path, "--codex-bin", str(program())) as (server, _model):
         await server.initialize()
         for place in repository.folders:
             for way in ways:
@@ -37,3 +46,17 @@ async def test_no_call_makes_a_repository_run_anything(tmp_path: Path) -> None:
     assert (repository.root / "inside.txt").exists()
     assert repository.damage() == []
     assert config.read_text() == USERS_CONFIG
+
+
+async def test_the_newest_codex_takes_overrides_that_are_not_on_its_command_line(tmp_path: Path) -> None:
+    """Its model's token among them: it is asked for with each thread, and the provider is known from the start."""
+    overrides = ['shell_environment_policy.set.WORD="of-mouth"']
+    flags = ("--codex-bin", str(newest_codex()))
+    async with scripted_server(tmp_path, *flags, overrides=overrides) as (server, model):
+        await server.initialize()
+        result = await server.run("codex", {"prompt": '[[scene: run cmd="echo $WORD"]]'})
+        assert "of-mouth" in result["structuredContent"]["content"], result
+        (core,) = [process for process in processes_at(server.setup.home) if "app-server" in process.argv]
+        assert "of-mouth" not in " ".join(core.argv)
+        assert "bearer" not in " ".join(core.argv)
+        assert model.requests

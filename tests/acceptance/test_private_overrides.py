@@ -1,0 +1,45 @@
+"""Overrides of a settings file reach Codex without being on its command line, which every user can read."""
+
+from pathlib import Path
+
+from codex_mcp.scripted_model.load import load_script
+from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.mcp_server import TOUR, McpServer, Setup
+from tests.support.processes import processes_at
+
+SECRET = "correct-horse-battery"
+
+
+def settings_file(setup: Setup, overrides: list[str]) -> None:
+    file = setup.home / ".config" / "atm" / "config.toml"
+    file.parent.mkdir(parents=True)
+    lines = "\n".join(f"'''{override}'''," for override in overrides)
+    file.write_text(f"[plugins.codex-mcp]\noverrides = [\n{lines}\n]\n")
+    file.chmod(0o600)
+
+
+async def test_overrides_of_a_file_work_and_are_on_no_command_line(tmp_path: Path) -> None:
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup = Setup(tmp_path)
+        setup.make()
+        secret = [f'shell_environment_policy.set.PASSPHRASE="{SECRET}"', f'developer_instructions="Say {SECRET}."']
+        settings_file(setup, [*model.codex_overrides(), *secret])
+        prompt = '[[scene: run cmd="echo $PASSPHRASE"]]'
+        async with McpServer(setup) as server:
+            await server.initialize()
+            first = await server.run("codex", {"prompt": prompt})
+            assert SECRET in first["structuredContent"]["content"]
+            assert SECRET in str(model.requests[-1])
+            assert_nobody_can_read_it(setup)
+        async with McpServer(setup) as server:
+            await server.initialize()
+            reply = {"prompt": prompt, "threadId": first["structuredContent"]["threadId"]}
+            again = await server.run("codex-reply", reply)
+            assert SECRET in again["structuredContent"]["content"]
+            assert_nobody_can_read_it(setup)
+
+
+def assert_nobody_can_read_it(setup: Setup) -> None:
+    running = processes_at(setup.home)
+    assert any("app-server" in process.argv for process in running)
+    assert not any(SECRET in " ".join(process.argv) for process in running)
