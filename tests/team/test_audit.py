@@ -147,6 +147,42 @@ def test_too_many_that_wait_are_dropped_and_counted(tmp_path: Path, monkeypatch:
     assert kept[:3] == [entry(0), entry(1), entry(2)]
 
 
+async def test_whoever_waits_for_an_entry_goes_on_when_it_is_in_the_file(tmp_path: Path) -> None:
+    writer = Audit(str(tmp_path))
+    await writer.written()  # there is none
+    for number in range(3):
+        writer.append(entry(number))
+        await writer.written()
+        assert len(read_audit(str(tmp_path))) == number + 1
+    writer.close()
+    await writer.written()
+
+
+async def test_no_call_waits_for_a_disk_that_fails_and_only_one_for_a_disk_that_is_stuck(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").write_bytes(b"a file where the folder should be")
+    broken = Audit(str(tmp_path / "state"))
+    broken.append(entry(1))
+    await broken.written()
+    broken.close()
+    monkeypatch.setattr(audit, "WRITE_PATIENCE", 0.01)
+    monkeypatch.setattr(audit, "LOCK_PATIENCE", 30)
+    (tmp_path / "audit.jsonl").touch()
+    descriptor = os.open(tmp_path / "audit.jsonl", os.O_RDWR)
+    writer = Audit(str(tmp_path))
+    with flocked(descriptor, 0):
+        writer.append(entry(1))
+        await writer.written()
+        monkeypatch.setattr(audit, "WRITE_PATIENCE", 3600)
+        writer.append(entry(2))
+        await writer.written()
+        assert read_audit(str(tmp_path)) == []
+    os.close(descriptor)
+    writer.close()
+    assert read_audit(str(tmp_path)) == [entry(1), entry(2)]
+
+
 def test_a_folder_that_cannot_be_written_costs_lines_and_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -87,7 +87,7 @@ class TeamTools:
         }
         aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items()}
         audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
-        return Tools(audited, self._follower, self._warm_up)
+        return Tools(audited, self._follower, self._warm_up, self._crew.office.audit.written)
 
     def _warm_up(self) -> None:
         self._book.warm_up()
@@ -197,7 +197,10 @@ class TeamTools:
     async def _followed(self, call: Call, given: TeamTurn, arguments: TurnArguments) -> Result:
         thread, turn = given.begun
         with about(thread=thread.id):
-            return await self._follower.followed(call, thread, turn, arguments)
+            result = await self._follower.followed(call, thread, turn, arguments)
+            if not turn.ended:
+                self._crew.work.turn_goes_on(thread, turn)
+            return result
 
     # -- many ---------------------------------------------------------------------------------------------------------
 

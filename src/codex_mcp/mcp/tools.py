@@ -43,14 +43,27 @@ TOO_LONG: Final = (
 class Tools:
     """The tools by name."""
 
-    def __init__(self, bodies: Mapping[str, Body], follower: Follower, warm_up: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        bodies: Mapping[str, Body],
+        follower: Follower,
+        warm_up: Callable[[], None],
+        before_answer: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self._bodies = bodies
         self._follower = follower
+        self._before_answer = before_answer
         self.warm_up = warm_up
         """Somebody will call soon."""
 
     async def run(self, call: Call) -> Result:
         """Run one call to its end."""
+        result = await self._result(call)
+        if self._before_answer is not None:
+            await self._before_answer()
+        return result
+
+    async def _result(self, call: Call) -> Result:
         name, arguments = call.params.name, call.params.arguments
         body = self._bodies.get(name)
         if body is None:

@@ -1,13 +1,15 @@
 """`audit.jsonl`: every call and what came of it, one line each, appended by every server of the folder.
 
-Whoever appends does not wait: a thread makes lines of what has gathered, writes and syncs them in one go, and rests. So
-a single entry is written at once, and a busy team costs ten syncs a second.
+A thread writes entries as they come, all that have gathered in one go, and syncs the file when it has been quiet for a
+moment. A call is answered when its entry is in the file (`written`), so that the entry is there even if the server is
+killed right after the answer. Only a loss of power can cost the last lines.
 At 10 MiB the file is set aside as `audit.jsonl.1`, and so on. A disk that cannot be written costs lines and a warning,
 never a call.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import logging
@@ -22,6 +24,7 @@ from codex_mcp.base.files import PRIVATE
 from codex_mcp.base.locks import flocked
 from codex_mcp.team.audit_entry import AuditEntry, Outcome, entry_in, line_of, without_tails
 from codex_mcp.team.moments import written_moment
+from codex_mcp.threads.watchers import tell
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +39,18 @@ FILES: Final = 5
 MAX_WAITING: Final = 10_000
 """Entries that wait for the disk. A disk that is so far behind is stuck; then the newest are dropped, and counted."""
 
-REST: Final = 0.1
-"""Seconds from one writing to the next; as for the registry."""
+QUIET: Final = 0.1
+"""Seconds without an entry after which the file is synced, so that no entry has to wait for that."""
 
-LOCK_PATIENCE: Final = 2.0
-"""Seconds for the other servers' lock. Without it we append all the same, and only do not set the file aside."""
+SYNC_INTERVAL: Final = 1.0
+"""Seconds after which it is synced at the latest."""
+
+LOCK_PATIENCE: Final = 0.5
+"""Seconds for the other servers' lock, which they hold for one write. Without it we append all the same, and only do
+not set the file aside."""
+
+WRITE_PATIENCE: Final = 2.0
+"""Seconds that an answer waits for its entry. A disk that needs longer is stuck: calls are answered without it."""
 
 CLOSE_PATIENCE: Final = 5.0
 """Seconds for the last entries. A disk that needs longer is stuck, and the server ends without it."""
@@ -59,6 +69,12 @@ class Audit:
         self._kept: list[bytes] = []
         """Lines that could not be written."""
         self._dropped = 0
+        self._appended = 0
+        """How many entries there ever were, and how many of them are in the file, or cannot be written for now."""
+        self._handled = 0
+        self._stuck_at: int | None = None
+        self._waiters: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._unsynced_since: float | None = None
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
@@ -71,11 +87,24 @@ class Audit:
                 self._dropped += 1
                 return
             self._waiting.append(without_tails(entry))
+            self._appended += 1
             if self._thread is None:
                 # A daemon, so that a stuck disk cannot keep the server from ending; close() waits for it otherwise.
                 self._thread = threading.Thread(target=self._write_on, name="audit", daemon=True)
                 self._thread.start()
             self._changed.notify()
+
+    async def written(self) -> None:
+        """Wait until all entries by now are in the file. A disk that fails or is stuck is not waited for."""
+        with self._changed:
+            if self._handled >= self._appended or self._handled == self._stuck_at:
+                return
+            loop = asyncio.get_running_loop()
+            told: asyncio.Future[None] = loop.create_future()
+            self._waiters.append((self._appended, loop, told))
+        await asyncio.wait([told], timeout=WRITE_PATIENCE)
+        if not told.done():
+            self._stuck_at = self._handled  # no other call waits before the disk goes on
 
     def close(self) -> None:
         """Write what is left, and end the thread. Blocks; may be called twice."""
@@ -92,23 +121,53 @@ class Audit:
             logger.warning("%s entries of the audit %s were lost", lost, self._path)
 
     def _write_on(self) -> None:
-        while True:
+        last = False
+        while not last:
             with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._ending.is_set(), self._until_sync())
                 last = self._ending.is_set()
-                entries, dropped = list(self._waiting), self._dropped
+                entries, dropped, appended = list(self._waiting), self._dropped, self._appended
                 self._waiting.clear()
                 self._dropped = 0
-            lines = [*self._kept, *map(line_of, entries), *([_dropped_line(dropped)] if dropped else [])]
-            # What cannot be written waits for the next entry: the disk may have room by then.
-            self._kept = lines[self._write(lines) :]
-            if last:
-                return
-            self._ending.wait(REST)
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._ending.is_set())
+            if entries or dropped or last:
+                lines = [*self._kept, *map(line_of, entries), *([_dropped_line(dropped)] if dropped else [])]
+                # What cannot be written waits for the next entry: the disk may have room by then.
+                self._kept = lines[self._write(lines) :]
+                self._tell(appended)
+            if last or not entries or self._until_sync() == 0:
+                self._sync()
+
+    def _until_sync(self) -> float | None:
+        """Seconds until the file must be synced, should no entry come; None if it is."""
+        if self._unsynced_since is None:
+            return None
+        return min(QUIET, max(0.0, self._unsynced_since + SYNC_INTERVAL - time.monotonic()))
+
+    def _tell(self, handled: int) -> None:
+        """Let those go who waited for these entries."""
+        with self._changed:
+            self._handled = handled
+            done = [waiter for waiter in self._waiters if waiter[0] <= handled]
+            self._waiters = [waiter for waiter in self._waiters if waiter[0] > handled]
+        for _, loop, told in done:
+            with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits any longer
+                loop.call_soon_threadsafe(tell, told)
+
+    def _sync(self) -> None:
+        if self._unsynced_since is None:
+            return
+        self._unsynced_since = None
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            self._complain(error)
 
     def _write(self, lines: list[bytes]) -> int:
-        """Append the lines, and sync. Returns how many are in the file as a whole."""
+        """Append the lines. Returns how many are in the file as a whole."""
         done = 0
         try:
             while done < len(lines):
@@ -130,10 +189,12 @@ class Audit:
                         continue  # another server has just set it aside
                     length = os.fstat(descriptor).st_size
                     if held and length >= self._max_bytes:
+                        os.fsync(descriptor)
                         self._set_aside()
                         continue
                     done = _append_to(descriptor, lines, self._max_bytes - length)
-                os.fsync(descriptor)
+                if self._unsynced_since is None:
+                    self._unsynced_since = time.monotonic()
                 return done
             finally:
                 os.close(descriptor)

@@ -200,6 +200,18 @@ class Work:
             tokens=tokens,
         )
 
+    def turn_goes_on(self, thread: Thread, turn: Turn) -> None:
+        """A call was answered before its turn has ended: what it asked for is in the audit, whatever happens next."""
+        member = self._roster.of_thread(thread.id)
+        if member is not None:
+            self.audit(
+                member.agent,
+                turn.purpose,
+                Outcome.RUNNING,
+                request_id=turn.audience.label or None,
+                what=turn.spec.prompt,
+            )
+
     def turn_left(self, thread: Thread) -> None:
         """An agent may be idle that was not when its turn was written down."""
         member = self._roster.of_thread(thread.id)

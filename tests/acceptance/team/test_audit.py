@@ -1,6 +1,12 @@
 """The audit: what was asked of whom, by which request, and what came of it. Nothing secret is in it."""
 
-from tests.support.mcp_server import Json
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from codex_mcp.base.locks import flocked
+from tests.support.mcp_server import PATIENCE, Json
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team
 from tests.support.team_scenes import TEAM_SCRIPT, gate, until
@@ -116,14 +122,47 @@ async def test_approvals_are_audited_whoever_decides(team: Team) -> None:
         def of_dev() -> list[Json]:
             return [each for each in server.audit() if each.get("identity") == "dev"]
 
-        await until(server, lambda: len(of_dev()) == 3)
+        await until(server, lambda: len(of_dev()) == 4)
         found = of_dev()
         assert [(each["event"], each["outcome"], each.get("what")) for each in found] == [
+            ("codex", "running", "[[scene: escalate]]"),
             ("codex_approvals", "ok", "denied"),
             ("approval", "refused", "denied"),
             ("codex", "ok", "[[scene: escalate]]"),
         ]
-        assert found[0]["request_id"] == "answer"
+        assert found[1]["request_id"] == "answer"
+
+
+@requirement("FR-9.2")
+async def test_an_entry_is_in_the_file_when_its_call_is_answered_however_slow_the_file_is(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, model):
+        await server.start(say("one"), identity="arch")
+        calls: list[tuple[str, Json, str]] = [
+            ("codex-reply", {"prompt": say("two"), "identity": "arch"}, "ok"),
+            ("codex-reply", {"prompt": "[[scene: fail]]", "identity": "arch"}, "failed"),
+            ("codex", {"prompt": gate(), "identity": "dev", "background": True}, "running"),
+            ("codex", {"prompt": say("x"), "identity": "arch"}, "refused"),
+            ("codex_status", {}, "ok"),
+            ("codex_close", {"identity": "arch"}, "ok"),
+        ]
+        for number, (tool, arguments, outcome) in enumerate(calls):
+            # Whoever holds the lock keeps each entry from the file for a while, and so its answer from the caller.
+            with held(server.state_dir / "audit.jsonl"):
+                await server.result(server.call(tool, arguments, request_id=f"call {number}"))
+                entry = server.audit()[-1]
+            assert (entry["request_id"], entry["event"], entry["outcome"]) == (f"call {number}", tool, outcome)
+        model.release("gate")
+
+
+@contextlib.contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold the lock of a file."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        with flocked(descriptor, PATIENCE):
+            yield
+    finally:
+        os.close(descriptor)
 
 
 @requirement("FR-9.3")
