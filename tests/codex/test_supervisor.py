@@ -98,6 +98,10 @@ async def test_a_real_codex_leaves_when_it_is_asked_to(tmp_path: Path) -> None:
             "echo first >&2; echo 'no licence' >&2; exit 3",
             "cannot start Codex (sh): it ended with exit code 3: no licence",
         ),
+        (
+            """printf 'Error: no home\n\nStack backtrace:\n   0: <unknown>\n   6: <unknown>\n' >&2; exit 1""",
+            "cannot start Codex (sh): it ended with exit code 1: Error: no home",
+        ),
         ("exit 0", "cannot start Codex (sh): it ended with exit code 0"),
         ("kill -SEGV $$", "cannot start Codex (sh): it ended with signal SIGSEGV"),
         ("echo waiting >&2; exec sleep 1000", "cannot start Codex (sh): it did not answer in time: waiting"),

@@ -77,7 +77,15 @@ async def test_a_core_that_does_not_answer_is_stopped_with_all_its_turns_and_fol
 
 
 @pytest.mark.parametrize(
-    ("deed", "how"), [("os._exit(7)", "exit code 7"), ("os.kill(os.getpid(), signal.SIGSEGV)", "signal SIGSEGV")]
+    ("deed", "how"),
+    [
+        ("os._exit(7)", "exit code 7"),
+        (
+            "print('Error: out of luck\\n  6: <unknown>', file=sys.stderr); sys.exit(3)",
+            "exit code 3: Error: out of luck",
+        ),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "signal SIGSEGV"),
+    ],
 )
 async def test_a_core_that_ends_between_the_prompt_and_the_turn_says_how_it_ended(
     tmp_path: Path, deed: str, how: str

@@ -27,6 +27,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
+from codex_mcp.codex.last_words import last_words, reason_in
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.peer import Pace
@@ -288,12 +289,14 @@ def _lost(running: _Running, ended: Exit) -> CoreLost:
         return CoreLost("the server has stopped Codex")
     if fault := running.process.fault:
         return CoreLost(f"Codex {fault} and was stopped. {running.app.after_loss}")
-    return CoreLost(f"Codex ended unexpectedly ({ended}). {running.app.after_loss}")
+    words = reason_in(ended.stderr)
+    said = f"{ended}: {words}" if words else str(ended)
+    return CoreLost(f"Codex ended unexpectedly ({said}). {running.app.after_loss}")
 
 
 def _cannot_start(program: str, ended: Exit, why: BaseException) -> str:
-    words = [line for line in ended.stderr.strip().splitlines() if line.strip()]
-    said = f": {words[-1].strip()}" if words else ""
+    words = last_words(ended.stderr)
+    said = f": {words}" if words else ""
     if isinstance(why, TimeoutError):
         return f"cannot start Codex ({program}): it did not answer in time{said}"
     if not isinstance(why, CoreLost):

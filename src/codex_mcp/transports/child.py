@@ -19,8 +19,9 @@ from codex_mcp.wire.jsonrpc import Id
 READ_BYTES = 1 << 18
 """As much as one read of a pipe can return."""
 
-STDERR_TAIL_BYTES = 8192
-"""Enough of the child's last words for an error report, and no more than fits on a screen."""
+STDERR_TAIL_BYTES = 64 * 1024
+"""Enough of the child's last words for an error report: a backtrace of Codex's has some 20 KiB, and its reason comes
+first."""
 
 LAST_WORDS_GRACE = 0.5
 """Seconds in which what an ended child wrote to stderr must have arrived."""
