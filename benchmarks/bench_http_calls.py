@@ -10,6 +10,7 @@ from benchmarks.http_children import (
     FASTMCP_JSON,
     FASTMCP_SSE,
     OURS,
+    PRODUCT,
     SDK_JSON,
     SDK_SSE,
     HttpServer,
@@ -30,7 +31,7 @@ SHORT_SLICE = 0.2
 """To warm up, and where it must be quick."""
 
 CLIENTS = (1, 64)
-KINDS = (OURS, SDK_JSON, SDK_SSE, FASTMCP_JSON, FASTMCP_SSE)
+KINDS = (OURS, PRODUCT, SDK_JSON, SDK_SSE, FASTMCP_JSON, FASTMCP_SSE)
 CALLS_AIM = GridAim(times_best=5)
 MICROSECONDS = 1_000_000
 
@@ -47,13 +48,13 @@ def run(place: Place) -> list[GridRow]:
         servers = [stack.enter_context(HttpServer(kind)) for kind in KINDS]
         for server in servers:
             for era in Era:
-                load.carry_out(Call(server.port, era, max(CLIENTS), SHORT_SLICE))
+                load.carry_out(Call(server.port, era, max(CLIENTS), SHORT_SLICE, server.kind.waits))
         seconds = SHORT_SLICE if place.effort.is_quick else SLICE
         for _ in place.effort.rounds(ROUNDS, SECONDS):
             for era in Era:
                 for clients in CLIENTS:
                     for server in servers:
-                        _measure(load, server, Call(server.port, era, clients, seconds), samples)
+                        _measure(load, server, Call(server.port, era, clients, seconds, server.kind.waits), samples)
     return [row for era in Era for clients in CLIENTS for row in _rows(_name(era, clients), clients, samples)]
 
 
@@ -75,11 +76,25 @@ def _measure(load: LoadProcess, server: HttpServer, call: Call, samples: Samples
 
 def _rows(name: str, clients: int, samples: Samples) -> list[GridRow]:
     many = clients == max(CLIENTS)
-    rows = [
-        GridRow(f"calls, {name}", Unit.PER_SECOND, samples[f"{name}: rate"], CALLS_AIM if many else None),
-        GridRow("… p50", Unit.MILLISECONDS, samples[f"{name}: p50"]),
-        GridRow("… p99", Unit.MILLISECONDS, samples[f"{name}: p99"]),
-    ]
-    if many and samples[f"{name}: cpu"]:
-        rows.append(GridRow("… processor time each", Unit.MICROSECONDS, samples[f"{name}: cpu"]))
+    rows = []
+    for what, server in (("echo", OURS), ("the product's codex_wait", PRODUCT)):
+        chosen = _with_ours(samples, name, server.name)
+        rows += [
+            GridRow(f"{what}, {name}", Unit.PER_SECOND, chosen["rate"], CALLS_AIM if many else None),
+            GridRow("… p50", Unit.MILLISECONDS, chosen["p50"]),
+            GridRow("… p99", Unit.MILLISECONDS, chosen["p99"]),
+        ]
+        if many and chosen["cpu"]:
+            rows.append(GridRow("… processor time each", Unit.MICROSECONDS, chosen["cpu"]))
     return rows
+
+
+def _with_ours(samples: Samples, name: str, ours: str) -> Samples:
+    """The samples of the other servers beside those of one of ours."""
+    mine = {OURS.name, PRODUCT.name}
+    chosen: Samples = {}
+    for measure in ("rate", "p50", "p99", "cpu"):
+        found = samples[f"{name}: {measure}"]
+        others = {server: values for server, values in found.items() if server not in mine}
+        chosen[measure] = {OURS.name: found[ours], **others} if found else {}
+    return chosen

@@ -57,7 +57,13 @@ class Kind:
     name: str
     argv: Sequence[str]
 
+    @property
+    def waits(self) -> bool:
+        """It has no `echo`; its `codex_wait` is called instead."""
+        return self.name == "product"
 
+
+PRODUCT = Kind("product", (sys.executable, "-m", "benchmarks.http_product"))
 OURS = Kind("ours", (sys.executable, "-m", "benchmarks.http_ours"))
 SDK_JSON = Kind("SDK, JSON", (str(PEERS), "benchmarks/http_peers.py", "sdk", "json"))
 SDK_SSE = Kind("SDK, SSE", (str(PEERS), "benchmarks/http_peers.py", "sdk", "sse"))

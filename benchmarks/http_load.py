@@ -29,12 +29,13 @@ PATIENCE = 60.0
 
 
 class Call(Struct, frozen=True, tag="call"):
-    """So many clients call `echo`, again and again, for a while."""
+    """So many clients call `echo`, or the product's `codex_wait`, again and again, for a while."""
 
     port: int
     era: Era
     clients: int
     seconds: float
+    waits: bool = False
 
 
 class Count(Struct, frozen=True, tag="count"):
@@ -176,6 +177,13 @@ class Client:
         if text.encode() not in body or b'"isError":true' in body:
             raise UnexpectedAnswer(f"echo was answered with {body.decode()}")
 
+    async def wait(self) -> None:
+        """Call `codex_wait`, where there is nothing to wait for."""
+        self._requests += 1
+        body = await self.connection.ask(self.caller.call("codex_wait", {}, self._requests))
+        if b'"result"' not in body or b'"isError":true' in body:
+            raise UnexpectedAnswer(f"codex_wait was answered with {body.decode()}")
+
     async def count(self, to: int) -> None:
         """Call `count`; all its notifications must come."""
         self._requests += 1
@@ -222,7 +230,7 @@ class Load:
         clients = await self._joined(order.port, order.era, order.clients)
         times: list[float] = []
         began = time.perf_counter()
-        await asyncio.gather(*(_call_until(client, began + order.seconds, times) for client in clients))
+        await asyncio.gather(*(_call_until(client, order, began + order.seconds, times) for client in clients))
         return _done(times, time.perf_counter() - began)
 
     async def _count(self, order: Count) -> Done:
@@ -273,9 +281,9 @@ class Load:
         self._clients.clear()
 
 
-async def _call_until(client: Client, end: float, times: list[float]) -> None:
+async def _call_until(client: Client, order: Call, end: float, times: list[float]) -> None:
     while (sent := time.perf_counter()) < end:
-        await client.echo()
+        await (client.wait() if order.waits else client.echo())
         times.append((time.perf_counter() - sent) * 1000)
 
 
