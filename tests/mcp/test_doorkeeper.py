@@ -12,7 +12,7 @@ from jwt.algorithms import OKPAlgorithm
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings import Settings
-from codex_mcp.mcp.doorkeeper import Doorkeeper
+from codex_mcp.mcp.doorkeeper import LOOK_INTERVAL, Doorkeeper
 from codex_mcp.mcp.gate import Admitted, Rejected
 
 HOST = {"host": "127.0.0.1"}
@@ -75,6 +75,7 @@ def test_with_tokens_each_principal_has_its_own(tmp_path: Path) -> None:
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}")))
     token_file(tmp_path, f"bob  {TWO}")
+    next_look(keeper)
     assert [principal(keeper, token) for token in (ONE, TWO)] == [401, "bob"]
 
 
@@ -107,7 +108,79 @@ def test_a_signed_token_tells_the_principal(tmp_path: Path) -> None:
     assert not keeper.open_to_all
     assert keeper.authorization_servers == [ISSUER]
     assert principal(keeper, signed()) == "ada"
-    assert principal(keeper, signed(sub="bob@example.org")) == "bob@example.org"
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "bob@example.org",
+        "auth0|5f7c8ec7c33c6c004bbafe82",
+        "repo:octo-org/octo-repo:ref:refs/heads/" + "a-long-branch-name/" * 10,
+        "system:serviceaccount:team:agent",
+        "https://accounts.example/users/1?x=y",
+        "CN=Ada Lovelace,O=Example",
+        "Zoë",
+    ],
+)
+def test_the_subject_of_a_signed_token_may_be_as_its_issuer_writes_it(tmp_path: Path, subject: str) -> None:
+    assert principal(signing_keeper(tmp_path), signed(sub=subject)) == subject
+
+
+@pytest.mark.parametrize(
+    ("subject", "why"),
+    [
+        ("", "is empty"),
+        ("x" * 1025, "has 1025 characters, and 1024 is the most"),
+        ("a\x1b[31m", "holds characters that cannot be printed"),
+        ("local", "is local, which is the name of clients that need no token"),
+    ],
+)
+def test_a_subject_that_cannot_be_a_principal_is_refused_with_the_reason(
+    tmp_path: Path, subject: str, why: str
+) -> None:
+    verdict = signing_keeper(tmp_path).admit(bearer(signed(sub=subject)))
+    assert verdict == Rejected(401, f"Unauthorized: the sub of this token {why}")
+
+
+def next_look(keeper: Doorkeeper) -> None:
+    """As if the time until the next look at the files had passed."""
+    keeper._looked_at = -LOOK_INTERVAL
+
+
+def test_a_key_that_is_taken_out_of_the_file_is_not_valid_any_longer(tmp_path: Path) -> None:
+    keeper = signing_keeper(tmp_path)
+    assert principal(keeper, signed()) == "ada"
+    key_file(tmp_path, name="k2")
+    next_look(keeper)
+    assert principal(keeper, signed()) == 401
+    assert principal(keeper, signed(kid="k2")) == "ada"
+
+
+def test_a_key_file_without_keys_takes_them_all_away_and_opens_to_nobody(tmp_path: Path) -> None:
+    keeper = signing_keeper(tmp_path)
+    (tmp_path / "jwks.json").write_text('{"keys": []}')
+    next_look(keeper)
+    assert principal(keeper, signed()) == 401
+    assert isinstance(keeper.admit(HOST), Rejected)
+    assert not keeper.open_to_all
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"keys": [{}]}', None])
+def test_a_key_file_that_cannot_be_read_any_more_changes_nothing(tmp_path: Path, text: str | None) -> None:
+    keeper = signing_keeper(tmp_path)
+    path = tmp_path / "jwks.json"
+    path.write_text(text) if text is not None else path.unlink()
+    next_look(keeper)
+    assert principal(keeper, signed()) == "ada"
+
+
+def test_what_is_remembered_of_one_request_says_nothing_about_another(tmp_path: Path) -> None:
+    keeper = signing_keeper(tmp_path)
+    asked = bearer(signed())
+    assert keeper.admit(asked) == keeper.admit(asked) == Admitted("ada")
+    for other in ({"host": "evil.example"}, {"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):
+        assert isinstance(keeper.admit(asked | other), Rejected)
+    assert keeper.admit(bearer(signed(sub="bob"))) == Admitted("bob")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +191,8 @@ def test_a_signed_token_tells_the_principal(tmp_path: Path) -> None:
         {"exp": time.time() - 3600},
         {"exp": None},
         {"sub": None},
-        {"sub": "with space"},
+        {"sub": "with\na line break"},
+        {"sub": "x" * 1025},
         {"sub": "local"},
         {"sub": ""},
         {"iss": "https://evil.example"},

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.mcp.test_doorkeeper import key_file
 from tests.support.echo_methods import serving
 from tests.support.http import connect
 from tests.support.mcp_http import SESSION, Door, initialize, request, shake_hands
@@ -106,3 +107,21 @@ async def test_where_there_are_tokens_each_principal_has_its_own_sessions_on_eve
             await yours.post(request("yours", "echo"))
             await mine.post(request("mine", "echo"))
             assert (await events.message())["id"] == "mine"
+
+
+async def test_a_client_without_a_token_is_told_where_it_learns_who_signs_them(tmp_path: Path) -> None:
+    issuer = "https://sign.example"
+    async with serving(tmp_path, jwks=key_file(tmp_path), jwt_issuer=issuer) as (server, _methods):
+        refused = await Door(server.port).ask("POST", initialize())
+        address = f"http://127.0.0.1:{server.port}"
+        page = "/.well-known/oauth-protected-resource/mcp"
+        assert refused.headers["www-authenticate"] == f'Bearer resource_metadata="{address}{page}"'
+        for path in (page, page.removesuffix("/mcp")):
+            metadata = await Door(server.port, path).ask("GET")
+            assert msgspec.json.decode(metadata.body) == {
+                "resource": f"{address}/mcp",
+                "authorization_servers": [issuer],
+                "bearer_methods_supported": ["header"],
+            }
+        behind = await Door(server.port, page, x_forwarded_proto="https").ask("GET")
+        assert msgspec.json.decode(behind.body)["resource"] == f"https://127.0.0.1:{server.port}/mcp"

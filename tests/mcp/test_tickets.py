@@ -1,5 +1,6 @@
 """A session id tells whose it is, for a while, and nobody else can make one."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,3 +44,11 @@ def test_what_we_did_not_write_is_no_ticket() -> None:
     assert read(WRITTEN + "x") is None
     assert tickets.read(bytes(KEY_BYTES), WRITTEN, principal="ada", now=ISSUED, lifetime=LIFETIME) is None
     assert read(seal(KEY, "input required", TICKET)) is None
+
+
+@pytest.mark.parametrize("principal", ["repo:octo/octo:ref:refs/heads/" + "x" * 900, "Zoë " * 200])
+def test_one_of_a_long_principal_stays_short_and_is_worth_nothing_to_others(principal: str) -> None:
+    written = tickets.written(KEY, msgspec.structs.replace(TICKET, principal=principal))
+    assert len(written) < 512
+    assert read(written, principal) is not None
+    assert read(written, principal[:-1]) is None

@@ -7,26 +7,34 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings import Settings
-from codex_mcp.mcp.gate import LOOPBACK, Admitted, Gate, Rejected, admitted
-from codex_mcp.mcp.tokens import PRINCIPAL, parse_tokens
+from codex_mcp.mcp.gate import JUDGED, LOOPBACK, Admitted, Gate, Rejected, admitted
+from codex_mcp.mcp.tokens import parse_tokens, why_no_principal
 from codex_mcp.threads.owners import LOCAL
 
 logger = logging.getLogger(__name__)
 
 LOOK_INTERVAL: Final = 1.0
-"""Seconds between two looks at the token file: a token that is taken away is gone a second later."""
+"""Seconds between two looks at the files, for which a verdict is remembered: a token or a key that is taken away, and
+one whose time is over, are gone a second later."""
+
+REMEMBERED: Final = 4096
+"""Verdicts. Whoever comes when there are as many is checked every time."""
 
 CLOCK_SKEW: Final = 30
 """Seconds by which the clocks of us and of who signs may differ."""
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "PS256", "EdDSA")
 """Of public keys only: with a shared secret, whoever can check a token could make one."""
+
+
+FileState: TypeAlias = tuple[int, int, int]
+"""What changes with a file."""
 
 
 class Doorkeeper:
@@ -38,8 +46,9 @@ class Doorkeeper:
             hosts=LOOPBACK | {settings.host} | frozenset(settings.allowed_hosts),
             origins=frozenset(settings.allowed_origins),
         )
-        self._file_state: tuple[float, int] = (0.0, -1)
+        self._states: dict[str, FileState] = {}
         self._looked_at = 0.0
+        self._remembered: dict[tuple[str | None, ...], Admitted] = {}
         self._jwt: Any = None
         self._keys: Mapping[str, Any] = {}
         if settings.tokens is not None:
@@ -50,7 +59,7 @@ class Doorkeeper:
     @property
     def open_to_all(self) -> bool:
         """Nobody has to show a token."""
-        return not self._gate.tokens and not self._keys
+        return self._settings.tokens is None and self._settings.jwks is None
 
     @property
     def origins(self) -> frozenset[str]:
@@ -60,16 +69,27 @@ class Doorkeeper:
     @property
     def authorization_servers(self) -> list[str]:
         """Who signs the tokens that we take."""
-        return [self._settings.jwt_issuer] if self._keys and self._settings.jwt_issuer else []
+        return [self._settings.jwt_issuer] if self._settings.jwks and self._settings.jwt_issuer else []
 
     def admit(self, headers: Mapping[str, str]) -> Admitted | Rejected:
         """May this request come in, and as whom?"""
         self._look_again()
+        looks = tuple([headers.get(name) for name in JUDGED])
+        known = self._remembered.get(looks)
+        if known is not None:
+            return known
+        verdict = self._judged(headers)
+        if isinstance(verdict, Admitted) and len(self._remembered) < REMEMBERED:
+            self._remembered[looks] = verdict
+        return verdict
+
+    def _judged(self, headers: Mapping[str, str]) -> Admitted | Rejected:
+        takes_signed = self._settings.jwks is not None
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        if self._keys and scheme.lower() == "bearer" and token.count(".") == 2:
+        if takes_signed and scheme.lower() == "bearer" and token.count(".") == 2:
             verdict = admitted(msgspec.structs.replace(self._gate, tokens={}), headers, LOCAL)
             return self._signed(token.strip()) if isinstance(verdict, Admitted) else verdict
-        if self._keys and not self._gate.tokens:
+        if takes_signed and not self._gate.tokens:
             verdict = admitted(self._gate, headers, LOCAL)
             return Rejected(401, "Unauthorized: send a signed token") if isinstance(verdict, Admitted) else verdict
         return admitted(self._gate, headers, LOCAL)
@@ -92,21 +112,28 @@ class Doorkeeper:
         except self._jwt.PyJWTError as exc:
             logger.info("a signed token was refused: %s", type(exc).__name__)
             return refused
-        subject = str(claims["sub"])
-        return Admitted(subject) if PRINCIPAL.fullmatch(subject) and subject != LOCAL else refused
+        why = why_no_principal(claims["sub"])
+        if why:
+            logger.info("a signed token was refused: its sub %s", why)
+            return Rejected(401, f"Unauthorized: the sub of this token {why}")
+        return Admitted(claims["sub"])
 
     def _look_again(self) -> None:
         now = time.monotonic()
-        if self._settings.tokens is None or now - self._looked_at < LOOK_INTERVAL:
+        if now - self._looked_at < LOOK_INTERVAL:
             return
         self._looked_at = now
-        try:
-            if _state(self._settings.tokens) != self._file_state:
-                self._read_tokens(self._settings.tokens)
-                logger.info("the tokens were read again")
-        except (OSError, BadSetting) as exc:
-            # The old ones hold on: a file in the middle of being written must not lock everybody out.
-            logger.error("%s; the tokens read before stay valid", exc)
+        self._remembered.clear()
+        for path, read in ((self._settings.tokens, self._read_tokens), (self._settings.jwks, self._read_jwks)):
+            if path is None:
+                continue
+            try:
+                if _state(path) != self._states[path]:
+                    read(path)
+                    logger.info("%s was read again", path)
+            except (OSError, BadSetting) as exc:
+                # The old ones hold on: a file in the middle of being written must not lock everybody out.
+                logger.error("%s; what was read before stays valid", exc)
 
     def _read_tokens(self, path: str) -> None:
         try:
@@ -117,21 +144,27 @@ class Doorkeeper:
             why = exc.strerror if isinstance(exc, OSError) else exc
             raise BadSetting(f"cannot use the token file {path}: {why}") from exc
         self._gate = msgspec.structs.replace(self._gate, tokens=tokens)
-        self._file_state = state
+        self._states[path] = state
 
     def _read_jwks(self, path: str) -> None:
         # Loaded here: only a server that takes signed tokens needs it.
         self._jwt = importlib.import_module("jwt")
         try:
+            state = _state(path)
             with open(path, encoding="utf-8") as file:
-                keys = self._jwt.PyJWKSet.from_json(file.read()).keys
+                text = file.read()
+            # Once we serve, a list without keys takes all of them away; before, it is a mistake.
+            is_empty = path in self._states and msgspec.json.decode(text) == {"keys": []}
+            keys = [] if is_empty else self._jwt.PyJWKSet.from_json(text).keys
         except (OSError, ValueError, AttributeError, TypeError, self._jwt.PyJWTError) as exc:  # whatever else it holds
             raise BadSetting(f"cannot use the key file {path}: {exc}") from exc
-        self._keys = {key.key_id: key for key in keys if key.key_id}
-        if not self._keys:
+        named = {key.key_id: key for key in keys if key.key_id}
+        if not named and not is_empty:
             raise BadSetting(f"cannot use the key file {path}: none of its keys has a name (kid)")
+        self._keys = named
+        self._states[path] = state
 
 
-def _state(path: str) -> tuple[float, int]:
+def _state(path: str) -> FileState:
     status = os.stat(path)
-    return status.st_mtime, status.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size

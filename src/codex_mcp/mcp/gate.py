@@ -30,6 +30,10 @@ FOREIGN_PAGE: Final = "Forbidden: pages of this origin may not use this server; 
 HOST: Final = re.compile(r"(\[[^\[\]]*\]|[^\[\]:,\s]*)(?::\d*)?")
 
 
+JUDGED: Final = ("host", "origin", "sec-fetch-site", "authorization")
+"""The headers that decide: two requests with the same ones get the same answer."""
+
+
 class Gate(Struct, frozen=True):
     """The rules of one server."""
 

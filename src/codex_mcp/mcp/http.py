@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import time
 from typing import Final
 
@@ -34,6 +35,12 @@ CORS_HEADERS: Final[tuple[Header, ...]] = (
     ),
     (b"access-control-max-age", b"600"),
 )
+
+
+METADATA: Final = "/.well-known/oauth-protected-resource"
+
+URL_HOST: Final = re.compile(r"[\w.:\[\]-]+")
+"""A Host that can stand in an address and in a quoted text."""
 
 
 class HttpApp:
@@ -85,12 +92,12 @@ class HttpApp:
             if http.method == "OPTIONS":
                 await http.respond(204, b"", *CORS_HEADERS)
                 return
-        if http.path == "/.well-known/oauth-protected-resource" and self._doorkeeper.authorization_servers:
+        if http.path in (METADATA, f"{METADATA}/mcp") and self._doorkeeper.authorization_servers:
             await self._resource_metadata(http)
             return
         verdict = self._doorkeeper.admit(headers)
         if isinstance(verdict, Rejected):
-            challenge = [(b"www-authenticate", b"Bearer")] if verdict.status == 401 else []
+            challenge = [(b"www-authenticate", self._challenge(http))] if verdict.status == 401 else []
             raise refusal(verdict.status, verdict.why, *challenge)
         match http.path:
             case "/mcp" | "/mcp/":
@@ -117,9 +124,15 @@ class HttpApp:
         else:
             raise refusal(404, "Not Found: the doors are /mcp, / and /ws")
 
+    def _challenge(self, http: HttpExchange) -> bytes:
+        """How to get in; where tokens are signed, clients learn by whom at the address in it."""
+        if not self._doorkeeper.authorization_servers or not URL_HOST.fullmatch(http.headers.get("host", "")):
+            return b"Bearer"
+        return f'Bearer resource_metadata="{_address(http)}{METADATA}/mcp"'.encode()
+
     async def _resource_metadata(self, http: HttpExchange) -> None:
         page = {
-            "resource": f"https://{http.headers.get('host', '')}/mcp",
+            "resource": f"{_address(http)}/mcp",
             "authorization_servers": self._doorkeeper.authorization_servers,
             "bearer_methods_supported": ["header"],
         }
@@ -141,3 +154,10 @@ class HttpApp:
             return self._rates.taken(principal, time.monotonic())
 
         await serve_socket(scope, receive, send, join, pace)
+
+
+def _address(http: HttpExchange) -> str:
+    """The address by which the client calls us. A proxy that speaks TLS says so; a lie harms its teller alone."""
+    forwarded = http.headers.get("x-forwarded-proto", "")
+    scheme = forwarded if forwarded in ("http", "https") else http.scheme
+    return f"{scheme}://{http.headers.get('host', '')}"

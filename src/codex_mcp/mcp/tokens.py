@@ -15,6 +15,9 @@ from typing import Final
 
 PRINCIPAL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
+MAX_SUBJECT_CHARS: Final = 1024
+"""Of the principal in a signed token: a user's address, `auth0|…`, a repository with its branch, a service account."""
+
 HASHED: Final = "sha256:"
 
 LOCAL: Final = "local"
@@ -42,6 +45,19 @@ def parse_tokens(text: str) -> dict[bytes, str]:
     if not tokens:
         raise ValueError("it holds no token")
     return tokens
+
+
+def why_no_principal(subject: str) -> str:
+    """Why the `sub` of a signed token is no principal; empty if it is one. To be put behind "the sub of this token"."""
+    if not subject:
+        return "is empty"
+    if len(subject) > MAX_SUBJECT_CHARS:
+        return f"has {len(subject)} characters, and {MAX_SUBJECT_CHARS} is the most"
+    if not subject.isprintable():
+        return "holds characters that cannot be printed"
+    if subject == LOCAL:
+        return f"is {LOCAL}, which is the name of clients that need no token"
+    return ""
 
 
 def _digest(token: str, number: int) -> bytes:
