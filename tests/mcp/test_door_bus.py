@@ -191,3 +191,21 @@ async def test_what_is_wrong_is_refused_with_a_sentence(
         refused = await Door(server.port, "/").ask(method, body, **headers)
         assert refused.status == status
         assert len(msgspec.json.decode(refused.body)["error"]["message"].split()) >= 2
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "status"),
+    [("POST", b"{", 400), ("POST", b"[]", 400), ("POST", b" " * 2000, 413), ("PUT", b"{}", 405), ("DELETE", None, 204)],
+)
+async def test_every_answer_names_its_session(tmp_path: Path, method: str, body: bytes | None, status: int) -> None:
+    async with serving(tmp_path, max_body_bytes=1000) as (server, _methods):
+        answer = await Door(server.port, "/", mcp_session_id="x").ask(method, body)
+        assert (answer.status, answer.headers[SESSION]) == (status, "x")
+        answer = await Door(server.port, "/").ask(method, body)
+        assert (answer.status, len(answer.headers[SESSION])) == (status, 36)
+
+
+async def test_an_answer_that_refuses_makes_no_session(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, _methods):
+        await Door(server.port, "/", mcp_session_id="x").ask("POST", b"{")
+        assert len(server.hub) == 0

@@ -39,24 +39,26 @@ class Bus:
 
     async def serve(self, http: HttpExchange, principal: str) -> None:
         """Answer one request. Raises Refusal."""
+        session_id = http.headers.get(SESSION_HEADER)
+        if session_id is None and not self._settings.strict_sessions:
+            session_id = str(uuid4())
+        if session_id is not None and is_session_id(session_id):
+            tell_session(http, session_id)  # with every answer, whatever becomes of the request
         match http.method:
             case "POST":
                 message = await read_message(http, self._settings.max_body_bytes)
-                await self.post_message(http, self._session(http, principal), message)
+                await self.post_message(http, self.session(session_id, principal, http.client), message)
             case "GET":
-                await self.get(http, principal)
+                await self._listen(http, self.session(session_id, principal, http.client))
             case "DELETE":
-                await self._hub.close(self._session(http, principal))
+                await self._hub.close(self.session(session_id, principal, http.client))
                 await http.respond(204)
             case _:
                 raise refusal(405, "Method Not Allowed: use POST, GET or DELETE", (b"allow", b"POST, GET, DELETE"))
 
-    def _session(self, http: HttpExchange, principal: str) -> HubSession:
-        return self.session(http.headers.get(SESSION_HEADER), principal, http.client)
-
     def session(self, session_id: str | None, principal: str, address: str) -> HubSession:
         """Find or make a session. Raises Refusal."""
-        if session_id is not None and not (0 < len(session_id) <= MAX_ID_CHARS and ID_CHARS.issuperset(session_id)):
+        if session_id is not None and not is_session_id(session_id):
             raise refusal(400, f"Bad Request: mcp-session-id must be 1 to {MAX_ID_CHARS} visible ASCII characters")
         try:
             found = None if session_id is None else self._hub.find(principal, session_id, address)
@@ -70,8 +72,10 @@ class Bus:
 
     async def get(self, http: HttpExchange, principal: str) -> None:
         """Stream every message from now on."""
-        session = self._session(http, principal)
-        http.extra_headers.append(sent_with(session))
+        await self._listen(http, self.session(http.headers.get(SESSION_HEADER), principal, http.client))
+
+    async def _listen(self, http: HttpExchange, session: HubSession) -> None:
+        tell_session(http, session.id)
         subscriber = session.channel.subscribe()
         try:
             await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
@@ -80,7 +84,7 @@ class Bus:
 
     async def post_message(self, http: HttpExchange, session: HubSession, message: Message) -> None:
         """Deliver a message, and answer it if it is a request."""
-        http.extra_headers.append(sent_with(session))
+        tell_session(http, session.id)
         if not isinstance(message, Request):
             deliver(session, message)
             await http.respond(204)
@@ -105,6 +109,18 @@ class Bus:
 def too_many(why: TooManySessions) -> Refusal:
     """What a client is told that cannot have a session now."""
     return refusal(503, f"Service Unavailable: {why}; end one with DELETE, or try again later", RETRY_LATER)
+
+
+def is_session_id(text: str) -> bool:
+    """Can a client choose this id?"""
+    return 0 < len(text) <= MAX_ID_CHARS and ID_CHARS.issuperset(text)
+
+
+def tell_session(http: HttpExchange, session_id: str) -> None:
+    """Tell the client its session id with the answer, once."""
+    header = (SESSION_HEADER.encode(), session_id.encode())
+    if header not in http.extra_headers:
+        http.extra_headers.append(header)
 
 
 def sent_with(session: HubSession) -> Header:

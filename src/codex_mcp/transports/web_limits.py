@@ -187,8 +187,7 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
             return
         self._head_came()
         self._in_body = True
-        fields = sum(len(name) + len(value) + FIELD_BYTES for name, value in self.headers)
-        if fields + len(self.url) > self._limits.max_head_bytes:
+        if self._is_head_too_long():
             self._refuse(TOO_LARGE)
             raise _Refused
         if self.cycle is not None:
@@ -217,6 +216,13 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         """What came is no HTTP, unless it was us who stopped reading."""
         if not self.transport.is_closing():
             super().send_400_response(msg)
+
+    def _is_head_too_long(self) -> bool:
+        limit = self._limits.max_head_bytes
+        # Nearly every head came in one read, which was not as long as a head may be.
+        if self._head_bytes + len(self._read) <= limit:
+            return False
+        return sum(len(name) + len(value) + FIELD_BYTES for name, value in self.headers) + len(self.url) > limit
 
     def _ignores_upgrade(self) -> bool:
         """The client offers another protocol, such as h2c: the request is read again without that offer."""
