@@ -38,12 +38,19 @@ def inner_server(guard: int) -> int:
 
 
 async def family(wire: Wire, folder: Path) -> list[int]:
-    """A process, its child, and a grandchild that has fled from both; their numbers."""
+    """A process, its child, a grandchild that has fled from both, and a daemon that has outlived its command; their
+    numbers."""
+    daemon = "(setsid sh -c 'echo $$; exec sleep 100' &) ; exit"
+    await wire.call("process/start", Target("", folder).shell("d", daemon))
     script = "echo $$; sleep 100 & echo $!; setsid sh -c 'echo $$; exec sleep 100' & wait"
     await wire.call("process/start", Target("", folder).shell("p", script))
-    while len(text_of(wire.events("p")).split()) < 3:
+    while len(text_of(wire.events("p")).split()) < 3 or not text_of(wire.events("d")) or not has_exited(wire, "d"):
         await wire.until(len(wire.news) + 1)
-    return [int(word) for word in text_of(wire.events("p")).split()]
+    return [int(word) for name in ("p", "d") for word in text_of(wire.events(name)).split()]
+
+
+def has_exited(wire: Wire, process_id: str) -> bool:
+    return any(event["method"] == "process/exited" for event in wire.events(process_id))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -178,3 +185,16 @@ async def test_answers_that_nobody_reads_do_not_pile_up(tmp_path: Path) -> None:
                 assert isinstance(answer, dict)
                 assert len(str(answer["dataBase64"])) > large
         assert peak_bytes(process.pid) - before < count * large / 2
+
+
+async def test_orphans_that_have_ended_are_buried(tmp_path: Path) -> None:
+    async with serving(tmp_path / "home", OURS) as (url, process), session(url) as wire:
+        inner = inner_server(process.pid)
+        script = "(setsid sh -c 'echo $$; read x < gate' < /dev/null > said 2>&1 &); exit"
+        os.mkfifo(tmp_path / "gate")
+        assert await wire.run(Target("", tmp_path).shell("d", script)) == ("", 0)
+        await eventually(lambda: (tmp_path / "said").exists() and bool((tmp_path / "said").read_text()))
+        orphan = int((tmp_path / "said").read_text())
+        assert children(inner) == [orphan]
+        (tmp_path / "gate").write_text("x\n")
+        await eventually(lambda: children(inner) == [])

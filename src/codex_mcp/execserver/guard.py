@@ -1,9 +1,9 @@
 """Two processes instead of one, so that nothing outlives the server however it ends.
 
-The first process is small: it starts the second, which is the server, and waits. It is the "subreaper" of all that
-the server starts: whoever loses its parent becomes its child, so when the server is gone, even killed, it finds and
-ends them all, including those that fled from their session. And if it is killed itself, the server sees the end of a
-pipe between the two and stops in order.
+The first process is small: it starts the second, which is the server, and waits. Both are "subreapers" of all that the
+server starts: a process that loses its parent becomes the server's child, and the first process's once the server is
+gone. So when the server ends, even killed, the first process finds and ends them all, including those that left their
+session. If the first process is killed, the server sees the end of a pipe between the two, stops in order, and does it.
 """
 
 from __future__ import annotations

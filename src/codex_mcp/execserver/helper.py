@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from codex_mcp.execserver.fs_helper import BEGUN, SIZE_BYTES, framed
-from codex_mcp.execserver.launch import Launch, launch
+from codex_mcp.execserver.launch import Launch, bury, launch
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class Helper:
         self._is_over = True
         with suppress(ProcessLookupError):
             os.killpg(self._child.pid, signal.SIGKILL)
-        os.waitpid(self._child.pid, 0)
+        bury(self._child.pid)
         with suppress(OSError):
             if complaint := os.read(self._child.stderr or self._child.stdout, STDERR_BYTES):
                 logger.warning("the file helper says: %s", complaint.decode(errors="replace").strip())

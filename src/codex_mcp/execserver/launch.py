@@ -38,6 +38,10 @@ RESET_SIGNALS: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 """Python ignores these, and an ignored signal stays ignored in a child."""
 
 
+own_children: Final[set[int]] = set()
+"""Processes that were started here and are not buried yet. Any other child of ours is an orphan of one of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """What to start."""
@@ -153,12 +157,20 @@ def _spawn(program: str, what: Launch, actions: list[tuple[object, ...]], cwd: s
 
 def _watched(pid: int) -> int:
     """A descriptor for the end of a child; a child that we could not watch is not left running."""
+    own_children.add(pid)
     try:
         return os.pidfd_open(pid)
     except OSError:
         os.killpg(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        bury(pid)
         raise
+
+
+def bury(pid: int, flags: int = 0) -> None:
+    """Wait for the end of a child (`os.waitpid`); from then on its number may be another process's."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, flags)
+    own_children.discard(pid)
 
 
 def _program(name: str, env: Mapping[str, str]) -> str:

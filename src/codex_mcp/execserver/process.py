@@ -23,7 +23,7 @@ from typing import Final, Protocol
 import msgspec
 
 from codex_mcp.execserver.groups import members
-from codex_mcp.execserver.launch import Child, set_size
+from codex_mcp.execserver.launch import Child, bury, set_size
 from codex_mcp.execserver.output import Closed, Event, Exited, OutputLog
 from codex_mcp.execserver.sandbox_denial import looks_denied
 from codex_mcp.execserver.stdin import Stdin
@@ -342,8 +342,7 @@ class Process:
                 timer.cancel()
         if self.stdin is not None:
             self.stdin.close()
-        with suppress(ChildProcessError):
-            os.waitpid(self._child.pid, os.WNOHANG)
+        bury(self._child.pid, os.WNOHANG)
         os.close(self._child.pidfd)
         closed = self.log.close()
         # First: whoever hears of the end finds everything put away. And once: it holds all that the start needed.

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 from codex_mcp import __version__
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.orphans import adopt_orphans, kill_orphans
+from codex_mcp.base.orphans import adopt_orphans, kill_orphans, reap_orphans
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execserver.connection import Connection
-from codex_mcp.execserver.launch import login_entry
+from codex_mcp.execserver.launch import login_entry, own_children
 from codex_mcp.execserver.paths import uri_from_path
 from codex_mcp.execserver.sandbox import Confinement
 from codex_mcp.execserver.server import Server
@@ -34,6 +34,9 @@ MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 STDIO_HIGH: Final = 1024 * 1024
 STDIO_LOW: Final = 256 * 1024
 """Unsent bytes on stdout at which processes are slowed down, and at which they may go on."""
+
+BURY_SECONDS: Final = 5.0
+"""How long an orphan that has ended may stay in the list of processes."""
 
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """What asks a program to end: its owner, a person, a terminal that is closed. `nohup` has us ignore the last."""
@@ -114,8 +117,13 @@ async def serve(plan: Plan, stdin: IO[bytes], stdout: IO[bytes]) -> None:
             loop.add_signal_handler(number, stop.set)
             undo.callback(loop.remove_signal_handler, number)
         if plan.lifeline is not None:
-            loop.add_reader(plan.lifeline, _orphaned, plan.lifeline, stop, undo)
+            # We inherit orphans ourselves, and the guard inherits them from us: whichever of the two is killed, the
+            # other one finds and ends them.
+            adopt_orphans()
+            undo.callback(kill_orphans, ())
+            loop.add_reader(plan.lifeline, _lifeline_cut, plan.lifeline, stop)
             undo.callback(loop.remove_reader, plan.lifeline)
+            undo.callback(_Burying(loop).close)
         try:
             if plan.address.host is None:
                 await _serve_stdio(server, stdin, stdout, stop)
@@ -125,13 +133,36 @@ async def serve(plan: Plan, stdin: IO[bytes], stdout: IO[bytes]) -> None:
             await server.aclose()
 
 
-def _orphaned(lifeline: int, stop: asyncio.Event, at_the_end: ExitStack) -> None:
-    """Whoever guarded us is gone: from now on we inherit the orphans, and end them at our own end."""
-    asyncio.get_running_loop().remove_reader(lifeline)  # its end can be read for ever
-    if not stop.is_set():
-        adopt_orphans()
-        at_the_end.callback(kill_orphans, ())
-        stop.set()
+def _lifeline_cut(lifeline: int, stop: asyncio.Event) -> None:
+    """Whoever guarded us is gone."""
+    asyncio.get_running_loop().remove_reader(lifeline)  # its end can be read any number of times
+    stop.set()
+
+
+class _Burying:
+    """Buries orphans that have ended, from time to time."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._timer = loop.call_later(BURY_SECONDS, self._bury)
+
+    def _bury(self) -> None:
+        if _has_orphans():
+            reap_orphans(own_children)
+        self._timer = self._loop.call_later(BURY_SECONDS, self._bury)
+
+    def close(self) -> None:
+        """No more."""
+        self._timer.cancel()
+
+
+def _has_orphans() -> bool:
+    """May there be some? The kernel's own list of our children is quick, but not every kernel keeps one."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as listed:
+            return not own_children.issuperset(map(int, listed.read().split()))
+    except OSError:
+        return True
 
 
 async def _serve_websocket(server: Server, plan: Plan, stdout: IO[bytes], stop: asyncio.Event) -> None:
