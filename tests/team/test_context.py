@@ -6,7 +6,15 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.team.context import LONGEST, TAG, Surroundings, change_note, context_block, quoted
+from codex_mcp.team.context import (
+    LONGEST,
+    TAG,
+    Surroundings,
+    change_note,
+    context_block,
+    lost_conversation,
+    quoted,
+)
 
 HERE = Surroundings("/srv/alpha", "alpha", "main", "/srv/alpha/src")
 
@@ -76,3 +84,10 @@ def test_a_note_is_one_line(before: Surroundings, now: Surroundings) -> None:
     note = change_note(before, now)
     assert (note is None) == (before == now)
     assert note is None or len(note.splitlines()) == 1
+
+
+def test_a_lost_conversation_is_told_with_its_cause_and_with_what_is_left_of_it() -> None:
+    without = lost_conversation("arch", "no rollout", has_summary=False)
+    assert without.startswith("The earlier conversation of agent arch is lost (no rollout).")
+    assert "has nothing from the old one" in without
+    assert "only the summary" in lost_conversation("arch", "no rollout", has_summary=True)

@@ -157,6 +157,7 @@ TURN_OUTPUT: Final[dict[str, object]] = {
         "usage": _TOKENS,
         "filesChanged": _FILES,
         "durationSeconds": {"type": "number"},
+        "warnings": {"type": "array", "items": {"type": "string"}},
     },
     "required": ["threadId", "content", "status"],
 }

@@ -44,9 +44,9 @@ def turn_result(outcome: Outcome, names: Mapping[str, object] | None = None, *, 
             return refused(str(structured["content"]))  # an old Codex did not even begin the thread
         name = f"codex_id: {structured['codex_id']}, " if "codex_id" in structured else ""
         how = GOES_ON if not lost else GOES_ON_ELSEWHERE if name else LOST
-        text = f"{structured['content']}\n\n{name}threadId: {outcome.thread_id} ({how})"
+        text = f"{_words(structured)}\n\n{name}threadId: {outcome.thread_id} ({how})"
         return {"content": [_text(text)], "structuredContent": structured, "isError": True}
-    return {"content": [_text(str(structured["content"]))], "structuredContent": structured}
+    return {"content": [_text(_words(structured))], "structuredContent": structured}
 
 
 def no_names(_: str) -> Mapping[str, object]:
@@ -59,7 +59,7 @@ def wait_result(outcomes: Sequence[Outcome], names: Callable[[str], Mapping[str,
     turns = [described(outcome, names(outcome.thread_id)) for outcome in outcomes]
     running = [turn for turn in turns if turn["status"] is Status.RUNNING]
     finished = [turn for turn in turns if turn["status"] is not Status.RUNNING]
-    paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{turn['content']}" for turn in (*finished, *running)]
+    paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{_words(turn)}" for turn in (*finished, *running)]
     text = "\n\n".join(paragraphs) or "Nothing is running, and nothing is left to collect."
     return {"content": [_text(text)], "structuredContent": {"finished": finished, "running": running}}
 
@@ -80,9 +80,18 @@ def described(outcome: Outcome, names: Mapping[str, object] | None = None) -> di
     }
     if outcome.usage is not None:
         described["usage"] = msgspec.to_builtins(outcome.usage)
+    if outcome.warnings:
+        described["warnings"] = list(outcome.warnings)
     described["content"] = _content(outcome)
     described["filesChanged"] = [{"path": change.path, "kind": change.kind} for change in outcome.files]
     return described
+
+
+def _words(turn: Mapping[str, object]) -> str:
+    """What a text says of a turn: its warnings, then its content."""
+    warnings = turn.get("warnings", ())
+    assert isinstance(warnings, Sequence)
+    return "\n\n".join([*(f"Warning: {warning}" for warning in warnings), str(turn["content"])])
 
 
 def _content(outcome: Outcome) -> str:

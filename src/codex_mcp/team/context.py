@@ -68,3 +68,12 @@ def quoted(value: str | None) -> str:
 def _escaped(letter: str) -> str:
     units = letter.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def lost_conversation(identity: str, why: str, *, has_summary: bool) -> str:
+    """What a caller must know whose agent does not remember what was said before."""
+    left = "only the summary of its work" if has_summary else "nothing"
+    return (
+        f"The earlier conversation of agent {identity} is lost ({why}). The agent goes on in a new conversation and "
+        f"has {left} from the old one; tell it again what it needs to know."
+    )

@@ -34,6 +34,8 @@ class Member:
         """What the model knows of where it is."""
         self.prefaces: list[str] = []
         """What its next turn begins with."""
+        self.warnings: list[str] = []
+        """What the caller of its next turn must know."""
         self.summed_up = True
         """It has done nothing since its last summary."""
         self.first: Turn | None = None

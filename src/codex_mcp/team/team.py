@@ -309,6 +309,9 @@ class Team:
         except (ThreadNotFound, CannotResume) as exc:
             logger.warning("the thread of agent %s cannot be resumed (%s); it gets a new one", agent.identity, exc)
             thread = await self._book.start(spec, agent.principal)
+            if agent.turns:
+                has_summary = bool(member.prefaces)
+                member.warnings.append(context.lost_conversation(agent.identity, str(exc), has_summary=has_summary))
             member.prefaces.append(NEW_THREAD)
         if thread is member.thread:
             return

@@ -138,6 +138,7 @@ class Work:
     def _submitted(self, member: Member, task: Assignment) -> Turn:
         note = self._what_changed(member)
         prefaces, member.prefaces = member.prefaces, []
+        warnings, member.warnings = member.warnings, []
         told = replace(task.spec, preface="\n\n".join([*prefaces, *note]), time_limit=self.time_limit)
         thread = member.thread
         if thread is None or member not in self._roster:
@@ -146,11 +147,13 @@ class Work:
             turn = thread.submit(told, task.audience, full_events=task.full_events, source=task.source)
         except (QueueFull, QueueShut, Refused) as exc:
             member.prefaces = prefaces + member.prefaces
+            member.warnings = warnings + member.warnings
             if isinstance(exc, Refused):
                 raise
             if isinstance(exc, QueueShut):
                 raise refusals.closed(member.agent) from exc
             raise refusals.queue_full(member.agent, self._settings.max_turns_waiting) from exc
+        turn.record.warnings = tuple(warnings)
         member.usage = guards.with_turn(self._limits, member.usage, time.time())
         member.touch(turns=member.agent.turns + 1)
         return turn

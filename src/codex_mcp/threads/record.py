@@ -50,6 +50,8 @@ class Outcome(Struct, frozen=True):
     """Tokens of this turn alone."""
     files: tuple[FileChange, ...]
     seconds: float
+    warnings: tuple[str, ...] = ()
+    """What the caller must know besides the answer, each a sentence."""
 
 
 class Record:
@@ -59,6 +61,7 @@ class Record:
         self.began = now
         self.activity = "starting"
         self.failure: str | None = None
+        self.warnings: tuple[str, ...] = ()
         self.timed_out = False
         """It was stopped because its time was up."""
         self._stopped_because: str | None = None
@@ -180,6 +183,7 @@ class Record:
             usage=self._usage,
             files=tuple(FileChange(path, kind) for path, kind in self._files.items() if kind),
             seconds=now - self.began,
+            warnings=self.warnings,
         )
 
 
