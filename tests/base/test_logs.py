@@ -15,8 +15,9 @@ from codex_mcp.base.logs import (
     TRACE,
     LogFile,
     StderrLog,
+    Subject,
     about,
-    about_no_call,
+    about_only,
     line_for,
     logs_written,
 )
@@ -53,14 +54,17 @@ def test_an_inner_id_replaces_the_outer_one_and_no_id_breaks_a_line(tmp_path: Pa
     assert (tmp_path / LOG_FILE).read_text().endswith("book request=a_b_c=d thread=t2 here\n")
 
 
-def test_what_outlives_a_call_keeps_the_session_alone(tmp_path: Path) -> None:
-    with logs_written(settings(tmp_path)), about(session="s1", request="7", thread="t9"):
-        with about_no_call():
-            logger.info("outside")
-        logger.info("inside")
+def test_what_is_about_something_else_takes_no_id_from_where_it_was_started(tmp_path: Path) -> None:
+    with logs_written(settings(tmp_path)), about_only(Subject("s1", "ada", "7", "t9")):
+        with about_only(Subject("s2", "bob")), about(thread="t1"):
+            logger.info("inside")
+        with about_only(Subject()):
+            logger.info("nothing")
+        logger.info("outside")
     assert [line.split("book ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
-        "session=s1 outside",
-        "session=s1 request=7 thread=t9 inside",
+        "session=s2 principal=bob thread=t1 inside",
+        "nothing",
+        "session=s1 principal=ada request=7 thread=t9 outside",
     ]
 
 

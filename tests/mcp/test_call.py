@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET, UnsetType
 
+from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings import Events, Settings
 from codex_mcp.codex.events import Event
 from codex_mcp.mcp.call import Call, GivenUp
@@ -55,7 +56,7 @@ def with_call(token: Token, **settings: Any) -> Callable[[Test], None]:
             client = Client(peer, chosen)
             client.info = ClientInfo("ada", "1")
             params = CallTool("codex", {}, Meta(progress_token=token))
-            await test(Call(client, 7, params, chosen, "local"), MarkedEnd(theirs, peer), clock)
+            await test(Call(client, 7, params, chosen, Subject("s1", "local", "7")), MarkedEnd(theirs, peer), clock)
             await peer.aclose()
 
         run_with_clock(body)

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Raw
 
+from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import Core, CoreLost
 from codex_mcp.codex.events import Event
@@ -98,6 +99,7 @@ class Watcher:
     """The audience of a turn: remembers what it sees, and decides as the test says."""
 
     label = "test"
+    subject = Subject(request="test")
 
     def __init__(self, decide: Callable[[Question], Coroutine[Any, Any, Decision]] | None = None) -> None:
         self.events: list[Event] = []

@@ -1,6 +1,6 @@
 """The log: `$CODEX_HOME/log/codex-rmcp.log` with secrets masked, and stderr as it is. Stdout is the protocol's alone.
 
-Every line says which session, request and thread it is about, where there is one (`about(...)`). Several servers may
+Every line says which session, principal, request and thread it is about (`about(...)`). Several servers may
 share the file. A log that cannot be written never hurts the server: one warning on stderr, and on it goes; a stderr
 that nobody reads loses lines rather than stop us.
 
@@ -16,9 +16,9 @@ import logging
 import os
 import select
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from types import MappingProxyType
+from typing import NamedTuple
 
 from codex_mcp.base.files import PRIVATE
 from codex_mcp.base.redact import redact
@@ -46,18 +46,34 @@ GATHERING = 0.02
 MOST_GATHERED = 100
 """Lines that wait; a flood is written as it comes."""
 
+HARMLESS = frozenset("0123456789abcdefABCDEF-")
+"""An id of these is a number, a hash or a UUID."""
+
 PIPE_PIECE = 512
 """A pipe that polls as writable takes at least PIPE_BUF bytes without blocking, and POSIX promises 512 of them."""
 
-_subject: ContextVar[Mapping[str, str]] = ContextVar("log_subject", default=MappingProxyType({}))
+
+class Subject(NamedTuple):
+    """What a line is about. What does not apply is empty."""
+
+    session: str = ""
+    principal: str = ""
+    request: str = ""
+    thread: str = ""
+
+
+NOTHING = Subject()
+
+_subject: ContextVar[Subject] = ContextVar("log_subject", default=NOTHING)
 
 
 @contextlib.contextmanager
 def about(*, session: str = "", request: str = "", thread: str = "") -> Iterator[None]:
     """Lines logged inside, also by tasks started inside, carry these ids; an inner id replaces an outer one."""
-    given = {"session": session, "request": request, "thread": thread}
     known = _subject.get()
-    before = _subject.set({name: value or known.get(name, "") for name, value in given.items()})
+    before = _subject.set(
+        Subject(session or known.session, known.principal, request or known.request, thread or known.thread)
+    )
     try:
         yield
     finally:
@@ -65,22 +81,32 @@ def about(*, session: str = "", request: str = "", thread: str = "") -> Iterator
 
 
 @contextlib.contextmanager
-def about_no_call() -> Iterator[None]:
-    """Lines logged inside carry the session alone, also those of tasks started inside, which outlive the call."""
-    before = _subject.set({"session": _subject.get().get("session", "")})
+def about_only(subject: Subject) -> Iterator[None]:
+    """Lines logged inside carry these ids and no others, whoever started the task.
+
+    A task inherits the ids of whoever started it. What serves many (the core), and what works for one request but is
+    started by another (the next turn of a thread), says here what it is about.
+    """
+    before = _subject.set(subject)
     try:
         yield
     finally:
         _subject.reset(before)
 
 
-def _ids(mask: Callable[[str], str]) -> str:
-    return " ".join([f"{name}={_id(mask(value))}" for name, value in _subject.get().items() if value])
+def current_subject() -> Subject:
+    """What lines logged here are about."""
+    return _subject.get()
+
+
+@functools.lru_cache(maxsize=1024)  # a call has several lines
+def _ids(subject: Subject) -> str:
+    return " ".join([f"{name}={_id(value)}" for name, value in zip(subject._fields, subject, strict=True) if value])
 
 
 def _id(text: str) -> str:
     # Clients choose their request ids: one with a line break in it must not begin a line of ours.
-    return text if text.isalnum() else _printable("_".join(text.split()))
+    return text if HARMLESS.issuperset(text) else _printable("_".join(redact(text).split()))
 
 
 @contextlib.contextmanager
@@ -112,7 +138,7 @@ def logs_written(settings: Settings) -> Iterator[None]:
 def line_for(record: logging.LogRecord, mask: Callable[[str], str] = str) -> str:
     """One record as text: time (UTC), level, module, ids, message. Further lines are indented: none can be forged.
 
-    The message and the ids hold what others say: each is masked by itself, and control characters are written out.
+    The message and the ids hold what others say: control characters are written out, and `mask` is for the message.
     """
     try:
         text = record.getMessage()
@@ -122,7 +148,7 @@ def line_for(record: logging.LogRecord, mask: Callable[[str], str] = str) -> str
         text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"
     level = "TRACE" if record.levelno == TRACE else record.levelname
     head = f"{_second(int(record.created))}.{int(record.msecs):03d}Z {level:<7} {record.name}"
-    return " ".join(filter(None, (head, _ids(mask), _shown(mask(text))))) + "\n"
+    return " ".join(filter(None, (head, _ids(_subject.get()), _shown(mask(text))))) + "\n"
 
 
 def _shown(text: str) -> str:

@@ -20,7 +20,7 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from codex_mcp.base.logs import about_no_call
+from codex_mcp.base.logs import NOTHING, about_only
 from codex_mcp.base.offspring import children
 from codex_mcp.base.orphans import kill_orphans, reap_orphans, to_die_with_us
 from codex_mcp.base.settings import Settings
@@ -159,7 +159,7 @@ class Supervisor:
 
     def _started(self) -> asyncio.Task[Core]:
         if self._starting is None:
-            with about_no_call():  # it will serve many, whoever was the first to need it
+            with about_only(NOTHING):  # it will serve many, whoever was the first to need it
                 self._starting = self._tasks.spawn(self._start(), name="start of the core")
             self._starting.add_done_callback(self._start_done)
         return self._starting

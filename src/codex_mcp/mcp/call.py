@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import UnsetType
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings import Events, Settings, soft_deadline_for
 from codex_mcp.codex.events import Event
 from codex_mcp.mcp.client import Client
@@ -38,11 +39,12 @@ class Call:
     """The audience of a turn, on behalf of one request of the client."""
 
     def __init__(
-        self, client: Client, request_id: Id, params: mcp.CallTool, settings: Settings, principal: str
+        self, client: Client, request_id: Id, params: mcp.CallTool, settings: Settings, subject: Subject
     ) -> None:
         self.request_id = request_id
         self.params = params
-        self.principal = principal
+        self.subject = subject
+        self.principal = subject.principal
         self.events = settings.events
         self._answer_by: float | None = None
         """Set once it is cancelled: then nothing that comes before its turn is waited for any longer."""
@@ -72,7 +74,7 @@ class Call:
 
     @property
     def label(self) -> str:
-        """The request's id, for the log."""
+        """The request's id."""
         return str(self.request_id)
 
     @property

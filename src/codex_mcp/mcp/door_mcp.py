@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
+from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings import Protocol, Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.door import (
@@ -216,14 +217,15 @@ class McpDoor:
         stream = LiveStream("r", STREAM_MESSAGES, STREAM_BYTES, delivery=self._hub.stateless)
         stream.readers = 1
         session = Session(StreamLink(stream), self._hub.tools, self._settings, principal=principal)
-        try:
-            outcome = self._hub.methods.handle(session, message, era)
-        except RequestFailed as exc:
-            raise Refusal(STATUS_OF.get(exc.error.code, 400), exc.error, message.id) from exc
-        if not inspect.iscoroutine(outcome):
-            await http.respond(200, jsonrpc.encode_response(message.id, outcome), JSON)
-            return
-        await self._work(http, session, message, stream, outcome)
+        with about_only(session.subject):
+            try:
+                outcome = self._hub.methods.handle(session, message, era)
+            except RequestFailed as exc:
+                raise Refusal(STATUS_OF.get(exc.error.code, 400), exc.error, message.id) from exc
+            if not inspect.iscoroutine(outcome):
+                await http.respond(200, jsonrpc.encode_response(message.id, outcome), JSON)
+                return
+            await self._work(http, session, message, stream, outcome)
 
     async def _work(
         self,

@@ -8,8 +8,9 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from codex_mcp.base.logs import Subject
 from codex_mcp.mcp.client import Client
-from codex_mcp.mcp.session import Session
+from codex_mcp.mcp.session import LOGGED_CHARS, Session
 from codex_mcp.wire.jsonrpc import Request
 
 Params = TypeVar("Params")
@@ -26,6 +27,11 @@ class Exchange(Struct, frozen=True):
     """What the server says that it can do."""
     instructions: str = ""
     """How it introduces itself to a model."""
+
+    @property
+    def subject(self) -> Subject:
+        """The session, the principal and the request, for the log."""
+        return self.session.subject._replace(request=str(self.request.id)[:LOGGED_CHARS])
 
     def params(self, kind: type[Params]) -> Params:
         """The parameters as a value. Raises MsgspecError, which becomes -32602."""

@@ -8,10 +8,11 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 from uuid import uuid4
 
-from codex_mcp.base.logs import about
+from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp import tickets
@@ -20,7 +21,7 @@ from codex_mcp.mcp.evictions import to_evict
 from codex_mcp.mcp.http_channel import HttpChannel, limits_of
 from codex_mcp.mcp.live import Delivery
 from codex_mcp.mcp.methods import Methods, handle_notification
-from codex_mcp.mcp.session import Session, ToolBox
+from codex_mcp.mcp.session import ID_BYTES, Session, ToolBox
 from codex_mcp.mcp.tickets import Ticket
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
@@ -147,7 +148,8 @@ class Hub:
         taken_up.session.client.info = mcp.ClientInfo(ticket.client_name, ticket.client_version)
         if ticket.elicitation is not None:
             taken_up.session.client.capabilities = {"elicitation": ticket.elicitation}
-        logger.info("session %s of %s taken up again", taken_up.session.id, ticket.client_name)
+        with about_only(taken_up.session.subject):
+            logger.info("session of %s taken up again", ticket.client_name)
         return taken_up
 
     def introduce(self, principal: str, params: mcp.Initialize, address: str = "") -> HubSession:
@@ -177,7 +179,7 @@ class Hub:
         self._sessions[principal, session_id] = added
         self._of_principal[principal] += 1
         self._of_address[address] += 1
-        with about(session=added.session.id):
+        with about_only(added.session.subject):
             self._tasks.spawn(added.peer.run(), name=f"session {added.session.id}")
         if self._sweeping is None:
             self._sweeping = self._tasks.spawn(self._sweep(), name="sweep of idle sessions")
@@ -231,7 +233,7 @@ class Hub:
 
         handlers = Handlers(on_request, on_notification)
         peer = Peer(watched(channel, "client"), handlers, max_requests=MAX_REQUESTS, pace=_no_pace)
-        session = Session(peer, self.tools, self._settings, principal=principal)
+        session = Session(peer, self.tools, self._settings, principal=principal, log_id=logged(session_id))
         return HubSession(session_id, channel, peer, session, is_bus, address)
 
     # -- putting away -------------------------------------------------------------------------------------------------
@@ -251,7 +253,8 @@ class Hub:
         await session.peer.aclose()
         self._dropped += session.channel.dropped
         self._cut_off += session.channel.cut_off
-        logger.info("session %s ended", session.session.id)
+        with about_only(session.session.subject):
+            logger.info("session ended")
 
     async def _sweep(self) -> None:
         while True:
@@ -298,6 +301,11 @@ class Hub:
         self._of_principal.clear()
         self._of_address.clear()
         await self._tasks.aclose()
+
+
+def logged(session_id: str) -> str:
+    """What the log shows of a session id: whoever knows the id finds its lines, and no line gives the id away."""
+    return sha256(session_id.encode(errors="surrogateescape")).hexdigest()[: 2 * ID_BYTES]
 
 
 def is_loopback(address: str) -> bool:

@@ -10,7 +10,7 @@ import logging
 import secrets
 from typing import IO, Final
 
-from codex_mcp.base.logs import about
+from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
@@ -64,7 +64,7 @@ class StdioServer:
 
     async def run(self) -> None:
         """Serve until stdin ends or a signal comes, then stop in order."""
-        with about(session=self._session.id):
+        with about_only(self._session.subject):
             logger.info("serving on stdio")
             with signals_received() as signals:
                 reading = self._tasks.spawn(self._peer.run(), name="stdin")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Awaitable, Coroutine
 from typing import Any, Final, Protocol
 
-from codex_mcp.base.logs import about
+from codex_mcp.base.logs import Subject, about, about_only
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.call import Call
 from codex_mcp.mcp.client import Client, Link
@@ -18,9 +18,8 @@ from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
 
-ID_BYTES: Final = 16
-"""As many as a UUID has; the module of that name costs 2 ms of the time to the first answer."""
-
+ID_BYTES: Final = 6
+"""As many as the log shows of an HTTP session's id; two sessions of one log never share them."""
 
 LOGGED_CHARS: Final = 200
 """What the log shows of a client's own words, which may be megabytes."""
@@ -48,9 +47,12 @@ class Listener:
 class Session:
     """A client and its calls."""
 
-    def __init__(self, link: Link, tools: ToolBox, settings: Settings, *, principal: str = LOCAL) -> None:
-        self.id = os.urandom(ID_BYTES).hex()
-        """For the log."""
+    def __init__(
+        self, link: Link, tools: ToolBox, settings: Settings, *, principal: str = LOCAL, log_id: str = ""
+    ) -> None:
+        self.id = log_id or os.urandom(ID_BYTES).hex()
+        """For the log and for traces. It gives access to nothing."""
+        self.subject = Subject(self.id, principal)
         self.principal = principal
         self.client = Client(link, settings)
         self._tools = tools
@@ -74,25 +76,30 @@ class Session:
         self.client.capabilities = params.capabilities
         info = params.client_info
         said = (info.name, info.version, params.protocol_version)
-        logger.info("client %s %s asks for MCP %s", *(text[:LOGGED_CHARS] for text in said))
+        with about_only(self.subject):
+            logger.info("client %s %s asks for MCP %s", *(text[:LOGGED_CHARS] for text in said))
         # After the answer is on its way: the client waits for that first.
         asyncio.get_running_loop().call_soon(self._tools.warm_up)
 
     def call_tool(self, request_id: Id, params: mcp.CallTool, client: Client) -> Coroutine[Any, Any, object]:
         """Begin a call. From now on it can be cancelled."""
-        call = Call(client, request_id, params, self._settings, self.principal)
+        subject = self.subject._replace(request=str(request_id)[:LOGGED_CHARS])
+        call = Call(client, request_id, params, self._settings, subject)
         self._calls[request_id] = call
         return self._run(call)
 
     async def _run(self, call: Call) -> object:
         name = call.params.name[:LOGGED_CHARS]
-        with about(request=call.label[:LOGGED_CHARS]):
+        with about_only(call.subject):
             logger.info("call of %s", name)
+            ending = "ended"
             try:
-                return await self._tools.run(call)
+                result = await self._tools.run(call)
+                ending = ending_of(result)
+                return result
             finally:
                 with about(thread=call.thread_id):
-                    logger.info("call of %s ended", name)
+                    logger.info("call of %s %s", name, ending)
                 del self._calls[call.request_id]
                 if not self._calls and self._idle is not None:
                     self._idle.set()
@@ -124,7 +131,8 @@ class Session:
         call = self._calls.get(message.request_id)
         if call is not None:
             reason = (message.reason or "no reason given")[:LOGGED_CHARS]
-            logger.info("request %s cancelled: %s", call.label[:LOGGED_CHARS], reason)
+            with about_only(call.subject._replace(thread=call.thread_id)):
+                logger.info("request cancelled: %s", reason)
             call.cancel()
         elif message.request_id in self._listeners:
             self._listeners[message.request_id].ended.set()
@@ -151,3 +159,14 @@ class Session:
         except TimeoutError:
             return False
         return True
+
+
+def ending_of(result: object) -> str:
+    """How a call ended, in a word or two for the log."""
+    if not isinstance(result, dict):
+        return "ended"
+    structured = result.get("structuredContent")
+    status = structured.get("status") if isinstance(structured, dict) else None
+    if isinstance(status, str):
+        return f"ended: {status}"
+    return "ended with an error" if result.get("isError") else "ended"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from codex_mcp.base.logs import about
+from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.follower import Names
@@ -48,7 +48,7 @@ class Tasks:
         exchange.client.require_extension(mcp.TASKS_EXTENSION)
         params = exchange.params(mcp.UpdateTask)
         _name, thread, turn = self._found(exchange, params.task_id)
-        with about(request=turn.audience.label, thread=thread.id):
+        with about_only(exchange.subject._replace(thread=thread.id)):
             for key, question in turn.parked.open.items():
                 if key in params.input_responses:
                     turn.parked.answer(key, decide(question, params.input_responses[key]))
@@ -57,7 +57,7 @@ class Tasks:
     def _cancel(self, exchange: Exchange) -> object:
         exchange.client.require_extension(mcp.TASKS_EXTENSION)
         _name, thread, turn = self._found(exchange, exchange.params(mcp.TaskNamed).task_id)
-        with about(request=turn.audience.label, thread=thread.id):
+        with about_only(exchange.subject._replace(thread=thread.id)):
             logger.info("task cancelled")
         thread.cancel(turn)
         return {}

@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.logs import current_subject
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.codex.events import Event
@@ -79,6 +80,10 @@ class Nobody:
     """Watches the turn in which an agent sums up its work: nobody looks, and nobody can be asked."""
 
     label = ""
+
+    def __init__(self) -> None:
+        self.subject = current_subject()
+        """Of the call that closes the agent, if there is one."""
 
     def event_happened(self, thread_id: str, event: Event) -> None:
         """Nobody sees it."""

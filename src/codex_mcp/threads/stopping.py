@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Final, Protocol
 
-from codex_mcp.base.logs import about
+from codex_mcp.base.logs import about_only
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.threads.litter import Litter
@@ -84,7 +84,7 @@ class Stopper:
     def _overdue(self, turn: Turn) -> None:
         actions = self._queue.overdue(turn.place)
         if actions:
-            with about(request=turn.audience.label, thread=turn.thread_id):
+            with about_only(turn.subject):
                 logger.warning("a turn was not stopped within %g s: Codex is slow to begin it", self._grace)
         self._perform(actions)
 
@@ -97,7 +97,8 @@ class Stopper:
             async with asyncio.timeout(patience):
                 await turn.left.wait()
         if turn.place.state is not State.ENDED:
-            logger.warning("a turn did not end within %g s of its interrupt", patience)
+            with about_only(turn.subject):
+                logger.warning("a turn did not end within %g s of its interrupt", patience)
             self._perform(self._queue.given_up(turn.place))
 
     async def _stop(self, turn: Turn, stopped: asyncio.Future[None]) -> None:

@@ -17,7 +17,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.logs import about
+from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
@@ -301,7 +301,7 @@ class Thread:
 
     async def _start(self, turn: Turn) -> None:
         # A turn that waited is started by the end of another one: its lines are about its own request.
-        with about(request=turn.audience.label, thread=self.id):
+        with about_only(turn.subject):
             try:
                 if self.admission is not None and not await self.admission.enter(turn, self.principal):
                     self._perform(self._queue.start_failed(turn.place))
@@ -378,9 +378,9 @@ class Thread:
         question = question_from(method, params, self._translator.changes_of(item_of(params)))
         if isinstance(question, Unreadable) or turn is None or turn.ended or turn.record.is_spoiled:
             why = question.why if isinstance(question, Unreadable) else "no turn is running that could wait for it"
-            logger.warning("refused a question of the core (%s): %s", method, why)
+            logger.warning("refused a question of thread %s (%s): %s", self.id, method, why)
             return refusal(method)
-        with about(request=turn.audience.label, thread=self.id):
+        with about_only(turn.subject):
             decision = await self._questions.ask(question_id, question, turn.audience)
         word = "withdrawn" if decision is None else word_for(decision)
         self.counts.decisions[word] += 1

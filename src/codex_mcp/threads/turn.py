@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events import Event
 from codex_mcp.codex.facts import Fact, ItemEnded
 from codex_mcp.threads.decisions import Decision
 from codex_mcp.threads.parked import ParkedQuestions
 from codex_mcp.threads.questions import Question
-from codex_mcp.threads.record import Outcome, Record
+from codex_mcp.threads.record import Outcome, Record, Status
 from codex_mcp.threads.turns import Place, Source
 from codex_mcp.threads.watchers import Watcher, Watchers, tell
+
+logger = logging.getLogger(__name__)
+
+LOGGED_CHARS: Final = 500
+"""What the log shows of the reason for which a turn failed."""
 
 NAME_BYTES: Final = 8
 """A name need not be secret, only never be that of another turn."""
@@ -27,7 +34,11 @@ class Audience(Protocol):
 
     @property
     def label(self) -> str:
-        """For the log: the request that this is about."""
+        """The id of the request that this is about."""
+
+    @property
+    def subject(self) -> Subject:
+        """The session, the principal and the request that this is about, for the log."""
 
     def event_happened(self, thread_id: str, event: Event) -> None:
         """Something for people to look at."""
@@ -83,6 +94,11 @@ class Turn:
 
     def __repr__(self) -> str:
         return f"<Turn of {self.thread_id}: {self.place!r}>"
+
+    @property
+    def subject(self) -> Subject:
+        """What lines about it carry, in whichever task they are logged."""
+        return self.audience.subject._replace(thread=self.thread_id)
 
     @property
     def ended(self) -> bool:
@@ -143,8 +159,16 @@ class Turn:
             if timer is not None:
                 timer.cancel()
         if not self._ended.done():
-            self._ended.set_result(self.record.outcome(self.thread_id, time.monotonic()))
+            outcome = self.record.outcome(self.thread_id, time.monotonic())
+            self._log_end(outcome)
+            self._ended.set_result(outcome)
             self._watchers.tell()
+
+    def _log_end(self, outcome: Outcome) -> None:
+        with about_only(self.subject):
+            name = self.place.turn_id or "that never began"
+            why = f": {outcome.content[:LOGGED_CHARS]}" if outcome.status is Status.FAILED else ""
+            logger.info("turn %s %s after %.1f s%s", name, outcome.status, outcome.seconds, why)
 
     async def wait(self, timeout: float | None = None) -> Outcome:
         """Wait for the end, or until so many seconds have passed; return how it stands then."""
