@@ -209,3 +209,12 @@ async def test_an_answer_that_refuses_makes_no_session(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, _methods):
         await Door(server.port, "/", mcp_session_id="x").ask("POST", b"{")
         assert len(server.hub) == 0
+
+
+async def test_whoever_listens_hears_that_the_session_was_shut_down_and_its_end(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, _methods):
+        door = Door(server.port, "/", mcp_session_id="x")
+        async with door.stream("GET") as events:
+            answer = await door.post(request(1, "shutdown"))
+            assert await events.rest() == [answer]
+        assert len(server.hub) == 0

@@ -285,3 +285,22 @@ async def test_what_is_wrong_is_refused_with_a_sentence(
 async def test_with_strict_sessions_nobody_gets_a_stream_without_one(tmp_path: Path) -> None:
     async with serving(tmp_path, strict_sessions=True) as (server, _methods):
         assert (await Door(server.port, accept=BOTH).ask("GET")).status == 400
+
+
+async def test_a_client_can_shut_its_own_session_down_and_others_go_on(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (server, methods):
+        leaving, staying = await shake_hands(server.port), await shake_hands(server.port)
+        async with (
+            leaving.stream("GET") as standing,
+            leaving.stream("POST", request(1, "hold")) as events,
+            staying.stream("POST", request(1, "hold")) as others,
+        ):
+            assert await methods.held.get() == await methods.held.get() == 1
+            assert (await leaving.post(request(2, "shutdown")))["result"] == {}
+            assert [message["id"] for message in await events.rest() if "id" in message] == [1]
+            assert await standing.rest() == []
+            assert (await leaving.ask("POST", request(3, "echo"))).status == 404
+            assert (await staying.post(request(2, "echo")))["result"] == {"echo": {}}
+            methods.gate.set()
+            assert (await others.rest())[-1]["result"] == {"held": 1}
+        assert (await Door(server.port, "/readyz").ask("GET")).status == 200

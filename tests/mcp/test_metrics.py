@@ -4,8 +4,13 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from codex_mcp.base.settings import Settings
+from codex_mcp.codex.supervisor import Launch
+from codex_mcp.mcp.metrics import Metrics
+from codex_mcp.threads.book import Book
+from tests.support.echo_methods import serving
 from tests.support.http_server import scripted_http_server
-from tests.support.mcp_http import Door, call, initialize, request, shake_hands
+from tests.support.mcp_http import Door, call, initialize, notification, request, shake_hands
 
 
 async def numbers(port: int) -> dict[str, float]:
@@ -70,3 +75,43 @@ async def test_requests_are_counted_by_door_and_status(tmp_path: Path) -> None:
         assert found["http_requests_total /mcp 400"] == 1
         assert found["http_requests_total other 404"] == 1
         assert found["http_seconds_count /"] == 1
+
+
+async def test_each_session_of_a_principal_is_counted_for_it_alone(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("ada the-token-of-ada-\nbob the-token-of-bob-\n")
+    async with serving(tmp_path, tokens=str(tokens)) as (server, _methods):
+        ada = Door(server.port, "/", mcp_session_id="x", authorization="Bearer the-token-of-ada-")
+        bob = Door(server.port, "/", mcp_session_id="x", authorization="Bearer the-token-of-bob-")
+        await ada.post(initialize())
+        await ada.post(request(1, "talk", count=3))
+        await ada.ask("POST", notification("notifications/initialized"))
+        await bob.post(request(1, "echo"))
+        session = server.hub.find("ada", "x")
+        assert session is not None
+        metrics = Metrics(server.hub, Book(Settings(codex_home=str(tmp_path)), _no_launch, _no_pace))
+        page = metrics.sessions_of("ada").decode()
+        found = {
+            sample.name.removeprefix("codex_mcp_session_"): sample.value
+            for family in text_string_to_metric_families(page)
+            for sample in family.samples
+            if sample.labels == {"session": session.session.id, "client": "tests"}
+        }
+        expected = {"requests_total": 2, "received_messages_total": 3, "sent_messages_total": 5, "readers": 0}
+        assert {name: found[name] for name in expected} == expected
+        assert page.count("codex_mcp_session_requests_total{") == 1
+
+
+async def test_the_page_shows_sessions_only_to_whoever_asks_for_them(tmp_path: Path) -> None:
+    async with scripted_http_server(tmp_path) as (server, _model):
+        await Door(server.port, "/").ask("POST", initialize())
+        pages = [await Door(server.port, path).ask("GET") for path in ("/metrics", "/metrics?sessions=1")]
+        assert [b"codex_mcp_session_requests_total{" in page.body for page in pages] == [False, True]
+
+
+async def _no_launch() -> Launch:
+    raise AssertionError("somebody wants a Codex")
+
+
+async def _no_pace() -> None:
+    """Nobody has to wait."""

@@ -117,3 +117,10 @@ async def test_signals_are_ours_no_longer_when_it_has_ended(tmp_path: Path) -> N
         server.hang_up()
         await server.ended()
         assert signal.getsignal(signal.SIGTERM) == before
+
+
+async def test_a_client_can_end_it_with_shutdown_although_stdin_is_open(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        server.say(PING, {"jsonrpc": "2.0", "id": 1, "method": "shutdown"})
+        said = await server.ended()
+        assert [(message["id"], message["result"]) for message in said] == [(0, {}), (1, {})]

@@ -107,7 +107,7 @@ class HttpApp:
                 self._pace(verdict.principal)
                 await self._bus.serve(http, verdict.principal)
             case _:
-                await self._own_page(http)
+                await self._own_page(http, verdict.principal)
 
     def _pace(self, principal: str) -> None:
         seconds = self._rates.taken(principal, time.monotonic())
@@ -115,12 +115,13 @@ class HttpApp:
             why = f"Too Many Requests: at most {self._rates.per_second:g} in a second, come again later"
             raise refusal(429, why, (b"retry-after", str(math.ceil(seconds)).encode()))
 
-    async def _own_page(self, http: HttpExchange) -> None:
+    async def _own_page(self, http: HttpExchange, principal: str) -> None:
         if http.path == "/readyz":
             ready = not self._hub.closing
             await http.respond(200 if ready else 503, b"ready\n" if ready else b"stopping\n", TEXT)
         elif http.path == "/metrics" and self._metrics is not None:
-            await http.respond(200, self._metrics.text(), (b"content-type", CONTENT_TYPE))
+            page = self._metrics.text() + (self._metrics.sessions_of(principal) if http.query == b"sessions=1" else b"")
+            await http.respond(200, page, (b"content-type", CONTENT_TYPE))
         else:
             raise refusal(404, "Not Found: the doors are /mcp, / and /ws")
 

@@ -25,7 +25,7 @@ from codex_mcp.mcp.stream import MOST_BYTES
 from codex_mcp.rpc.channel import Kind
 from codex_mcp.rpc.frame import Frame
 from codex_mcp.wire import jsonrpc
-from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message
+from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message, Request
 
 INBOX: Final = 128
 """Messages of one client that wait to be looked at, and that a listener may lag behind; the bus was designed so."""
@@ -80,6 +80,14 @@ class HttpChannel:
         # Names of streams that no earlier process has given: a client may come back to a restarted server.
         self._mark = os.urandom(MARK_BYTES).hex()
         self.standing = self._resumable(f"s-{self._mark}")
+        self.opened_at = self.used_at
+        self.received = 0
+        """Messages of the client."""
+        self.requests = 0
+        """Those that are requests."""
+        self.sent = 0
+        """Messages of ours, each counted once, however many read it."""
+        self.sent_bytes = 0
         self.cut_off = 0
         """Listeners on the bus that were sent away because they were too slow."""
         self.readers = 0
@@ -104,6 +112,8 @@ class HttpChannel:
         self.spoke = True
         if len(self._inbox) >= self._limits.inbox:
             raise InboxFull
+        self.received += 1
+        self.requests += isinstance(message, Request)
         self._inbox.append(message)
         self._wake()
 
@@ -183,6 +193,8 @@ class HttpChannel:
 
     def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
         """Put a message on its streams."""
+        self.sent += 1
+        self.sent_bytes += len(frame)
         vital, final = kind is not Kind.NOTIFICATION, kind is Kind.ANSWER
         for subscriber in self.subscribers:
             subscriber.put(frame, vital=vital)

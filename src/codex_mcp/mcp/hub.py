@@ -8,6 +8,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Final
 from uuid import uuid4
@@ -179,6 +180,7 @@ class Hub:
         self._sessions[principal, session_id] = added
         self._of_principal[principal] += 1
         self._of_address[address] += 1
+        added.session.on_shutdown = partial(self._shut_down, added)
         with about_only(added.session.subject):
             self._tasks.spawn(added.peer.run(), name=f"session {added.session.id}")
         if self._sweeping is None:
@@ -247,14 +249,20 @@ class Hub:
             self._closed.popitem(last=False)
         await self._end(session)
 
+    def _shut_down(self, session: HubSession) -> None:
+        if not self.closing:
+            self._tasks.spawn(self.close(session), name=f"shutdown of session {session.session.id}")
+
     async def _end(self, session: HubSession) -> None:
         session.session.cancel_all()
         await session.session.wait_idle(self._settings.interrupt_grace)
         await session.peer.aclose()
         self._dropped += session.channel.dropped
         self._cut_off += session.channel.cut_off
+        channel = session.channel
+        counted = f"{channel.requests} requests, {channel.sent} messages sent, {channel.dropped} dropped"
         with about_only(session.session.subject):
-            logger.info("session ended")
+            logger.info("session ended: %s", counted)
 
     async def _sweep(self) -> None:
         while True:

@@ -42,7 +42,7 @@ EXTENSIONS: Final = "extensions"
 """A capability that clients who shake hands do not know."""
 
 HANDSHAKE_ONLY: Final = frozenset(
-    {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+    {"initialize", "ping", "shutdown", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 )
 STATELESS_ONLY: Final = frozenset(
     {"server/discover", "subscriptions/listen", "tasks/get", "tasks/update", "tasks/cancel"}
@@ -159,6 +159,12 @@ def _ping(exchange: Exchange) -> object:
     return {}
 
 
+def _shutdown(exchange: Exchange) -> object:
+    exchange.params(dict[str, object])
+    exchange.session.shut_down()
+    return {}
+
+
 def listing(tools: Sequence[catalogue.Tool]) -> Handler:
     """What answers `tools/list` with these."""
     listed = {"tools": [tool.listed() for tool in tools]}
@@ -192,6 +198,7 @@ def _empty(key: str) -> Handler:
 COMMON: Final[dict[str, Handler]] = {
     "initialize": _initialize,
     "ping": _ping,
+    "shutdown": _shutdown,
     "server/discover": _discover,
     "subscriptions/listen": _listen,
 }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -14,7 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from codex_mcp.mcp.hub import Hub
+from codex_mcp.mcp.hub import Hub, HubSession
 from codex_mcp.threads.book import Book
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
@@ -22,11 +23,15 @@ CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 SECONDS: Final = (0.001, 0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 60.0, 300.0, 1800.0)
 """From a ping to half an hour of an agent's work."""
 
+CLIENT_CHARS: Final = 64
+"""Of the name that a client gives itself."""
+
 
 class Metrics:
     """The metrics of one server."""
 
     def __init__(self, hub: Hub, book: Book) -> None:
+        self._hub = hub
         self._registry = CollectorRegistry()
         self._registry.register(_Looked(hub, book))
         self._requests = _Requests()
@@ -36,6 +41,12 @@ class Metrics:
     def text(self) -> bytes:
         """The page."""
         return generate_latest(self._registry)
+
+    def sessions_of(self, principal: str) -> bytes:
+        """What is counted for each session of this principal. Not on the page itself: sessions come and go."""
+        registry = CollectorRegistry()
+        registry.register(_Sessions([session for session in self._hub if session.principal == principal]))
+        return generate_latest(registry)
 
 
 class _Requests(Collector):
@@ -70,6 +81,44 @@ class _Requests(Collector):
             limits = [*(str(limit) for limit in SECONDS), "+Inf"]
             latency.add_metric([door], list(zip(limits, accumulate(buckets), strict=True)), self._seconds[door])
         yield latency
+
+
+class _Sessions(Collector):
+    """Each of these sessions, under the name that it has in the log."""
+
+    def __init__(self, sessions: Sequence[HubSession]) -> None:
+        self._sessions = sessions
+
+    def collect(self) -> Iterable[Metric]:
+        """Look at them."""
+        now = time.monotonic()
+        counters: list[tuple[str, str, Callable[[HubSession], float]]] = [
+            ("requests", "Requests of the client.", lambda each: each.channel.requests),
+            ("received_messages", "Messages of the client.", lambda each: each.channel.received),
+            ("sent_messages", "Messages to the client.", lambda each: each.channel.sent),
+            ("sent_bytes", "Bytes of the messages to the client.", lambda each: each.channel.sent_bytes),
+            ("dropped_messages", "Messages that its readers missed.", lambda each: each.channel.dropped),
+        ]
+        gauges: list[tuple[str, str, Callable[[HubSession], float]]] = [
+            ("calls_running", "Calls of tools that run.", lambda each: each.session.running),
+            ("readers", "Connections that read.", lambda each: each.channel.readers + len(each.channel.subscribers)),
+            ("age_seconds", "Seconds since it was opened.", lambda each: now - each.channel.opened_at),
+            ("idle_seconds", "Seconds since its client sent something.", lambda each: now - each.used_at),
+        ]
+        yield from (self._filled(CounterMetricFamily, *counter) for counter in counters)
+        yield from (self._filled(GaugeMetricFamily, *gauge) for gauge in gauges)
+
+    def _filled(
+        self,
+        kind: type[CounterMetricFamily | GaugeMetricFamily],
+        name: str,
+        help_text: str,
+        value: Callable[[HubSession], float],
+    ) -> Metric:
+        family = kind(f"codex_mcp_session_{name}", help_text, labels=["session", "client"])
+        for each in self._sessions:
+            family.add_metric([each.session.id, each.session.client.name[:CLIENT_CHARS]], value(each))
+        return family
 
 
 class _Looked(Collector):

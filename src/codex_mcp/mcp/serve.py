@@ -68,9 +68,10 @@ class StdioServer:
             logger.info("serving on stdio")
             with signals_received() as signals:
                 reading = self._tasks.spawn(self._peer.run(), name="stdin")
+                self._session.on_shutdown = reading.cancel
                 await first(reading, signals)
                 self._peer.stop_accepting()
-                logger.info("stopping: %s", "stdin has ended" if reading.done() else "a signal came")
+                logger.info("stopping: %s", _why_stopped(reading))
                 ending = Ending(lambda: [self._session], self._book, self._settings)
                 await ending.finish(signals, self._product.longest_grace)
                 # Still inside: a further signal must not end us before what we leave behind is ended.
@@ -98,6 +99,12 @@ class StdioServer:
 
     async def _client_reads_at_all(self) -> None:
         await self._channel.drain(UNREAD_LIMIT)
+
+
+def _why_stopped(reading: asyncio.Task[None]) -> str:
+    if reading.cancelled():
+        return "the client asked for it"
+    return "stdin has ended" if reading.done() else "a signal came"
 
 
 async def serve_stdio(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, Protocol
 
 from codex_mcp.base.logs import Subject, about, about_only
@@ -59,11 +59,18 @@ class Session:
         self._settings = settings
         self._calls: dict[Id, Call] = {}
         self._listeners: dict[Id, Listener] = {}
+        self.on_shutdown: Callable[[], object] | None = None
+        """Ends the session, and nothing of others."""
         self._idle: asyncio.Event | None = None
         """Made when somebody waits for it; every stateless request is a session."""
 
     def __repr__(self) -> str:
         return f"<Session {self.id} of {self.client.name or 'a client without a name'}: {len(self._calls)} calls>"
+
+    @property
+    def running(self) -> int:
+        """How many calls run."""
+        return len(self._calls)
 
     @property
     def busy(self) -> bool:
@@ -80,6 +87,12 @@ class Session:
             logger.info("client %s %s asks for MCP %s", *(text[:LOGGED_CHARS] for text in said))
         # After the answer is on its way: the client waits for that first.
         asyncio.get_running_loop().call_soon(self._tools.warm_up)
+
+    def shut_down(self) -> None:
+        """The client asks to end its session: what it has running is ended as well, after this request is answered."""
+        logger.info("the client asks to end the session")
+        if self.on_shutdown is not None:
+            asyncio.get_running_loop().call_soon(self.on_shutdown)
 
     def call_tool(self, request_id: Id, params: mcp.CallTool, client: Client) -> Coroutine[Any, Any, object]:
         """Begin a call. From now on it can be cancelled."""

@@ -43,6 +43,7 @@ class HttpExchange:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self.query: bytes = scope.get("query_string", b"")
         self.scheme: str = scope.get("scheme", "http")
         self.headers = header_map(scope["headers"])
         self.client: str = scope["client"][0] if scope.get("client") else ""
