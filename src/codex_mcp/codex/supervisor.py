@@ -27,6 +27,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
+from codex_mcp.codex.first_start import RETRY_DELAYS, met_another, one_at_a_time
 from codex_mcp.codex.last_words import last_words, reason_in
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.rpc.channel import Channel
@@ -82,6 +83,10 @@ class SupervisorListener(CoreListener, Protocol):
 
     def core_lost(self, core: Core, reason: CoreLost) -> None:
         """That core will never say anything again."""
+
+
+class MetAnother(CoreError):
+    """It did not start, because another Codex started in the same home at the same time."""
 
 
 class _Running(Struct, eq=False):
@@ -172,6 +177,18 @@ class Supervisor:
             await asyncio.wait([self._listening], timeout=2 * EXIT_GRACE)
         async with self._making:
             launch = await self._launch()
+        patience = self._settings.start_timeout
+        async with one_at_a_time(self._settings.codex_home, launch.version, patience):
+            for delay in RETRY_DELAYS:
+                try:
+                    return await self._start_once(launch)
+                except MetAnother as exc:
+                    logger.warning("%s; starting it again in %g s", exc, delay)
+                    await asyncio.sleep(delay)
+            return await self._start_once(launch)
+
+    async def _start_once(self, launch: Launch) -> Core:
+        async with self._making:
             try:
                 limit = self._settings.max_message_bytes
                 at_birth = to_die_with_us() if launch.dies_with_us else None
@@ -193,7 +210,8 @@ class Supervisor:
             await asyncio.wait([listening])
             if isinstance(exc, asyncio.CancelledError):
                 raise  # we are stopping: that Codex did not start is nobody's fault
-            raise CoreError(_cannot_start(launch.argv[0], ended, exc)) from exc
+            kind = MetAnother if met_another(ended.stderr) else CoreError
+            raise kind(_cannot_start(launch.argv[0], ended, exc)) from exc
         logger.info("core %d started: %s", child.pid, greeting.user_agent)
         self._running = running
         running.has_started = True
