@@ -5,13 +5,16 @@ import contextlib
 import os
 import random
 import signal
+import socket
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.mcp_server import PATIENCE, Json, McpServer, scripted_server
+from tests.support.mcp_server import PATIENCE, Json, McpServer, Setup, scripted_server
 from tests.support.processes import Process, all_ended, ended, processes_at, the_server
 
 SCRIPT = Path(__file__).parents[1] / "support/scripts/end_of_life.toml"
@@ -266,6 +269,43 @@ async def test_a_client_that_is_gone_does_not_keep_it_either(tmp_path: Path) -> 
         await ended_in_time(running)
         assert processes_at(server.setup.home) == []
         assert await server.process.wait() == 0
+
+
+async def test_a_client_that_stops_reading_for_good_ends_it_though_stdin_stays_open(tmp_path: Path) -> None:
+    seconds = a_long_time()
+    async with server_in(tmp_path, "--shutdown-grace", "3600") as (server, _model):
+        await server.initialize()
+        running = the_server(server.setup.home)
+        await start_command(server, seconds)
+        stdout_of(server).close()
+        await ended_in_time(running)
+        assert processes_at(server.setup.home) == []
+        assert await server.process.wait() == 0
+        assert "nobody reads stdout any longer" in server.log
+
+
+@pytest.mark.parametrize("is_quiet", [True, False])
+async def test_so_does_one_whose_stdout_is_a_socket(tmp_path: Path, is_quiet: object) -> None:
+    """As Node makes them for its children; a quiet server has nothing to write that could fail."""
+    events = ("--events", "none") if is_quiet else ()
+    async with ScriptedModel(load_script(SCRIPT)) as model:
+        setup = Setup(tmp_path, list(model.codex_overrides()), ("--shutdown-grace", "3600", *events))
+        setup.make()
+        ours, theirs = socket.socketpair()
+        process = await asyncio.create_subprocess_exec(
+            *setup.argv(), stdin=asyncio.subprocess.PIPE, stdout=theirs.fileno(), cwd=setup.work, env=setup.env()
+        )
+        theirs.close()
+        assert process.stdin is not None
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        prompt = {"name": "codex", "arguments": {"prompt": "[[scene: gate]]"}}
+        process.stdin.write(msgspec.json.encode({**call, "params": prompt}) + b"\n")
+        await model.wait_for_gate("gate")
+        ours.close()
+        async with asyncio.timeout(PATIENCE):
+            assert await process.wait() == 0
+        process.stdin.close()
+        assert processes_at(setup.home) == []
 
 
 # -- killed -----------------------------------------------------------------------------------------------------------

@@ -185,3 +185,10 @@ def test_a_loop_that_is_closed_while_stdin_is_read_is_left_alone(content: bytes)
 
 async def _opened(line: IO[bytes]) -> None:
     await open_stdio(line, line, MAX_BYTES)
+
+
+async def test_a_client_that_no_longer_reads_is_noticed_without_a_write() -> None:
+    async with piped() as (channel, _writer, reader):
+        reader.close()
+        async with asyncio.timeout(10):
+            await channel.until_unread()

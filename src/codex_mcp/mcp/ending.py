@@ -1,7 +1,8 @@
 """The orderly end of a server, whatever its clients came by.
 
 finishing  no call and no turn runs any longer  -> done
-finishing  the grace is over, or another signal -> stopping: everything is interrupted
+finishing  the grace is over, another signal comes,
+           or nobody reads the answers          -> stopping: everything is interrupted
 stopping   nothing runs, or the grace is over   -> done
 """
 
@@ -29,15 +30,20 @@ class Ending:
         self._settings = settings
         self._tasks = TaskSet()
 
-    async def finish(self, signals: asyncio.Queue[int], longest_grace: float = math.inf) -> None:
-        """Let what runs come to its end, for a while; then interrupt it."""
+    async def finish(
+        self,
+        signals: asyncio.Queue[int],
+        longest_grace: float = math.inf,
+        unread: asyncio.Task[None] | None = None,
+    ) -> None:
+        """Let what runs come to its end, for a while, and at most until `unread` is done; then interrupt it."""
         grace = min(self._settings.shutdown_grace, longest_grace)
         for session in self._sessions():
             session.stop_listening()
         for thread in self._book:
             thread.deny_parked(SERVER_STOPPING)
         finishing = self._tasks.spawn(self._wait_idle(grace), name="grace")
-        await first(finishing, signals)
+        await first(finishing, signals, *([] if unread is None else [unread]))
         if not finishing.done() or not finishing.result():
             for session in self._sessions():
                 session.cancel_all()

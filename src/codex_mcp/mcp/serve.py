@@ -1,5 +1,6 @@
 """MCP over stdio, from the first byte to an orderly end: stdin ends or a signal comes, what runs gets its grace
-(`ending`), the core ends, what is queued is written.
+(`ending`), the core ends, what is queued is written. Once nobody reads stdout, what runs is stopped without a grace:
+its answers would reach nobody.
 """
 
 from __future__ import annotations
@@ -63,17 +64,18 @@ class StdioServer:
         self._tasks = TaskSet()
 
     async def run(self) -> None:
-        """Serve until stdin ends or a signal comes, then stop in order."""
+        """Serve until stdin ends, nobody reads stdout any longer or a signal comes, then stop in order."""
         with about_only(self._session.subject):
             logger.info("serving on stdio")
             with signals_received() as signals:
                 reading = self._tasks.spawn(self._peer.run(), name="stdin")
+                unread = self._tasks.spawn(self._channel.until_unread(), name="stdout")
                 self._session.on_shutdown = reading.cancel
-                await first(reading, signals)
+                await first(reading, signals, unread)
                 self._peer.stop_accepting()
-                logger.info("stopping: %s", _why_stopped(reading))
+                logger.info("stopping: %s", _why_stopped(reading, unread))
                 ending = Ending(lambda: [self._session], self._book, self._settings)
-                await ending.finish(signals, self._product.longest_grace)
+                await ending.finish(signals, self._product.longest_grace, unread)
                 # Still inside: a further signal must not end us before what we leave behind is ended.
                 await ending.close(self._product, signals)
                 await self._close()
@@ -101,9 +103,11 @@ class StdioServer:
         await self._channel.drain(UNREAD_LIMIT)
 
 
-def _why_stopped(reading: asyncio.Task[None]) -> str:
+def _why_stopped(reading: asyncio.Task[None], unread: asyncio.Task[None]) -> str:
     if reading.cancelled():
         return "the client asked for it"
+    if unread.done():
+        return "nobody reads stdout any longer"
     return "stdin has ended" if reading.done() else "a signal came"
 
 

@@ -32,9 +32,9 @@ def signals_received() -> Iterator[asyncio.Queue[int]]:
             loop.remove_signal_handler(number)
 
 
-async def first(task: asyncio.Task[Any], signals: asyncio.Queue[int]) -> None:
-    """Wait for the task or for the next signal."""
+async def first(task: asyncio.Task[Any], signals: asyncio.Queue[int], *others: asyncio.Task[Any]) -> None:
+    """Wait for one of the tasks or for the next signal."""
     getting = TaskSet()
     signalled = getting.spawn(signals.get(), name="signal")
-    await asyncio.wait([task, signalled], return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([task, signalled, *others], return_when=asyncio.FIRST_COMPLETED)
     await getting.aclose()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 
+from codex_mcp.transports.hang_up import HangUpWatch
+
 
 class OutgoingBytes(asyncio.BaseProtocol):
     """The protocol of a write pipe, and its queue."""
@@ -18,6 +20,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
         self._parts: list[bytes] = []
         self._held = 0
         self._lost = False
+        self._gone: asyncio.Future[None] = self._loop.create_future()
         self._waiters: list[asyncio.Future[None]] = []
 
     @property
@@ -41,6 +44,8 @@ class OutgoingBytes(asyncio.BaseProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The reader is gone, or the pipe was closed."""
         self._lost = True
+        if not self._gone.done():
+            self._gone.set_result(None)
         self._parts.clear()
         self._held = 0
         self.resume_writing()
@@ -81,6 +86,10 @@ class OutgoingBytes(asyncio.BaseProtocol):
             self._waiters.append(waiter)
             await waiter
 
+    async def until_lost(self) -> None:
+        """Wait until nobody will ever read again."""
+        await asyncio.wait([self._gone])
+
     async def aclose(self) -> None:
         """Write what is queued, as long as somebody reads, then close."""
         self.flush()
@@ -92,10 +101,24 @@ class OutgoingBytes(asyncio.BaseProtocol):
 class OutgoingSocketBytes(OutgoingBytes):
     """The same for a socket, of which only the way out is ours."""
 
+    def __init__(self, *, is_watched: bool = False) -> None:
+        """`is_watched`: nothing is read from it elsewhere, so that its end has to be noticed here."""
+        super().__init__()
+        self._is_watched = is_watched
+        self._watch: HangUpWatch | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The reader is gone, or the socket was closed."""
+        if self._watch is not None:
+            self._watch.close()
+        super().connection_lost(exc)
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open; what comes in is for somebody else."""
         assert isinstance(transport, asyncio.Transport)
         # Not now: the releases before Python 3.11.5 begin to read right after this, whatever was said here. What is
         # scheduled comes before anything is read.
         self._loop.call_soon(transport.pause_reading)
+        if self._is_watched:
+            self._watch = HangUpWatch(transport.get_extra_info("socket").fileno(), transport.abort)
         super().connection_made(transport)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import socket
 import stat
@@ -33,6 +34,8 @@ class _Output(Protocol):
     def write(self, data: bytes) -> None: ...
 
     async def drain(self, below: int) -> None: ...
+
+    async def until_lost(self) -> None: ...
 
     async def aclose(self) -> None: ...
 
@@ -67,6 +70,10 @@ class StdioChannel:
         """Wait until the client has read enough."""
         await self._output.drain(below)
 
+    async def until_unread(self) -> None:
+        """Wait until nobody will ever read our stdout again."""
+        await self._output.until_lost()
+
     async def aclose(self) -> None:
         """Write what is queued, and read no more."""
         self._close_input()
@@ -76,7 +83,7 @@ class StdioChannel:
 async def open_stdio(stdin: IO[bytes], stdout: IO[bytes], max_message_bytes: int) -> StdioChannel:
     """Take over the two streams."""
     reader, close_input = await _open_input(stdin)
-    output = await _open_output(stdout)
+    output = await _open_output(stdout, is_stdin=_are_one(stdin.fileno(), stdout.fileno()))
     return StdioChannel(reader, close_input, output, max_message_bytes)
 
 
@@ -86,6 +93,10 @@ def _is_pipe(fd: int) -> bool:
 
 def _is_socket(fd: int) -> bool:
     return stat.S_ISSOCK(os.fstat(fd).st_mode)
+
+
+def _are_one(one: int, other: int) -> bool:
+    return os.path.sameopenfile(one, other)
 
 
 async def _open_input(stdin: IO[bytes]) -> tuple[asyncio.StreamReader, Callable[[], None]]:
@@ -128,16 +139,15 @@ def _read(fd: int) -> bytes:
         return b""  # a terminal that was hung up says so in this way
 
 
-async def _open_output(stdout: IO[bytes]) -> _Output:
+async def _open_output(stdout: IO[bytes], *, is_stdin: bool) -> _Output:
     loop = asyncio.get_running_loop()
     if _is_pipe(stdout.fileno()):
         return (await loop.connect_write_pipe(OutgoingBytes, stdout))[1]
     if _is_socket(stdout.fileno()):
         # Not as a pipe: if stdin is the same socket (as below socat or inetd), asyncio would take what the client says
         # for the end of the pipe.
-        return (await loop.connect_accepted_socket(OutgoingSocketBytes, socket.socket(fileno=os.dup(stdout.fileno()))))[
-            1
-        ]
+        our_end = socket.socket(fileno=os.dup(stdout.fileno()))
+        return (await loop.connect_accepted_socket(lambda: OutgoingSocketBytes(is_watched=not is_stdin), our_end))[1]
     return _BlockingOutput(stdout.fileno())
 
 
@@ -146,15 +156,23 @@ class _BlockingOutput:
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
+        self._lost = asyncio.Event()
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
-        with contextlib.suppress(OSError):  # a full disk, a terminal that was hung up: nobody reads it there
+        try:
             while view:
                 view = view[os.write(self._fd, view) :]
+        except OSError as exc:
+            if exc.errno in (errno.EPIPE, errno.EIO):  # a terminal that was hung up; a full disk may have room again
+                self._lost.set()
 
     async def drain(self, below: int) -> None:
         """Nothing is ever queued."""
+
+    async def until_lost(self) -> None:
+        """Wait until nobody will ever read again."""
+        await self._lost.wait()
 
     async def aclose(self) -> None:
         """Nothing is ever queued."""
