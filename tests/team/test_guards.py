@@ -5,7 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.team import guards
-from codex_mcp.team.guards import HOUR, Limits, Usage, check, check_hops, with_earlier_turns, with_tokens, with_turn
+from codex_mcp.team.guards import (
+    HOUR,
+    Limits,
+    Usage,
+    check,
+    check_hops,
+    not_ahead,
+    with_earlier_turns,
+    with_tokens,
+    with_turn,
+)
 
 PLENTY = Limits(turns_per_hour=1_000_000)
 
@@ -80,9 +90,24 @@ def test_memory_has_an_end_and_a_limit_beyond_it_still_holds(monkeypatch: pytest
     assert check(PLENTY, usage, 0, now) is not None
 
 
-def test_a_clock_that_was_set_back_pauses_nobody_for_days() -> None:
-    usage = with_turn(PLENTY, Usage(), 1_000_000.0)
-    assert check(Limits(turns_per_hour=1), usage, 0, 500_000.0) is None
+@given(steps, st.floats(0, 10 * HOUR), st.integers(1, 20))
+def test_a_clock_that_is_set_back_frees_no_turns_and_pauses_nobody_for_longer_than_an_hour(
+    delays: list[float], back: float, limit: int
+) -> None:
+    limits = Limits(turns_per_hour=limit)
+    usage, before = after(delays, limits)
+    now = before - back
+    seen = not_ahead(usage, now)
+    assert not_ahead(seen, now) == seen
+    if check(limits, usage, 0, before) is not None:
+        paused = check(limits, seen, 0, now)
+        assert paused is not None
+        assert paused.until is not None
+        assert paused.until <= now + HOUR
+    assert check(limits, seen, 0, now + HOUR) is None
+    # From there on it counts as ever: the turns are in order, and none lies ahead.
+    assert list(seen.turns) == sorted(seen.turns)
+    assert all(turn <= now for turn in seen.turns)
 
 
 @pytest.mark.parametrize(

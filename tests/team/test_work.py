@@ -3,11 +3,13 @@
 import asyncio
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Store
@@ -204,3 +206,17 @@ class Held:
             await put(claim, kind, key, body)
 
         store.records.put = late  # type: ignore[method-assign]
+
+
+async def test_setting_the_clock_back_frees_no_turn_and_the_pause_lasts_an_hour_at_most(tmp_path: Path) -> None:
+    async with crewed(tmp_path, turns_per_hour=1) as team:
+        arch = await team.start("arch")
+        await team.ask(arch, say("one"))
+        (begun,) = arch.usage.turns
+        arch.usage = replace(arch.usage, turns=(begun + 7200,))  # as if the clock had been set back by two hours since
+        with pytest.raises(TeamRefused, match="turns_per_hour"):
+            await team.submit(arch, say("two"))
+        pause = team.crew.work.pause(arch, 0)
+        assert pause is not None
+        assert pause.until is not None
+        assert pause.until <= time.time() + 3600

@@ -67,13 +67,26 @@ def with_earlier_turns(limits: Limits, usage: Usage, begun: Iterable[float]) -> 
     return replace(usage, turns=tuple(sorted((*begun, *usage.turns))[-kept:])) if kept else usage
 
 
+def not_ahead(usage: Usage, now: float) -> Usage:
+    """The usage by a clock that may have been set back: what lies ahead of it counts as having happened just now.
+
+    So setting the clock back frees no turns, and pauses nobody for longer than an hour.
+    """
+    if not usage.turns or usage.turns[-1] <= now:
+        return usage
+    return replace(usage, turns=tuple(min(turn, now) for turn in usage.turns))
+
+
 def with_tokens(usage: Usage, tokens: int) -> Usage:
     """The usage after so many more tokens."""
     return replace(usage, tokens=usage.tokens + max(tokens, 0))
 
 
 def check(limits: Limits, usage: Usage, team_tokens: int, now: float) -> Paused | None:
-    """Why this agent may not have another turn now, or None if it may. What lasts longest is said first."""
+    """Why this agent may not have another turn now, or None if it may. What lasts longest is said first.
+
+    No turn of the usage may lie ahead of now (`not_ahead`).
+    """
     if limits.tokens_per_team and team_tokens >= limits.tokens_per_team:
         return Paused(
             f"cannot start a turn: the team has used {team_tokens} tokens, "
@@ -102,8 +115,7 @@ def _check_turns(limits: Limits, usage: Usage, now: float) -> Paused | None:
     if not limit or len(usage.turns) < limit:
         return None
     first = usage.turns[-limit]
-    # A clock that was set back must not pause an agent for longer than an hour: what lies ahead does not count.
-    if not now - HOUR < first <= now:
+    if first <= now - HOUR:
         return None
     until = first + HOUR
     minutes = max(1, round((until - now) / 60))

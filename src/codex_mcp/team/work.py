@@ -90,7 +90,9 @@ class Work:
 
     def pause(self, member: Member, team_tokens: int) -> Paused | None:
         """Why it may not have another turn, if it may not."""
-        return guards.check(self._limits, member.usage, team_tokens, time.time())
+        now = time.time()
+        member.usage = guards.not_ahead(member.usage, now)
+        return guards.check(self._limits, member.usage, team_tokens, now)
 
     async def check_team(self) -> None:
         """Refuse a new agent that could not have its first turn. Raises TeamRefused."""
