@@ -64,3 +64,9 @@ def test_the_last_used_of_those_that_can_be_resumed(
     wanted = [each for each in free if identity is None or each.identity == identity]
     assert (found in wanted) if wanted else (found is None)
     assert all(found is not None and each.last_active <= found.last_active for each in wanted)
+
+
+def test_one_that_was_being_closed_when_its_server_died_is_interrupted() -> None:
+    resting = at_rest(msgspec.structs.replace(agent(), closing=True))
+    assert (resting.status, resting.thread_state, resting.closing) == (Status.INTERRUPTED, State.CLOSED, False)
+    assert at_rest(msgspec.structs.replace(agent(), status=Status.CLOSED, closing=True)).status is Status.CLOSED

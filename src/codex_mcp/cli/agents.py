@@ -6,9 +6,8 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
-from codex_mcp.team.agent import Agent, State, Status
+from codex_mcp.team.agent import Agent, Status, at_rest
 from codex_mcp.team.registry_text import registry_text
 
 TITLES: Final = ("CODEX ID", "IDENTITY", "TEAM", "STATE", "SEEN", "TURNS", "REPO", "BRANCH")
@@ -25,7 +24,7 @@ def as_they_are(agents: Iterable[Agent], living: Container[str]) -> list[Agent]:
 def _as_it_is(agent: Agent, living: Container[str]) -> Agent:
     if not agent.is_active or (agent.owner is not None and agent.owner.node in living):
         return agent
-    return replace(agent, status=Status.STALE, thread_state=State.CLOSED, owner=None)
+    return at_rest(agent)
 
 
 def chosen(agents: Iterable[Agent], *, repo: str | None, identity: str | None, closed: bool) -> list[Agent]:

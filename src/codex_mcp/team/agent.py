@@ -75,6 +75,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     backend: str = ""
     auto_mail: bool = True
     owner: Owner | None = None
+    closing: bool = False
+    """It is busy being closed: should its server die now, it was closed without a summary."""
     spec: dict[str, object] = field(default_factory=dict)
     """How its thread was set up, to bring it back the same. Not shown in the registry."""
     requests: tuple[Request, ...] = ()
@@ -96,9 +98,11 @@ class AskedElsewhere(Struct, frozen=True):
 
 
 def at_rest(agent: Agent) -> Agent:
-    """The agent when nobody runs it: one that was active then is stale."""
-    status = Status.STALE if agent.is_active else agent.status
-    return replace(agent, status=status, thread_state=State.CLOSED, owner=None)
+    """The agent when nobody runs it: one that was active then is stale, or interrupted if it was being closed."""
+    status = agent.status
+    if agent.is_active:
+        status = Status.INTERRUPTED if agent.closing else Status.STALE
+    return replace(agent, status=status, thread_state=State.CLOSED, owner=None, closing=False)
 
 
 def last_used(agents: Iterable[Agent], taken: Container[str], identity: str | None) -> Agent | None:

@@ -25,7 +25,7 @@ from codex_mcp.base.logs import current_subject
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.codex.events import Event
-from codex_mcp.state.contract import LeaseLost, OwnedBy, Unavailable
+from codex_mcp.state.contract import Fenced, LeaseLost, OwnedBy, Unavailable
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, State, Status
 from codex_mcp.team.audit_entry import Outcome
@@ -161,6 +161,8 @@ class Closing:
                 was_busy = was_busy or not member.thread.idle
                 member.thread.shut()
             how = Close.CLOSED
+            if was_busy:
+                await self._say_that_it_is_closing(member)
             try:
                 if (was_busy or cause is SHUTDOWN) and not await self._summed_up(member):
                     how = Close.INTERRUPTED
@@ -171,6 +173,12 @@ class Closing:
                 await self._leave(member, how, cause)
             return Closed(member.agent, how)
 
+    async def _say_that_it_is_closing(self, member: Member) -> None:
+        """Write it down before the summary is asked for: a server that dies meanwhile leaves it interrupted."""
+        member.change(closing=True)
+        with contextlib.suppress(Fenced, LeaseLost, Unavailable):  # of which whoever settles it hears as well
+            await self._office.scribe.keep(member)
+
     def _audited(self, closed: Closed, cause: Cause) -> Closed:
         outcome = Outcome.INTERRUPTED if closed.how is Close.INTERRUPTED else Outcome.OK
         self._work.audit(closed.agent, cause.event, outcome, request_id=cause.request_id, what=closed.how)
@@ -180,7 +188,7 @@ class Closing:
         """Write down its end, and let go of it. Until that is done whoever asks for it waits."""
         status = Status.CLOSED if how is Close.CLOSED else Status.INTERRUPTED
         changed = member.change if cause is SHUTDOWN else member.touch
-        changed(status=status, owner=None)
+        changed(status=status, owner=None, closing=False)
         self._audited(Closed(member.agent, how), cause)
         self._office.scribe.note(member, {"event": "closed", "status": status})
         try:

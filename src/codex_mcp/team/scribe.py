@@ -85,6 +85,7 @@ class Scribe:
         if member.claim is not None:
             async with self._pen:
                 await self._put(member.claim, member)
+            self.hurry()
 
     async def settle(self, member: Member) -> None:
         """Write an agent's last record, and let go of its name and its claim; later, if that cannot be done now."""

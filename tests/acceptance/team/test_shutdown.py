@@ -123,19 +123,23 @@ async def test_a_turn_that_runs_is_finished_or_stopped_before_its_agent_sums_up(
 
 
 @requirement("FR-5.5", "FR-3.2", "NFR-2")
-@pytest.mark.parametrize("moment", ["started", "in a turn", "idle", "closed", "summing up"])
+@pytest.mark.parametrize("moment", ["started", "in a turn", "idle", "closed", "being closed", "summing up"])
 async def test_killed_at_any_moment_the_registry_loads_and_tells_the_truth(team: Team, moment: str) -> None:
     async with team(script=TEAM_SCRIPT) as (server, model):
         background = moment == "started"
-        prompt = gate() if moment in ("started", "in a turn") else f"slow to sum up {say('worked')}"
+        is_busy = moment in ("started", "in a turn", "being closed")
+        prompt = f"slow to sum up {gate()}" if is_busy else f"slow to sum up {say('worked')}"
         call = server.call("codex", {"prompt": prompt, "identity": "arch", "background": background})
-        if moment == "in a turn":
+        if moment in ("in a turn", "being closed"):
             await model.wait_for_gate("gate")
             (codex_id,) = await server.threads()
         else:
             codex_id = (await server.result(call))["structuredContent"]["codex_id"]
         if moment == "closed":
             await server.close_agent("arch")
+        elif moment == "being closed":
+            server.call("codex_close", {"identity": "arch"})
+            await model.wait_for_gate("summary")
         elif moment == "summing up":
             end(server, "SIGTERM")
             await model.wait_for_gate("summary")
@@ -143,7 +147,7 @@ async def test_killed_at_any_moment_the_registry_loads_and_tells_the_truth(team:
         os.kill(server.process.pid, signal.SIGKILL)
         assert await server.exit_code() == -signal.SIGKILL
         await all_ended(server.setup.home)
-    expected = {"closed": "closed", "summing up": "interrupted"}.get(moment, "stale")
+    expected = {"closed": "closed", "being closed": "interrupted", "summing up": "interrupted"}.get(moment, "stale")
     async with team(script=TEAM_SCRIPT) as (server, model):
         model.release("summary")
         agent = (await server.threads())[codex_id]
