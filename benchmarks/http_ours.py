@@ -28,6 +28,7 @@ from codex_mcp.mcp.serve_http import web_server
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.book import Book
 from codex_mcp.wire import mcp
+from codex_mcp.wire.jsonrpc import Id
 
 KEY = bytes(KEY_BYTES)
 BURST = 10
@@ -46,6 +47,9 @@ class NoCodex:
 
     def warm_up(self) -> None:
         """There is no Codex."""
+
+    def answer_lost(self, caller: str, request_id: Id) -> None:
+        """Nothing was reported."""
 
 
 async def _launch() -> Launch:

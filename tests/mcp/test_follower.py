@@ -27,7 +27,7 @@ async def test_a_background_turn_is_collected_by_a_wait_once(tmp_path: Path) -> 
         model.release("gate")
         collected = await server.run("codex_wait", {})
         again = await server.run("codex_wait", {})
-        named = await server.run("codex_wait", {"threadIds": [thread]})
+        named = await server.run("codex_wait", {"threadIds": [thread], "again": True})
 
         assert started["structuredContent"]["status"] == "running"
         assert [turn["threadId"] for turn in looked["structuredContent"]["running"]] == [thread]

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from codex_mcp.codex.facts import FileChange, Tokens
 from codex_mcp.mcp.catalogue import TURN_OUTPUT, WAIT_OUTPUT
-from codex_mcp.mcp.results import Result, refused, refused_in_thread, turn_result, wait_result
+from codex_mcp.mcp.results import (
+    Result,
+    WaitReport,
+    described,
+    refused,
+    refused_in_thread,
+    turn_result,
+    wait_result,
+)
+from codex_mcp.mcp.team_catalogue import TEAM_WAIT_OUTPUT
+from codex_mcp.threads.news import Kind
 from codex_mcp.threads.record import Outcome, Status
 
 OUTCOMES = st.builds(
@@ -118,7 +128,8 @@ def test_a_refused_call_is_an_error_with_a_text() -> None:
 
 
 def test_a_wait_tells_the_finished_from_the_running() -> None:
-    result = on_the_wire(wait_result([outcome(Status.RUNNING), outcome(Status.FAILED, "Broken.")]))
+    report = WaitReport([described(outcome(Status.FAILED, "Broken."))], [described(outcome(Status.RUNNING))])
+    result = on_the_wire(wait_result(report))
     structured = result["structuredContent"]
     assert isinstance(structured, dict)
     assert [turn["status"] for turn in structured["finished"]] == ["failed"]
@@ -128,7 +139,7 @@ def test_a_wait_tells_the_finished_from_the_running() -> None:
 
 
 def test_a_wait_for_nothing_says_so() -> None:
-    result = wait_result([])
+    result = wait_result(WaitReport())
     assert result["content"] == [{"type": "text", "text": "Nothing is running, and nothing is left to collect."}]
     assert result["structuredContent"] == {"finished": [], "running": []}
 
@@ -138,9 +149,41 @@ def test_every_result_of_a_turn_fits_the_output_schema(any_outcome: Outcome) -> 
     jsonschema.validate(on_the_wire(turn_result(any_outcome))["structuredContent"], TURN_OUTPUT)
 
 
-@given(st.lists(OUTCOMES, max_size=4))
-def test_every_result_of_a_wait_fits_the_output_schema(outcomes: list[Outcome]) -> None:
-    jsonschema.validate(on_the_wire(wait_result(outcomes))["structuredContent"], WAIT_OUTPUT)
+@given(*[st.lists(OUTCOMES, max_size=3)] * 3)
+def test_every_result_of_a_wait_fits_the_output_schema(
+    finished: list[Outcome], running: list[Outcome], unchanged: list[Outcome]
+) -> None:
+    report = WaitReport([*map(described, finished)], [*map(described, running)], [*map(described, unchanged)])
+    jsonschema.validate(on_the_wire(wait_result(report))["structuredContent"], WAIT_OUTPUT)
+    told: dict[str, object] = {"threadId": "t-1", "identity": "arch", "codex_id": "codex:1", "status": "paused"}
+    facts = [(kind, {**told, "content": "Why."}) for kind in (Kind.PAUSE, Kind.CLOSE)]
+    result = on_the_wire(wait_result(msgspec.structs.replace(report, facts=facts)))
+    jsonschema.validate(result["structuredContent"], TEAM_WAIT_OUTPUT)
+    assert "[arch, codex:1] paused\\nWhy." in str(result["content"])
+
+
+def test_what_has_not_changed_is_named_if_there_is_nothing_else_to_say() -> None:
+    unchanged = [described(outcome(Status.COMPLETED, "An old answer."), {"codex_id": "codex:1", "identity": "arch"})]
+    result = on_the_wire(wait_result(WaitReport(unchanged=unchanged)))
+    structured = result["structuredContent"]
+    assert isinstance(structured, dict)
+    assert [turn["identity"] for turn in structured["unchanged"]] == ["arch"]
+    assert "Nothing new: the last turn is completed" in str(result["content"])
+    assert "An old answer." not in str(result)
+    other = wait_result(WaitReport(running=[described(outcome(Status.RUNNING))], unchanged=unchanged))
+    assert "unchanged" not in str(other)
+
+
+def test_a_turn_that_asks_says_what_and_not_that_it_is_working() -> None:
+    result = on_the_wire(turn_result(outcome(Status.RUNNING), asks=["May I {x}?\n  question id: q"]))
+    structured = result["structuredContent"]
+    assert isinstance(structured, dict)
+    for text in (str(structured["content"]), result["content"][0]["text"]):  # type: ignore[index]
+        assert "May I {x}?\n  question id: q" in text
+        assert "still working" not in text
+        assert 'codex_wait {"threadIds": ["t-1"]}' in text
+    ended = turn_result(outcome(Status.COMPLETED, "Done."), asks=["May I?"])
+    assert "May I?" not in str(ended)
 
 
 def test_an_error_in_a_thread_fits_the_output_schema_too() -> None:
@@ -153,7 +196,7 @@ def test_what_is_known_of_a_thread_besides_its_id_is_said_everywhere() -> None:
     assert isinstance(failed["structuredContent"], dict)
     assert names.items() <= failed["structuredContent"].items()
     assert "codex_id: codex:1, threadId: " in str(failed["content"])
-    assert "[arch, codex:1] completed" in str(wait_result([outcome(Status.COMPLETED)], lambda _: names))
+    assert "[arch, codex:1] completed" in str(wait_result(WaitReport([described(outcome(Status.COMPLETED), names)])))
 
 
 def test_of_a_thread_that_did_not_even_begin_no_id_is_told() -> None:

@@ -55,8 +55,7 @@ def test_open_questions_say_how_to_answer_them() -> None:
     assert not isinstance(question, Unreadable)
     open_question = OpenApproval("turn/question-1", agent(), question)
     text = checked(approvals_result([open_question]), catalogue.APPROVALS_OUTPUT)
-    assert 'codex_approvals {"id": "turn/question-1"}' in text
-    assert "approved" in text
+    assert 'codex_approvals {"id": "turn/question-1", "decision": "approved"}' in text
     assert "Answered a." in checked(approvals_result([], answered="a"), catalogue.APPROVALS_OUTPUT)
     assert checked(approvals_result([]), catalogue.APPROVALS_OUTPUT) == "Nothing waits for an answer."
 

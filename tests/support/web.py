@@ -16,6 +16,7 @@ from codex_mcp.mcp.hub import Hub
 from codex_mcp.mcp.methods import Handler, Methods
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.serve_http import web_server
+from codex_mcp.wire.jsonrpc import Id
 
 KEY = bytes(KEY_BYTES)
 """Seals what clients carry. Every server of these tests has the same one, as a restarted server has."""
@@ -30,6 +31,9 @@ class NoTools:
 
     def warm_up(self) -> None:
         """There is nothing to start."""
+
+    def answer_lost(self, caller: str, request_id: Id) -> None:
+        """Nothing was reported."""
 
 
 @dataclass(frozen=True, slots=True)

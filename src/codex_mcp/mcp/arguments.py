@@ -12,6 +12,7 @@ from codex_mcp.base.settings import Events
 from codex_mcp.mcp import catalogue
 from codex_mcp.mcp.catalogue import Tool
 from codex_mcp.mcp.fields import read_arguments
+from codex_mcp.threads.news import Mode
 
 
 class TurnArguments(Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -57,6 +58,8 @@ class WaitArguments(Struct, frozen=True, kw_only=True, rename="kebab"):
     """`codex_wait`."""
 
     thread_ids: tuple[str, ...] | None = msgspec.field(default=None, name="threadIds")
+    mode: Mode = Mode.FIRST
+    again: bool = False
     timeout_seconds: float | None = None
 
 

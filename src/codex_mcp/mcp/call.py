@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Final
 
 from msgspec import UnsetType
@@ -15,11 +15,12 @@ from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings import Events, Settings, soft_deadline_for
 from codex_mcp.codex.events import Event
 from codex_mcp.mcp.client import Client
-from codex_mcp.mcp.elicitation import why_not_asked
 from codex_mcp.mcp.heartbeat import Heartbeat
-from codex_mcp.threads.decisions import Decision, timed_out
+from codex_mcp.mcp.ladder import Asker
+from codex_mcp.mcp.presence import Unattended
+from codex_mcp.threads.decisions import Decision
 from codex_mcp.threads.questions import Question
-from codex_mcp.threads.record import Outcome, Status
+from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.watchers import Watcher, tell
@@ -45,6 +46,12 @@ class Call:
         self.params = params
         self.subject = subject
         self.principal = subject.principal
+        self.caller = ""
+        """Who is told its answer."""
+        self.is_unread = False
+        """The connection that was to read its answer is gone."""
+        self.unattended = Unattended()
+        """The callers that no person is at."""
         self.events = settings.events
         self._answer_by: float | None = None
         """Set once it is cancelled: then nothing that comes before its turn is waited for any longer."""
@@ -59,6 +66,7 @@ class Call:
         self._heartbeat: Heartbeat | None = None
         self._answered = False
         self._turn: tuple[Thread, Turn] | None = None
+        self._turn_given: Watcher | None = None
         self._only_waits: Watcher | None = None
         """Of a call that has no turn of its own: cancelled, it stops none, and waits no longer."""
 
@@ -76,6 +84,11 @@ class Call:
     def label(self) -> str:
         """The request's id."""
         return str(self.request_id)
+
+    @property
+    def can_deliver(self) -> bool:
+        """Its answer will reach the caller, as far as is known."""
+        return self._answer_by is None and not self.is_unread
 
     @property
     def thread_id(self) -> str:
@@ -147,28 +160,31 @@ class Call:
         """Wait for a turn of this call, and stop it if the client cancels. What it has to ask ends the wait, too."""
         self._turn = (thread, turn)
         turn.audience = self
+        if self._turn_given is not None:
+            tell(self._turn_given)
         if self._answer_by is not None:
             thread.cancel(turn)
         if not thread.is_named:
             await turn.until_named()  # whoever is told of it now must be able to ask for it later
-        await self._wait([turn], patience, asyncio.get_running_loop().create_future())
-        outcome = turn.outcome
-        if outcome.status is not Status.RUNNING:
-            turn.delivered = True
-        return outcome
+        watcher: Watcher = asyncio.get_running_loop().create_future()
+        turn.watch(watcher)
+        if self._client.is_stateless:
+            turn.parked.watch(watcher)
+        if self.parks:  # a turn that waits behind one that asks does not begin before that is answered
+            for each in thread.unfinished():
+                each.parked.watch(watcher)
+        await self._wait(watcher, patience)
+        return turn.outcome
 
-    async def wait_for_one(self, turns: Sequence[Turn], patience: float | None) -> None:
-        """Wait until one of these turns has ended or asks, the client cancels, or time is up."""
-        watcher = self._only_waits = asyncio.get_running_loop().create_future()
+    async def wait_for(self, watcher: Watcher, patience: float | None) -> bool:
+        """Wait until this is told, the client cancels, or time is up. True: it was told."""
+        self._only_waits = watcher
         if self._answer_by is not None:
             tell(watcher)
-        await self._wait(turns, patience, watcher)
+        await self._wait(watcher, patience)
+        return self._answer_by is None and not watcher.cancelled()
 
-    async def _wait(self, turns: Sequence[Turn], patience: float | None, watcher: Watcher) -> None:
-        for turn in turns:
-            turn.watch(watcher)
-            if self._client.is_stateless or self.parks:
-                turn.parked.watch(watcher)
+    async def _wait(self, watcher: Watcher, patience: float | None) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await watcher
@@ -194,25 +210,32 @@ class Call:
         before = self._activity
         self.activity_changed(ASKING)
         try:
-            why_not = why_not_asked(question, self._client.capabilities)
-            waits = self.parks if why_not else self._client.is_stateless
-            if waits and self._turn is not None:
-                return await self._park(question, self._turn[1])
-            return await self._client.ask(question, self.request_id)
+            return await self._asker.ask(question)
         finally:
             # What was asked for goes on now, and the core does not announce it again.
             if self._activity == ASKING:
                 self.activity_changed(before)
 
     def can_be_asked(self, question: Question) -> bool:
-        """Is this a question that its client can put to somebody?"""
-        return why_not_asked(question, self._client.capabilities) is None
+        """Is this a question that its client can put to a person?"""
+        return self._asker.why_not(question) is None
 
-    async def _park(self, question: Question, turn: Turn) -> Decision:
-        """Leave the question where it is found: by the client when it comes again, or by whoever looks for it."""
-        limit = self._settings.approval_timeout
-        try:
-            async with asyncio.timeout(limit):
-                return await turn.parked.park(question)
-        except TimeoutError:
-            return timed_out(limit)
+    @property
+    def _asker(self) -> Asker:
+        return Asker(
+            client=self._client,
+            caller=self.caller,
+            request_id=self.request_id,
+            turn=self._own_turn,
+            unattended=self.unattended,
+            lists=self.parks,
+            timeout=self._settings.approval_timeout,
+        )
+
+    async def _own_turn(self) -> Turn:
+        """The turn that it follows. A fast core may ask something before it does."""
+        if self._turn is None:
+            self._turn_given = self._turn_given or asyncio.get_running_loop().create_future()
+            await asyncio.wait([self._turn_given])
+        assert self._turn is not None
+        return self._turn[1]

@@ -9,6 +9,7 @@ from msgspec import Struct
 from codex_mcp.base.settings import Events
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
 from codex_mcp.mcp.fields import Field, Kind, input_schema
+from codex_mcp.threads.news import Mode
 from codex_mcp.threads.record import Status
 
 COMMON_FIELDS: Final = (
@@ -96,8 +97,15 @@ WAIT_FIELDS: Final = (
     Field(
         "threadIds",
         Kind.STRINGS,
-        "The threads to wait for. Without it: every thread that runs or has an answer nobody has collected.",
+        "The threads to wait for. Without it: those that you gave a prompt in this session.",
     ),
+    Field(
+        "mode",
+        Kind.STRING,
+        "`first` (the default) returns with the first news, `all` when nothing runs any more or a question is asked.",
+        choices=tuple(Mode),
+    ),
+    Field("again", Kind.BOOLEAN, "Return the latest answers and open questions even if you were told before."),
     Field(
         "timeout-seconds",
         Kind.NUMBER,
@@ -162,11 +170,18 @@ TURN_OUTPUT: Final[dict[str, object]] = {
     "required": ["threadId", "content", "status"],
 }
 
+UNCHANGED_OUTPUT: Final = {
+    "type": "array",
+    "description": "Turns that ended and were returned before.",
+    "items": {"type": "object"},
+}
+
 WAIT_OUTPUT: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
         "finished": {"type": "array", "description": "Turns that have ended.", "items": TURN_OUTPUT},
         "running": {"type": "array", "description": "Turns that go on; wait again for them.", "items": TURN_OUTPUT},
+        "unchanged": UNCHANGED_OUTPUT,
     },
     "required": ["finished", "running"],
 }
@@ -192,8 +207,8 @@ CODEX_REPLY: Final = Tool(
 CODEX_WAIT: Final = Tool(
     "codex_wait",
     "Codex Wait",
-    "Wait for Codex agents that returned with status `running`, and collect their answers. "
-    "Returns as soon as one of them has finished.",
+    "Wait for news of Codex agents that returned with status `running`: an answer, a question, a pause, a close. "
+    "Each is returned once.",
     WAIT_FIELDS,
     WAIT_OUTPUT,
     read_only=True,

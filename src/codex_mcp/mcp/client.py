@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-import msgspec
 from msgspec import UNSET, Raw
 
 from codex_mcp.base.settings import Settings
-from codex_mcp.mcp.elicitation import elicitation_params, why_not_asked
-from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
+from codex_mcp.rpc.errors import request_failed
 from codex_mcp.rpc.peer import PendingCall
-from codex_mcp.threads.approvals import decide
-from codex_mcp.threads.decisions import SESSION_GONE, Decision, Denied, failed, timed_out
-from codex_mcp.threads.questions import Question
+from codex_mcp.threads.watchers import Watcher
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
@@ -44,6 +39,13 @@ class Link(Protocol):
         """Do not wait for the answer any longer."""
 
 
+class Reach(Protocol):
+    """The connections of a client that may have several, or none."""
+
+    def watch_unheard(self, about: Id, watcher: Watcher) -> None:
+        """Tell this one when no connection reads what the client is asked about this request; at once if none does."""
+
+
 class Client:
     """Whoever is at the other end of the connection. It may call tools before it has said who it is."""
 
@@ -54,6 +56,8 @@ class Client:
         self.capabilities: Mapping[str, object] = {}
         self.is_stateless = False
         """It cannot be asked anything: it must be answered that input is required, and comes again."""
+        self.reach: Reach | None = None
+        """Tells when no connection of it reads what it is asked; None if there is one connection for everything."""
 
     def with_facts(self, info: mcp.ClientInfo | None, capabilities: Mapping[str, object]) -> Client:
         """The same client, as it describes itself in one request of the stateless era."""
@@ -61,6 +65,7 @@ class Client:
         client.info = info
         client.capabilities = capabilities
         client.is_stateless = True
+        client.reach = self.reach
         return client
 
     @property
@@ -104,31 +109,11 @@ class Client:
         finally:
             self._link.forget(pending)
 
-    async def ask(self, question: Question, request_id: Id) -> Decision:
-        """Ask the person in front of it. A question is asked once; whatever is no clear yes is a no."""
-        why_not = why_not_asked(question, self.capabilities)
-        if why_not is not None:
-            return Denied(why_not)
-        limit = self._settings.approval_timeout
-        if limit == 0:
-            return timed_out(limit)
-        params = elicitation_params(question, tool_call_id=request_id)
-        pending = self._link.start("elicitation/create", params, request_id)
-        try:
-            async with asyncio.timeout(limit):
-                raw = await pending.answer
-        except TimeoutError:
-            self._take_back(pending, "nobody answered in time")
-            return timed_out(limit)
-        except asyncio.CancelledError:
-            self._take_back(pending, "the question is no longer open")
-            raise
-        except RequestFailed as exc:
-            return failed(exc.error.message)
-        except ConnectionLost:
-            return Denied(SESSION_GONE)
-        return decide(question, msgspec.json.decode(raw))
+    def start_elicitation(self, params: object, request_id: Id) -> PendingCall:
+        """Ask the person in front of it something about a request of its own."""
+        return self._link.start("elicitation/create", params, request_id)
 
-    def _take_back(self, pending: PendingCall, reason: str) -> None:
+    def withdraw(self, pending: PendingCall, reason: str) -> None:
+        """It need not answer any longer."""
         self._link.forget(pending)
         self.notify("notifications/cancelled", {"requestId": pending.id, "reason": reason})

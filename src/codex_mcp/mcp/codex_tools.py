@@ -12,13 +12,14 @@ from codex_mcp.mcp import catalogue, results
 from codex_mcp.mcp.arguments import codex_arguments, reply_arguments, wait_arguments
 from codex_mcp.mcp.call import Call
 from codex_mcp.mcp.fields import BadArguments
-from codex_mcp.mcp.follower import Follower
+from codex_mcp.mcp.follower import Follower, Says
+from codex_mcp.mcp.pending import client_question, fetched_question
 from codex_mcp.mcp.results import Result
 from codex_mcp.mcp.specs import events_of, new_thread, new_turn
 from codex_mcp.mcp.tools import Json, Tools
+from codex_mcp.mcp.waiting import NamedThreads, OwnThreads, View, Wait
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turns import QueueFull
 
 logger = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ class CodexTools:
     def __init__(self, book: Book, settings: Settings, key: bytes) -> None:
         self._book = book
         self._settings = settings
-        self._follower = Follower(book, settings, key, results.no_names)
+        self._follower = Follower(book, settings, key, Says(results.no_names, self._asks))
 
     def tools(self) -> Tools:
         """By name."""
@@ -83,9 +84,11 @@ class CodexTools:
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = wait_arguments(given)
         asked = arguments.thread_ids
-        threads = self._book.of(call.principal) if asked is None else [self._known(call, each) for each in asked]
-        turns = [turn for thread in threads for turn in turns_to_collect(thread, named=asked is not None)]
-        return await self._follower.waited(call, turns, arguments.timeout_seconds)
+        view: View = OwnThreads(self._book, call)
+        if asked is not None:
+            view = NamedThreads(self._book, call, [self._known(call, each) for each in asked])
+        wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
+        return await self._follower.waited(call, wait)
 
     def _known(self, call: Call, thread_id: str) -> Thread:
         thread = self._book.known(thread_id, call.principal)
@@ -95,10 +98,8 @@ class CodexTools:
             )
         return thread
 
-
-def turns_to_collect(thread: Thread, *, named: bool) -> list[Turn]:
-    """What there is to wait for or to collect. Of a thread that was named, its newest turn in any case."""
-    turns = [*thread.uncollected(), *thread.unfinished()]
-    if not turns and named and thread.newest is not None:
-        return [thread.newest]
-    return turns
+    def _asks(self, thread_id: str) -> list[str]:
+        thread = self._book.open_thread(thread_id)
+        turns = [] if thread is None else thread.unfinished()
+        asked = [client_question(question) for turn in turns for question in turn.parked.asked]
+        return asked + [fetched_question(question) for turn in turns for question in turn.parked.open.values()]

@@ -31,7 +31,14 @@ from codex_mcp.mcp.door import (
     stream_out,
 )
 from codex_mcp.mcp.door_bus import SESSION_HEADER, Bus, deliver, sent_with, too_many
-from codex_mcp.mcp.eras import VERSION_HEADER, OutOfRules, era_over_http, is_stateless_header, unsupported
+from codex_mcp.mcp.eras import (
+    VERSION_HEADER,
+    OutOfRules,
+    era_over_http,
+    is_stateless_header,
+    stateless_caller,
+    unsupported,
+)
 from codex_mcp.mcp.hub import Hub, HubSession, TooManySessions
 from codex_mcp.mcp.live import LiveStream
 from codex_mcp.mcp.session import Session
@@ -117,16 +124,17 @@ class McpDoor:
         stream = session.channel.expect(message.id, answer_only=not accepts(http.headers, "text/event-stream"))
         if stream is None:
             raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
-        stream.readers += 1
-        deliver(session, message)
-        session.channel.readers += 1
+        session.channel.reader_came(stream)
+        was_read = False
         try:
-            await self._answer(http, stream, resumable=True)
+            deliver(session, message)
+            was_read = await self._answer(http, stream, resumable=True)
         finally:
-            session.channel.readers -= 1
-            stream.readers -= 1
+            session.channel.reader_left(stream)
             if not http.is_stream:
                 session.channel.taken_whole(stream)
+            if not was_read and not stream.readers:
+                session.session.answer_unread(message.id)
 
     async def _answer(self, http: HttpExchange, stream: LiveStream, *, resumable: bool) -> bool:
         """JSON if the answer is all there is to say, and comes soon; else a stream."""
@@ -155,11 +163,17 @@ class McpDoor:
             stream, number = _resumed(session, last)
         stream.continue_after(number)
         http.extra_headers.append(sent_with(session))
-        session.channel.readers += 1
+        session.channel.reader_came(stream)
+        request_id = session.channel.request_of(stream)
+        if request_id is not None:
+            session.session.answer_read_again(request_id)
+        was_read = False
         try:
-            await stream_out(http, stream, number, ping=self._settings.ping_interval, resumable=True)
+            was_read = await stream_out(http, stream, number, ping=self._settings.ping_interval, resumable=True)
         finally:
-            session.channel.readers -= 1
+            session.channel.reader_left(stream)
+            if request_id is not None and not was_read and not stream.readers:
+                session.session.answer_unread(request_id)
 
     def _session_for(self, http: HttpExchange, principal: str, message: Message) -> HubSession:
         if not isinstance(message, Request) or message.method != "initialize":
@@ -217,6 +231,7 @@ class McpDoor:
         stream = LiveStream("r", STREAM_MESSAGES, STREAM_BYTES, delivery=self._hub.stateless)
         stream.readers = 1
         session = Session(StreamLink(stream), self._hub.tools, self._settings, principal=principal)
+        session.caller = stateless_caller(principal, era, http.headers.get("user-agent", ""))
         with about_only(session.subject):
             try:
                 outcome = self._hub.methods.handle(session, message, era)
@@ -241,16 +256,19 @@ class McpDoor:
         self._hub.exchanges.add(session)
 
         def leave(_: object) -> None:
-            session.cancel(mcp.Cancelled(request.id, "the client closed the stream"))
+            if not was_read:
+                session.cancel(mcp.Cancelled(request.id, "the client closed the stream"))
 
         def watch() -> None:
             if not http.started:
                 http.gone = tasks.spawn(http.wait_disconnected(), name="client's disconnect")
                 http.gone.add_done_callback(leave)
 
+        was_read = False
         watching = asyncio.get_running_loop().call_later(WATCH_AFTER, watch)
         try:
-            if not await self._answer(http, stream, resumable=False):
+            was_read = await self._answer(http, stream, resumable=False)
+            if not was_read:
                 leave(None)
                 await session.wait_idle(self._settings.interrupt_grace)
         finally:

@@ -112,6 +112,13 @@ def era_over_http(request: Request, headers: Mapping[str, str]) -> Era:
     return _checked(params.meta)
 
 
+def stateless_caller(principal: str, era: Era, user_agent: str) -> str:
+    """What tells the clients of the stateless era apart, whose sessions last for one request: who they say they are."""
+    client = era.client if isinstance(era, Stateless) else None
+    said = (client.name, client.version) if client is not None else ("", "")
+    return msgspec.json.encode((principal, *said, user_agent)).decode()
+
+
 def decoded_header(value: str) -> str:
     """A header's value, unwrapped if it was wrapped."""
     value = value.strip()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp import results
@@ -20,12 +23,16 @@ from codex_mcp.mcp.inputs import (
     sealed,
     unsealed,
 )
-from codex_mcp.mcp.results import Result
+from codex_mcp.mcp.ladder import machine_load
+from codex_mcp.mcp.presence import Unattended, is_unattended
+from codex_mcp.mcp.results import Result, WaitReport, described, wait_result
 from codex_mcp.mcp.seal import digest
 from codex_mcp.mcp.task_shapes import TaskName, created_task
+from codex_mcp.mcp.waiting import Wait, Waiter, question_keys
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.approvals import decide
 from codex_mcp.threads.book import Book
+from codex_mcp.threads.decisions import NO_PERSON, Denied
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
@@ -34,33 +41,57 @@ Names: TypeAlias = Callable[[str], Mapping[str, object]]
 """What else a result says of a thread, by its id."""
 
 
+class Says(Struct, frozen=True):
+    """What results say of a thread beside its turn."""
+
+    names: Names
+    asks: Callable[[str], list[str]]
+    """The questions of a thread that wait for an answer, each with how to answer it."""
+
+
 class Follower:
     """What calls and turns have to do with each other. `key` seals what clients carry for us."""
 
-    def __init__(self, book: Book, settings: Settings, key: bytes, names: Names) -> None:
+    def __init__(self, book: Book, settings: Settings, key: bytes, says: Says) -> None:
         self._book = book
         self._settings = settings
         self._key = key
-        self._names = names
+        self._says = says
+        self.waiter = Waiter(book)
+        self.unattended = Unattended()
 
     async def followed(self, call: Call, thread: Thread, turn: Turn, arguments: TurnArguments) -> Result:
         """Wait for a turn as long as its caller wants; return what the caller is told."""
+        self.waiter.begun(call, turn)
         patience = 0.0 if arguments.background else call.patience(arguments.wait_seconds)
         outcome = await call.follow(thread, turn, patience)
         return self._told(call, thread, turn, outcome)
 
-    async def waited(self, call: Call, turns: Sequence[Turn], timeout: float | None) -> Result:
-        """Wait until one of these has ended, unless one has already."""
-        turns = list(dict.fromkeys(turns))  # whoever is named twice, by two of its names for instance, answers once
-        running = [turn for turn in turns if not turn.ended]
-        if running and len(running) == len(turns) and timeout != 0:
-            await call.wait_for_one(running, call.patience(timeout))
-        for turn in turns:
-            turn.delivered = turn.delivered or turn.ended
-        return self._input_required(call, turns) or results.wait_result([turn.outcome for turn in turns], self._names)
+    async def waited(self, call: Call, wait: Wait) -> Result:
+        """Wait for news of several agents; return what the caller is told."""
+        seen = await self.waiter.wait(call, wait)
+        asking = [turn for turn in seen.running if seen.questions.intersection(question_keys(turn))]
+        asked = self._input_required(call, asking)
+        if asked is not None:  # the rest is told when the client comes with its answers
+            self.waiter.report(call, (), seen.questions)
+            return asked
+        self.waiter.report(call, seen.finished, [*seen.questions, *(fact.news.key for fact in seen.facts)])
+        return wait_result(
+            WaitReport(
+                finished=[self._described(turn) for turn in seen.finished],
+                running=[self._described(turn) for turn in seen.running],
+                unchanged=[self._described(turn) for turn in seen.unchanged if wait.is_named],
+                facts=[(fact.news.kind, fact.told) for fact in seen.facts],
+            )
+        )
+
+    def _described(self, turn: Turn) -> dict[str, object]:
+        return described(turn.outcome, self._says.names(turn.thread_id), self._says.asks(turn.thread_id))
 
     def _told(self, call: Call, thread: Thread, turn: Turn, outcome: Outcome) -> Result:
         """What the client hears of its turn: what it asks, or that it goes on as a task, or how it stands."""
+        questions = [key for each in (turn, *thread.unfinished()) for key in question_keys(each)]
+        self.waiter.report(call, [turn] if turn.ended else [], questions)
         asked = self._input_required(call, [turn])
         if asked is not None:
             return asked
@@ -68,7 +99,8 @@ class Follower:
             created = time.time() - outcome.seconds
             name = TaskName(turn.thread_id, turn.name, call.principal, created)
             return created_task(self._key, name, outcome, self._settings.thread_idle)
-        return results.turn_result(outcome, self._names(outcome.thread_id), lost=bool(thread.gone))
+        named, asks = self._says.names(outcome.thread_id), self._says.asks(outcome.thread_id)
+        return results.turn_result(outcome, named, asks, lost=bool(thread.gone))
 
     def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
         """What these turns ask, if the client has to come again for it."""
@@ -87,6 +119,7 @@ class Follower:
             principal=call.principal,
             call=_digest(call),
             expires=time.time() + self._settings.approval_timeout,
+            shown=time.time(),
         )
         return input_required(questions, call.request_id, sealed(self._key, state))
 
@@ -111,8 +144,19 @@ class Follower:
             turns[place.turn_id] = (thread, turn)
             question = turn.parked.open.get(place.key)
             if question is not None and place in answers:
-                turn.parked.answer(place.key, decide(question, answers[place]))
+                self._answer(call, turn, place.key, (answers[place], time.time() - state.shown))
+            self.waiter.still_open(call, question_keys(turn))
         return list(turns.values())
+
+    def _answer(self, call: Call, turn: Turn, key: str, answer: tuple[object, float]) -> None:
+        """Give a turn this answer, unless it means that no person has seen the question."""
+        said, seconds = answer
+        if not is_unattended(said, seconds, machine_load()):
+            turn.parked.answer(key, decide(turn.parked.open[key], said))
+            return
+        self.unattended.add(call.caller, asyncio.get_running_loop().time())
+        if not call.parks:
+            turn.parked.answer(key, Denied(NO_PERSON))
 
     async def followed_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
         """Go on waiting for a turn whose question was answered."""

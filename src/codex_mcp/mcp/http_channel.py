@@ -24,6 +24,7 @@ from codex_mcp.mcp.live import Delivery, LiveStream
 from codex_mcp.mcp.stream import MOST_BYTES
 from codex_mcp.rpc.channel import Kind
 from codex_mcp.rpc.frame import Frame
+from codex_mcp.threads.watchers import Watcher, tell
 from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message, Request
 
@@ -100,6 +101,7 @@ class HttpChannel:
         self._ended: OrderedDict[str, LiveStream] = OrderedDict()
         self._streams = 0
         self._closed = False
+        self._unheard: list[tuple[Id, Watcher]] = []
 
     def __repr__(self) -> str:
         return f"<HttpChannel {self.id}: {len(self._posts)} requests, {len(self.subscribers)} subscribers>"
@@ -151,6 +153,34 @@ class HttpChannel:
         """It reads no more."""
         self.subscribers.discard(subscriber)
         self.cut_off += subscriber.overrun
+        self._tell_unheard()
+
+    def reader_came(self, stream: LiveStream) -> None:
+        """A connection begins to read this stream."""
+        self.readers += 1
+        stream.readers += 1
+
+    def reader_left(self, stream: LiveStream) -> None:
+        """It reads no more."""
+        self.readers -= 1
+        stream.readers -= 1
+        self._tell_unheard()
+
+    def is_heard(self, about: Id) -> bool:
+        """Does a connection read what the client is asked about this request?"""
+        stream = None if about in self._answer_only else self._posts.get(about)
+        return bool(self.subscribers) or (stream or self.standing).readers > 0
+
+    def watch_unheard(self, about: Id, watcher: Watcher) -> None:
+        """Tell this one when no connection reads what the client is asked about this request; at once if none does."""
+        self._unheard = [entry for entry in self._unheard if not entry[1].done()]
+        self._unheard.append((about, watcher))
+        self._tell_unheard()
+
+    def _tell_unheard(self) -> None:
+        for about, watcher in self._unheard:
+            if not self.is_heard(about):
+                tell(watcher)
 
     @property
     def dropped(self) -> int:
@@ -169,6 +199,10 @@ class HttpChannel:
         if name in self._ended:
             return self._ended[name]
         return next((stream for stream in self._posts.values() if stream.name == name), None)
+
+    def request_of(self, stream: LiveStream) -> Id | None:
+        """The request whose stream this is, unless it is answered."""
+        return next((request_id for request_id, each in self._posts.items() if each is stream), None)
 
     @property
     def busy(self) -> bool:

@@ -13,6 +13,8 @@ from hashlib import sha256
 from typing import Final
 from uuid import uuid4
 
+import msgspec
+
 from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
@@ -236,6 +238,8 @@ class Hub:
         handlers = Handlers(on_request, on_notification)
         peer = Peer(watched(channel, "client"), handlers, max_requests=MAX_REQUESTS, pace=_no_pace)
         session = Session(peer, self.tools, self._settings, principal=principal, log_id=logged(session_id))
+        session.caller = msgspec.json.encode((principal, session_id)).decode()
+        session.client.reach = channel
         return HubSession(session_id, channel, peer, session, is_bus, address)
 
     # -- putting away -------------------------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ class State(Struct, frozen=True):
     call: str
     """The digest of the call that was made."""
     expires: float
+    shown: float = 0.0
+    """When the questions were shown."""
 
 
 class OpenQuestion(Struct, frozen=True):

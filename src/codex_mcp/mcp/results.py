@@ -6,18 +6,32 @@ says everything that is needed to go on: an error text ends with the thread id.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
+from codex_mcp.threads.news import Kind
 from codex_mcp.threads.record import Outcome, Status
 
 Result = dict[str, object]
 
+FACTS: Final = {Kind.PAUSE: "paused", Kind.CLOSE: "closed"}
+"""Where a result of `codex_wait` has news that is no turn."""
+
 STILL_RUNNING: Final = (
     "The agent is still working ({activity}, {seconds:.0f} s so far). It goes on without this call: "
     'collect its answer with codex_wait {{"threadIds": ["{thread_id}"]}}.'
+)
+WAITING_FOR_DECISION: Final = (
+    "The agent waits for a decision ({seconds:.0f} s so far):\n\n{asks}\n\n"
+    'Once that is decided, collect its answer with codex_wait {{"threadIds": ["{thread_id}"]}}.'
+)
+NOTHING_TO_REPORT: Final = "Nothing is running, and nothing is left to collect."
+UNCHANGED: Final = (
+    "Nothing new: the last turn is {status}, and its answer was delivered before. "
+    "codex_wait with `again: true` repeats it; codex-reply continues the conversation."
 )
 INTERRUPTED: Final = "The turn was interrupted"
 GOES_ON: Final = "codex-reply continues the thread"
@@ -36,9 +50,11 @@ def refused_in_thread(text: str, thread_id: str) -> Result:
     return {"content": [_text(text)], "structuredContent": structured, "isError": True}
 
 
-def turn_result(outcome: Outcome, names: Mapping[str, object] | None = None, *, lost: bool = False) -> Result:
+def turn_result(
+    outcome: Outcome, names: Mapping[str, object] | None = None, asks: Sequence[str] = (), *, lost: bool = False
+) -> Result:
     """The result of `codex` and `codex-reply`; `names` is what else is known of the thread, which may be lost."""
-    structured = described(outcome, names)
+    structured = described(outcome, names, asks)
     if outcome.status in (Status.FAILED, Status.INTERRUPTED):
         if not outcome.thread_id and not names:
             return refused(str(structured["content"]))  # an old Codex did not even begin the thread
@@ -54,14 +70,34 @@ def no_names(_: str) -> Mapping[str, object]:
     return {}
 
 
-def wait_result(outcomes: Sequence[Outcome], names: Callable[[str], Mapping[str, object]] = no_names) -> Result:
-    """The result of `codex_wait`."""
-    turns = [described(outcome, names(outcome.thread_id)) for outcome in outcomes]
-    running = [turn for turn in turns if turn["status"] is Status.RUNNING]
-    finished = [turn for turn in turns if turn["status"] is not Status.RUNNING]
-    paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{_words(turn)}" for turn in (*finished, *running)]
-    text = "\n\n".join(paragraphs) or "Nothing is running, and nothing is left to collect."
-    return {"content": [_text(text)], "structuredContent": {"finished": finished, "running": running}}
+class WaitReport(Struct, frozen=True):
+    """What `codex_wait` tells; turns as `described` has them."""
+
+    finished: Sequence[dict[str, object]] = ()
+    running: Sequence[dict[str, object]] = ()
+    unchanged: Sequence[dict[str, object]] = ()
+    """Turns that ended, and whose answers the caller has."""
+    facts: Sequence[tuple[Kind, dict[str, object]]] = ()
+    """Agents that were paused or closed; `content` says it in words."""
+
+
+def wait_result(report: WaitReport) -> Result:
+    """The result of `codex_wait`. What has not changed is named only if there is nothing else to say."""
+    structured: dict[str, object] = {"finished": list(report.finished), "running": list(report.running)}
+    for kind, name in FACTS.items():
+        if facts := [fact for each, fact in report.facts if each is kind]:
+            structured[name] = facts
+    told = [*report.finished, *(fact for _, fact in report.facts), *report.running]
+    if not told and report.unchanged:
+        told = [_unchanged(turn) for turn in report.unchanged]
+        structured["unchanged"] = told
+    paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{_words(turn)}" for turn in told]
+    return {"content": [_text("\n\n".join(paragraphs) or NOTHING_TO_REPORT)], "structuredContent": structured}
+
+
+def _unchanged(turn: Mapping[str, object]) -> dict[str, object]:
+    kept = {key: turn[key] for key in ("codex_id", "identity", "team", "threadId", "status") if key in turn}
+    return {**kept, "content": UNCHANGED.format(status=turn["status"])}
 
 
 def _shown_name(turn: Mapping[str, object]) -> object:
@@ -70,8 +106,13 @@ def _shown_name(turn: Mapping[str, object]) -> object:
     return f"{turn['identity']}, {turn['codex_id']}"
 
 
-def described(outcome: Outcome, names: Mapping[str, object] | None = None) -> dict[str, object]:
-    """An outcome as structured content: what may be long comes last, since of much text a model sees the beginning."""
+def described(
+    outcome: Outcome, names: Mapping[str, object] | None = None, asks: Sequence[str] = ()
+) -> dict[str, object]:
+    """An outcome as structured content: what may be long comes last, since of much text a model sees the beginning.
+
+    `asks` are the questions that wait for an answer, in words.
+    """
     described: dict[str, object] = {
         **(names or {}),
         "threadId": outcome.thread_id,
@@ -82,7 +123,7 @@ def described(outcome: Outcome, names: Mapping[str, object] | None = None) -> di
         described["usage"] = msgspec.to_builtins(outcome.usage)
     if outcome.warnings:
         described["warnings"] = list(outcome.warnings)
-    described["content"] = _content(outcome)
+    described["content"] = _content(outcome, asks)
     described["filesChanged"] = [{"path": change.path, "kind": change.kind} for change in outcome.files]
     return described
 
@@ -94,8 +135,11 @@ def _words(turn: Mapping[str, object]) -> str:
     return "\n\n".join([*(f"Warning: {warning}" for warning in warnings), str(turn["content"])])
 
 
-def _content(outcome: Outcome) -> str:
+def _content(outcome: Outcome, asks: Sequence[str]) -> str:
     match outcome.status:
+        case Status.RUNNING if asks:
+            told = "\n\n".join(asks)
+            return WAITING_FOR_DECISION.format(seconds=outcome.seconds, asks=told, thread_id=outcome.thread_id)
         case Status.RUNNING:
             return STILL_RUNNING.format(activity=outcome.activity, seconds=outcome.seconds, thread_id=outcome.thread_id)
         case Status.INTERRUPTED:

@@ -34,6 +34,9 @@ class ToolBox(Protocol):
     def warm_up(self) -> None:
         """Somebody will call soon."""
 
+    def answer_lost(self, caller: str, request_id: Id) -> None:
+        """The answer to a call did not reach this caller, which may ask for it again."""
+
 
 class Listener:
     """Somebody who wants to hear of changes."""
@@ -54,6 +57,9 @@ class Session:
         """For the log and for traces. It gives access to nothing."""
         self.subject = Subject(self.id, principal)
         self.principal = principal
+        self.caller = self.id
+        """Who is told the answers: the session, even if it was idle and put away meanwhile; the client of a stateless
+        request."""
         self.client = Client(link, settings)
         self._tools = tools
         self._settings = settings
@@ -98,6 +104,7 @@ class Session:
         """Begin a call. From now on it can be cancelled."""
         subject = self.subject._replace(request=str(request_id)[:LOGGED_CHARS])
         call = Call(client, request_id, params, self._settings, subject)
+        call.caller = self.caller
         self._calls[request_id] = call
         return self._run(call)
 
@@ -114,6 +121,8 @@ class Session:
                 with about(thread=call.thread_id):
                     logger.info("call of %s %s", name, ending)
                 del self._calls[call.request_id]
+                if not call.can_deliver:
+                    self._tools.answer_lost(self.caller, call.request_id)
                 if not self._calls and self._idle is not None:
                     self._idle.set()
 
@@ -149,6 +158,23 @@ class Session:
             call.cancel()
         elif message.request_id in self._listeners:
             self._listeners[message.request_id].ended.set()
+        else:
+            # It may cross our answer, which its client then ignores.
+            self._tools.answer_lost(self.caller, message.request_id)
+
+    def answer_unread(self, request_id: Id) -> None:
+        """The connection that was to read the answer is gone; the client may come back for it, or ask again."""
+        call = self._calls.get(request_id)
+        if call is not None:
+            call.is_unread = True
+        else:
+            self._tools.answer_lost(self.caller, request_id)
+
+    def answer_read_again(self, request_id: Id) -> None:
+        """The client has come back to read the answer."""
+        call = self._calls.get(request_id)
+        if call is not None:
+            call.is_unread = False
 
     def cancel_all(self) -> None:
         """Take everything back."""

@@ -39,7 +39,9 @@ class Tasks:
         text = exchange.params(mcp.TaskNamed).task_id
         name, thread, turn = self._found(exchange, text)
         outcome = turn.outcome
-        turn.delivered = turn.delivered or outcome.status is not Status.RUNNING
+        if outcome.status is not Status.RUNNING:
+            turn.delivered = True
+            self._book.reported.add(exchange.session.caller, exchange.request.id, [turn.name])
         asks = asked_by_task(turn.parked.open, turn.audience.label)
         news = TurnNews(outcome, asks, self._names(name.thread_id), lost=bool(thread.gone))
         return described_task(text, name, news, self._settings.thread_idle)

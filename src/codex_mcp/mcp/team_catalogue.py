@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from codex_mcp.mcp import catalogue
-from codex_mcp.mcp.catalogue import CODEX_FIELDS, COMMON_FIELDS, TURN_OUTPUT, WAIT_FIELDS, Tool
+from codex_mcp.mcp.catalogue import CODEX_FIELDS, COMMON_FIELDS, TURN_OUTPUT, UNCHANGED_OUTPUT, WAIT_FIELDS, Tool
 from codex_mcp.mcp.fields import Field, Kind
 from codex_mcp.team.agent import State, Status
 
@@ -42,7 +42,11 @@ TEAM_REPLY_FIELDS: Final = (
 )
 
 TEAM_WAIT_FIELDS: Final = (
-    Field("ids", Kind.STRINGS, f"The agents to wait for, each by {_REFERENCE}. Without it: all that have news."),
+    Field(
+        "ids",
+        Kind.STRINGS,
+        f"The agents to wait for, each by {_REFERENCE}. Without it: those that you gave a prompt in this session.",
+    ),
     *WAIT_FIELDS,
 )
 
@@ -112,6 +116,9 @@ TEAM_WAIT_OUTPUT: Final[dict[str, object]] = {
     "properties": {
         "finished": {"type": "array", "description": "Turns that have ended.", "items": TEAM_TURN_OUTPUT},
         "running": {"type": "array", "description": "Turns that go on; wait again.", "items": TEAM_TURN_OUTPUT},
+        "paused": {"type": "array", "description": "Agents that reached a limit.", "items": {"type": "object"}},
+        "closed": {"type": "array", "description": "Agents that were closed.", "items": {"type": "object"}},
+        "unchanged": UNCHANGED_OUTPUT,
     },
     "required": ["finished", "running"],
 }

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from codex_mcp.mcp.elicitation import message_for
+from codex_mcp.mcp.pending import listed_question
 from codex_mcp.mcp.results import Result
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner
 from codex_mcp.team.moments import written_moment
@@ -109,7 +110,7 @@ def approvals_result(
     """What is open here and on other servers, after an answer if there was one."""
     rows = [*(approval.described() for approval in approvals), *map(_asked_elsewhere, elsewhere)]
     structured: dict[str, object] = {"approvals": rows}
-    lines = [approval_line(row) for row in rows]
+    lines = [listed_question(row) for row in rows]
     if answered is not None:
         structured["answered"] = answered
         lines.insert(0, f"Answered {answered}. Collect the agent's answer with codex_wait.")
@@ -125,17 +126,6 @@ def _asked_elsewhere(asked: AskedElsewhere) -> dict[str, object]:
         "question": asked.question,
         "owner": _owner(asked.owner),
     }
-
-
-def approval_line(row: Mapping[str, object]) -> str:
-    """One open question in words."""
-    owner = row.get("owner")
-    if isinstance(owner, Mapping):
-        asks = f"{row['identity']} asks: {row['question']}"
-        return f"{asks}\n  can be answered only at its own server, process {owner['pid']} on {owner['host']}"
-    decisions = row["decisions"]
-    words = ", ".join(map(str, decisions)) if isinstance(decisions, list) else ""
-    return f'{row["identity"]} asks: {row["question"]}\n  answer with codex_approvals {{"id": "{row["id"]}"}}: {words}'
 
 
 def _result(structured: Mapping[str, object], lines: Iterable[str]) -> Result:

@@ -14,9 +14,9 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.mcp import team_catalogue as catalogue
 from codex_mcp.mcp.arguments import TurnArguments
 from codex_mcp.mcp.call import Call, GivenUp
-from codex_mcp.mcp.codex_tools import turns_to_collect
 from codex_mcp.mcp.fields import BAD_ARGUMENTS, BadArguments
-from codex_mcp.mcp.follower import Follower
+from codex_mcp.mcp.follower import Follower, Says
+from codex_mcp.mcp.pending import client_question, listed_question
 from codex_mcp.mcp.results import Result, turn_result
 from codex_mcp.mcp.specs import new_turn
 from codex_mcp.mcp.team_arguments import (
@@ -43,7 +43,9 @@ from codex_mcp.mcp.team_results import (
     threads_result,
 )
 from codex_mcp.mcp.team_turn import TeamTurn
+from codex_mcp.mcp.team_waiting import TeamView, closed_facts
 from codex_mcp.mcp.tools import Body, Json, Tools
+from codex_mcp.mcp.waiting import Wait
 from codex_mcp.team import refusals
 from codex_mcp.team.audit_entry import Outcome as AuditOutcome
 from codex_mcp.team.crew import Crew
@@ -55,7 +57,6 @@ from codex_mcp.team.roles import Role
 from codex_mcp.team.team import Begin, Order
 from codex_mcp.threads.approvals import decide
 from codex_mcp.threads.book import Book
-from codex_mcp.threads.turn import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class TeamTools:
         self._settings = settings
         self._crew = crew
         self._roles = roles
-        self._follower = Follower(book, settings, key, self._names)
+        self._follower = Follower(book, settings, key, Says(self._names, self._asks))
         crew.work.described = lambda name, agent, question: OpenApproval(name, agent, question).described()
 
     def tools(self) -> Tools:
@@ -87,7 +88,7 @@ class TeamTools:
         }
         aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items()}
         audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
-        return Tools(audited, self._follower, self._warm_up, self._crew.office.audit.written)
+        return Tools(audited, self._follower, self._warm_up, self._crew.office.audit.written, parks=True)
 
     def _warm_up(self) -> None:
         self._book.warm_up()
@@ -99,7 +100,6 @@ class TeamTools:
         looking = (self._codex_wait, self._codex_threads, self._codex_status)
 
         async def run(call: Call, given: Json) -> Result:
-            call.parks = True
             note = partial(self._crew.note_call, name, call.label, call.principal)
             try:
                 result = await body(call, given)
@@ -123,6 +123,10 @@ class TeamTools:
         member = self._crew.roster.of_thread(thread_id)
         approvals = [] if member is None else [approval.described() for approval in _open_approvals(member)]
         return {**names, "approvals": approvals} if approvals else names
+
+    def _asks(self, thread_id: str) -> list[str]:
+        member = self._crew.roster.of_thread(thread_id)
+        return [] if member is None else _questions(member)
 
     # -- one agent ----------------------------------------------------------------------------------------------------
 
@@ -207,22 +211,9 @@ class TeamTools:
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
         asked = arguments.references
-        turns: list[Turn] = []
-        if asked is None:
-            for thread in self._book.of(call.principal):
-                turns += turns_to_collect(thread, named=False)
-        else:
-            for reference in asked:
-                turns += await self._turns_of(call, reference)
-        return await self._follower.waited(call, turns, arguments.timeout_seconds)
-
-    async def _turns_of(self, call: Call, reference: str) -> list[Turn]:
-        member = self._crew.roster.called(reference, call.principal)
-        agent = member.record if member is not None else await self._crew.agent(reference, call.principal)
-        thread = None if agent.thread_id is None else self._book.known(agent.thread_id, call.principal)
-        if thread is None:
-            raise BadArguments(f"Agent {reference} has no turn that this server knows; codex-reply continues it.")
-        return turns_to_collect(thread, named=True)
+        view = TeamView(self._book, self._crew, call, asked)
+        wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
+        return await self._follower.waited(call, wait)
 
     async def _codex_threads(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_THREADS, given, ThreadsArguments)
@@ -243,6 +234,7 @@ class TeamTools:
         if arguments.reference is None:
             raise BadArguments(NOT_NAMED)
         closed = await self._crew.closing.close(arguments.reference, call.principal, call.label)
+        self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
         return close_result(closed.agent, closed.how)
 
     async def _codex_approvals(self, call: Call, given: Json) -> Result:
@@ -283,3 +275,12 @@ def _open_approvals(member: Member) -> list[OpenApproval]:
         for turn in turns
         for key, question in turn.parked.open.items()
     ]
+
+
+def _questions(member: Member) -> list[str]:
+    """What waits for an answer, in words."""
+    approvals = _open_approvals(member)
+    listed = [approval.question for approval in approvals]
+    turns = [] if member.thread is None else member.thread.unfinished()
+    asked = [question for turn in turns for question in turn.parked.asked if question not in listed]
+    return [listed_question(approval.described()) for approval in approvals] + [*map(client_question, asked)]

@@ -49,10 +49,16 @@ class Tools:
         follower: Follower,
         warm_up: Callable[[], None],
         before_answer: Callable[[], Awaitable[None]] | None = None,
+        *,
+        parks: bool = False,
     ) -> None:
+        """`parks`: a question that a client cannot be asked is listed, and one of the tools answers it."""
         self._bodies = bodies
         self._follower = follower
         self._before_answer = before_answer
+        self._parks = parks
+        self.answer_lost = follower.waiter.answer_lost
+        """Called with caller and request when an answer did not reach its caller."""
         self.warm_up = warm_up
         """Somebody will call soon."""
 
@@ -73,6 +79,7 @@ class Tools:
         prompt = (arguments or {}).get("prompt")
         if isinstance(prompt, str) and len(prompt) > MAX_PROMPT_CHARS:
             return results.refused(TOO_LONG.format(MAX_PROMPT_CHARS, len(prompt)))
+        call.parks, call.unattended = self._parks, self._follower.unattended
         call.begin()
         try:
             if call.params.request_state is not None:

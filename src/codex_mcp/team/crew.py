@@ -51,6 +51,7 @@ class Crew:
         self.repeats = Repeats(settings, self.roster, self.office)
         self.closing = Closing(settings, book, self.team, self.work, self.office)
         book.listener = self.work
+        self.roster.removed = lambda member: book.changes.tell(member.agent.codex_id, member.thread_id or "")
         self.office.fenced = self._fenced
         self.office.lost = self._lost
         self.office.back = self._back

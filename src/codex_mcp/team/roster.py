@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from codex_mcp.team.member import Member
@@ -18,6 +18,8 @@ class Roster:
     def __init__(self) -> None:
         self._members: dict[str, Member] = {}
         self._gone: OrderedDict[str, Mapping[str, object]] = OrderedDict()
+        self.removed: Callable[[Member], None] = lambda _member: None
+        """Told when a member is ours no more."""
 
     def __repr__(self) -> str:
         return f"<Roster of {len(self._members)}>"
@@ -46,6 +48,7 @@ class Roster:
             self._gone[member.thread_id] = member.names
             if len(self._gone) > NAMES_KEPT:
                 self._gone.popitem(last=False)
+        self.removed(member)
 
     def of(self, principal: str) -> list[Member]:
         """Those of this principal."""

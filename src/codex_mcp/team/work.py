@@ -63,7 +63,7 @@ class Work:
         self._settings = settings
         self._roster = roster
         self._office = office
-        self._limits = guards.limits_of(settings)
+        self.limits = self._limits = guards.limits_of(settings)
         self.described: Callable[[str, Agent, Question], Mapping[str, object]] = lambda name, agent, _question: {
             "id": name,
             "codex_id": agent.codex_id,

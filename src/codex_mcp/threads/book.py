@@ -34,8 +34,10 @@ from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.admission import Admission
 from codex_mcp.threads.approvals import refusal
+from codex_mcp.threads.changes import ChangeListener, Changes
 from codex_mcp.threads.counts import Counts
 from codex_mcp.threads.listener import TurnListener
+from codex_mcp.threads.news import Reported
 from codex_mcp.threads.owners import LOCAL, EverybodyIsLocal, Owners
 from codex_mcp.threads.quotas import Queued, all_busy, over_quota, quotas_of, size_of
 from codex_mcp.threads.thread import Thread
@@ -79,6 +81,8 @@ class Book:
         self.counts = Counts()
         self.listener: TurnListener[Thread] | None = None
         """Who hears of the turns of all threads."""
+        self.changes = Changes()
+        self.reported = Reported()
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
         self._opens = 0
@@ -165,6 +169,10 @@ class Book:
         thread_id = plain_id(thread_id)
         return self._threads.get(thread_id) if self._owners.owner(thread_id) == principal else None
 
+    def open_thread(self, thread_id: str) -> Thread | None:
+        """Return a thread that is open here, whoever owns it."""
+        return self._threads.get(thread_id)
+
     def of(self, principal: str) -> list[Thread]:
         """The threads of this principal that are open here."""
         return [thread for thread in self if self._owners.owner(thread.id) == principal]
@@ -199,11 +207,12 @@ class Book:
     def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core) -> Thread:
         thread = Thread(opened, spec, core, self._supervisor, self._settings)
         thread.counts = self.counts
-        thread.listener = self.listener
+        thread.listener = ChangeListener(self.changes, self.listener)
         thread.principal = self._owners.owner(thread.id)
         thread.admission = self._admission
         thread.check_quota = partial(self._check_quota, thread.principal)
         self._threads[thread.id] = thread
+        self.changes.tell(thread.id)
         for method, params in self._early.pop(thread.id, ()):
             thread.notification_received(method, params)
         if self._sweeping is None:

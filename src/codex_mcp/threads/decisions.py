@@ -18,6 +18,7 @@ DECLINED = "the user declined"
 DISMISSED = "the user closed the question without an answer"
 REVIEW_TIMED_OUT = "the client says that its review timed out"
 NO_CAPABILITY = "nobody could be asked: the MCP client does not support elicitation"
+NO_PERSON = "nobody could be asked: the MCP client cancels every question at once, as headless clients do"
 SERVER_STOPPING = "nobody could be asked: the server is shutting down"
 SESSION_GONE = "nobody could be asked: the MCP client is gone"
 

@@ -1,13 +1,14 @@
-"""Questions of one turn that wait until their client comes and fetches them.
+"""Questions of one turn: those on the list of open questions, and those that a client was asked.
 
 A client of the stateless era cannot be asked; it must be answered "input required", and brings the answers with its
-next request.
+next request. Other clients are asked, and what they cannot be asked is listed for others to answer.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 
 from codex_mcp.threads.decisions import Decision
 from codex_mcp.threads.questions import Question
@@ -20,6 +21,7 @@ class ParkedQuestions:
     def __init__(self) -> None:
         self._open: dict[str, tuple[Question, asyncio.Future[Decision]]] = {}
         self._count = 0
+        self._asked: list[Question] = []
         self._watchers = Watchers()
         self.changed: Callable[[], None] = lambda: None
         """Told when a question has come, and when one is gone."""
@@ -29,8 +31,19 @@ class ParkedQuestions:
         """What waits for an answer."""
         return {key: question for key, (question, answer) in self._open.items() if not answer.done()}
 
+    @property
+    def asked(self) -> list[Question]:
+        """What the client was asked, and has not answered yet."""
+        return list(self._asked)
+
     async def park(self, question: Question) -> Decision:
         """Wait for the decision. Cancelled: the question is no longer open."""
+        with self.listed(question) as answer:
+            return await answer
+
+    @contextlib.contextmanager
+    def listed(self, question: Question) -> Iterator[asyncio.Future[Decision]]:
+        """List the question within this block; the future holds the decision once there is one."""
         self._count += 1
         key = f"question-{self._count}"
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
@@ -38,10 +51,19 @@ class ParkedQuestions:
         self._watchers.tell()
         self.changed()
         try:
-            return await answer
+            yield answer
         finally:
             del self._open[key]
             self.changed()
+
+    @contextlib.contextmanager
+    def asking(self, question: Question) -> Iterator[None]:
+        """The client is asked within this block."""
+        self._asked.append(question)
+        try:
+            yield
+        finally:
+            self._asked.remove(question)
 
     def answer(self, key: str, decision: Decision) -> None:
         """Somebody has decided. A key that is not open any longer changes nothing."""
@@ -59,3 +81,7 @@ class ParkedQuestions:
             tell(watcher)
         else:
             self._watchers.add(watcher)
+
+    def watch_next(self, watcher: Watcher) -> None:
+        """Tell this one when another question comes."""
+        self._watchers.add(watcher)

@@ -69,7 +69,8 @@ class Thread:
         self._translator = EventTranslator(self.id, full=spec.raw_events)
         self._queue = TurnQueue(settings.max_turns_waiting)
         self._turns: dict[Place, Turn] = {}
-        self._newest: Turn | None = None
+        self.newest: Turn | None = None
+        """The turn that was asked for last."""
         self._ended: list[Turn] = []
         self._questions = OpenQuestions()
         self._meter = TokenMeter()
@@ -114,11 +115,6 @@ class Thread:
         """The turn that the core has, also one that nobody waits for any longer."""
         return self._turns.get(self._queue.current) if self._queue.current is not None else None
 
-    @property
-    def newest(self) -> Turn | None:
-        """The turn that was asked for last."""
-        return self._newest
-
     # -- what callers want --------------------------------------------------------------------------------------------
 
     def submit(
@@ -136,7 +132,7 @@ class Thread:
         turn = Turn(self.id if self.is_named else "", spec, audience, full_events=full_events, source=source)
         actions = self._queue.offer(turn.place, last=last)
         self._turns[turn.place] = turn
-        self._newest = turn
+        self.newest = turn
         while self._early:
             audience.event_happened(self.id, self._early.popleft())
         if not actions:
@@ -154,6 +150,11 @@ class Thread:
         """The turns that ended without anybody being given their outcome, oldest first."""
         return [turn for turn in self._ended if not turn.delivered]
 
+    @property
+    def turns(self) -> list[Turn]:
+        """Every turn that is known: those that ended not long ago, then those that run or wait."""
+        return list(dict.fromkeys((*self._ended, *self._turns.values())))
+
     def turn(self, turn_id: str) -> Turn | None:
         """The turn of this id, if it runs or has ended not long ago."""
         if self._queue.is_current(turn_id):
@@ -162,7 +163,7 @@ class Thread:
 
     def turn_named(self, name: str) -> Turn | None:
         """The turn of this name, if it waits, runs or has ended not long ago."""
-        return next((turn for turn in (*self._turns.values(), *self._ended) if turn.name == name), None)
+        return next((turn for turn in self.turns if turn.name == name), None)
 
     def unfinished(self) -> list[Turn]:
         """The turns that run or wait, in order."""
@@ -225,13 +226,11 @@ class Thread:
             fact = replace(fact, last=self._meter.used(fact))
         for event in self._translator.notification(method, params):
             self._publish(event)
-        if fact is None:
-            return
         if isinstance(fact, QuestionWithdrawn):
             self._questions.withdraw(fact.request_id)
         elif isinstance(fact, ThreadUnloaded):
             self._unloaded()
-        elif (turn := self.turn(fact.turn_id)) is not None:
+        elif fact is not None and (turn := self.turn(fact.turn_id)) is not None:
             turn.add(fact)
             limit = self._settings.unreachable_timeout
             turn.limit_trouble(partial(self._stop_for, turn.record.out_of_reach, turn, limit), limit)
@@ -276,7 +275,7 @@ class Thread:
 
     def _publish(self, event: Event) -> None:
         """To the audience of its own turn, also after that has ended; nothing is held back for a later call."""
-        turn = self.turn(event.turn_id) or self.current or self._newest
+        turn = self.turn(event.turn_id) or self.current or self.newest
         if turn is None:
             self._early.append(event)
         else:

@@ -84,6 +84,8 @@ class Turn:
         """Set once the core is done with it, or given up: the next one may begin. Its outcome may be known before."""
         self.purpose = "turn"
         """What it is for, in a word for those who keep books."""
+        self.caller = ""
+        """The caller that asked for it; empty if the server itself did."""
         self.delivered = False
         """Somebody was given the outcome."""
         self._watchers = Watchers()

@@ -1,0 +1,138 @@
+"""Pure. What is news to a caller that waits for agents, when its wait is answered, and what it has been told.
+
+Four things are news: an answer, a question, a pause and a close. Each is reported once to each caller.
+
+    news not yet reported  something runs  mode     the wait
+    ---------------------  --------------  -------  ------------------------------------
+    a question             -               -        is answered
+    other news             -               first    is answered
+    other news             no              all      is answered
+    other news             yes             all      goes on
+    none                   yes             -        goes on
+    none                   no              -        is idle: no news is to be expected
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable
+from enum import StrEnum
+from typing import Any, Final
+
+from msgspec import Struct
+
+MAX_CALLERS: Final = 10_000
+"""Callers that are remembered: as many as there may be sessions. The one that was told something longest ago is
+forgotten first, and is told again."""
+
+MAX_KEYS: Final = 2_000
+"""Pieces of news remembered for each caller; the oldest goes first. A thread keeps 32 answers, so that this is enough
+for sixty busy agents."""
+
+MAX_REQUESTS: Final = 64
+"""Answered requests of each caller that a late cancellation can still revoke."""
+
+
+class Kind(StrEnum):
+    """What happened to an agent."""
+
+    ANSWER = "answer"
+    QUESTION = "question"
+    PAUSE = "pause"
+    CLOSE = "close"
+
+
+class News(Struct, frozen=True):
+    """One piece of news. No two have the same key."""
+
+    kind: Kind
+    key: str
+
+
+class Mode(StrEnum):
+    """What a wait waits for."""
+
+    FIRST = "first"
+    """The first piece of news."""
+    ALL = "all"
+    """The end of everything that runs, or a question."""
+
+
+class Verdict(StrEnum):
+    """What becomes of a wait."""
+
+    REPORT = "report"
+    WAIT = "wait"
+    IDLE = "idle"
+
+
+def verdict(unreported: Iterable[News], mode: Mode, *, runs: bool) -> Verdict:
+    """Whether a wait is answered now. `runs`: at least one of its turns has not ended."""
+    kinds = {news.kind for news in unreported}
+    if Kind.QUESTION in kinds or (kinds and (mode is Mode.FIRST or not runs)):
+        return Verdict.REPORT
+    return Verdict.WAIT if runs else Verdict.IDLE
+
+
+class _Caller:
+    """What one caller was told, and by which answers."""
+
+    __slots__ = ("keys", "requests")
+
+    def __init__(self) -> None:
+        self.keys: OrderedDict[str, None] = OrderedDict()
+        self.requests: OrderedDict[Hashable, tuple[str, ...]] = OrderedDict()
+
+
+class Reported:
+    """What each caller was told. Beyond a limit the oldest is forgotten: news may be repeated then, but is not lost."""
+
+    def __init__(
+        self, max_callers: int = MAX_CALLERS, max_keys: int = MAX_KEYS, max_requests: int = MAX_REQUESTS
+    ) -> None:
+        self._max_callers = max_callers
+        self._max_keys = max_keys
+        self._max_requests = max_requests
+        self._callers: OrderedDict[str, _Caller] = OrderedDict()
+
+    def has(self, caller: str, key: str) -> bool:
+        """Was this caller told this piece of news?"""
+        known = self._callers.get(caller)
+        return known is not None and key in known.keys
+
+    def add(self, caller: str, request: Hashable, keys: Iterable[str]) -> None:
+        """The answer to this request tells the caller this."""
+        told = tuple(keys)
+        if not told:
+            return
+        known = self._callers.setdefault(caller, _Caller())
+        self._callers.move_to_end(caller)
+        known.requests[request] = (*known.requests.pop(request, ()), *told)
+        for key in told:
+            known.keys[key] = None
+            known.keys.move_to_end(key)
+        _trim(known.keys, self._max_keys)
+        _trim(known.requests, self._max_requests)
+        _trim(self._callers, self._max_callers)
+
+    def revoke(self, caller: str, request: Hashable) -> bool:
+        """The answer to this request did not reach the caller. True: what it told is news again."""
+        known = self._callers.get(caller)
+        if known is None:
+            return False
+        keys = known.requests.pop(request, ())
+        for key in keys:
+            known.keys.pop(key, None)
+        return bool(keys)
+
+    def forget(self, caller: str, keys: Iterable[str]) -> None:
+        """These are news to the caller again."""
+        known = self._callers.get(caller)
+        if known is not None:
+            for key in keys:
+                known.keys.pop(key, None)
+
+
+def _trim(entries: OrderedDict[Any, Any], most: int) -> None:
+    while len(entries) > most:
+        entries.popitem(last=False)

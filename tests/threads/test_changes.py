@@ -1,0 +1,31 @@
+"""Callers that wait for a thread are told of its changes, and nothing is kept for those that do not wait any longer."""
+
+import asyncio
+
+from codex_mcp.threads.changes import Changes
+from codex_mcp.threads.watchers import Watcher
+
+
+def watcher() -> Watcher:
+    return asyncio.get_running_loop().create_future()
+
+
+async def test_a_change_is_told_to_those_who_watch_its_key_alone() -> None:
+    changes, one, two = Changes(), watcher(), watcher()
+    changes.watch(["a", "b"], one)
+    changes.watch(["b", "c"], two)
+    changes.tell("nothing", "a")
+    assert (one.done(), two.done()) == (True, False)
+    changes.tell("b")
+    assert two.done()
+
+
+async def test_a_watcher_that_does_not_wait_any_longer_leaves_nothing_behind() -> None:
+    changes, one, two = Changes(), watcher(), watcher()
+    changes.watch(["a", "b"], one)
+    changes.watch(["b"], two)
+    changes.unwatch(["a", "b", "never"], one)
+    changes.unwatch(["a"], one)
+    assert len(changes) == 1
+    changes.tell("a", "b")
+    assert (one.done(), two.done(), len(changes)) == (False, True, 0)
