@@ -205,3 +205,13 @@ async def test_a_headless_client_finds_its_question_on_the_list_and_is_not_asked
         )
         await server.run("codex_approvals", {"id": approval["id"], "decision": "approved"})
         assert seen(await server.run("codex_wait", {"ids": [name]})) == (["It ran."], 0)
+
+
+async def test_the_reason_of_a_refusal_reaches_the_model(tmp_path: Path) -> None:
+    async with team_server(tmp_path, elicitation=False) as (server, model):
+        asked = await server.start(ESCALATES, identity="arch", **ASKS)
+        (approval,) = asked["approvals"]
+        answer = {"id": approval["id"], "decision": "denied", "reason": "the disk is full"}
+        await server.run("codex_approvals", answer)
+        assert seen(await server.run("codex_wait", {"ids": ["arch"]})) == (["It was refused."], 0)
+        assert "Reason given: the disk is full" in model.requests[-1].body.decode()

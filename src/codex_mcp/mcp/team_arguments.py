@@ -112,6 +112,13 @@ def team_arguments(tool: Tool, given: Mapping[str, object], kind: type[Arguments
     return msgspec.convert(read_arguments(tool.fields, renamed), kind)
 
 
+def approval_answer(decision: str, reason: str | None) -> dict[str, object]:
+    """The answer that `codex_approvals` gives, in the spelling of 0.153.4: only a refusal has a reason."""
+    if decision == "denied" and reason is not None:
+        return {"decision": {"denied": {"rejection": reason}}}
+    return {"decision": decision}
+
+
 NEW_ONLY: Final = (
     "model",
     "cwd",

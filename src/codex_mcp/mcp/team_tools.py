@@ -27,6 +27,7 @@ from codex_mcp.mcp.team_arguments import (
     TeamWaitArguments,
     ThreadsArguments,
     Way,
+    approval_answer,
     request_of,
     start_arguments,
     team_arguments,
@@ -249,8 +250,7 @@ class TeamTools:
             turn = None if member.thread is None else member.thread.turn_named(turn_name)
             question = None if turn is None else turn.parked.open.get(key)
             if turn is not None and question is not None:
-                answer = {"decision": arguments.decision, "reason": arguments.reason}
-                turn.parked.answer(key, decide(question, answer))
+                turn.parked.answer(key, decide(question, approval_answer(arguments.decision, arguments.reason)))
                 done = {"request_id": call.label, "what": arguments.decision}
                 self._crew.work.audit(member.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
                 await asyncio.sleep(0)  # the one who asked takes its answer, and the question is gone from the list
