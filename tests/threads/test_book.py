@@ -128,6 +128,30 @@ async def test_who_is_not_signed_in_is_told_at_once(tmp_path: Path) -> None:
         await book.aclose()
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "sandbox"),
+    [
+        ("[projects\n", "config.toml:1:10: unclosed table", None),
+        ('model_provider = "nope"\n', "Model provider `nope` not found", None),
+        ('approval_policy = "sometimes"\n', "config.toml:1:19: unknown variant `sometimes`", "danger-full-access"),
+    ],
+)
+async def test_a_broken_configuration_is_told_before_that_somebody_must_sign_in(
+    tmp_path: Path, text: str, said: str, sandbox: str | None
+) -> None:
+    settings = settings_below(tmp_path)
+    config = tmp_path / "home/.codex/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(text)
+    book = Book(settings, launcher(settings, environment_below(tmp_path)), no_pace)
+    try:
+        with pytest.raises(ConfigRefused) as caught:
+            await book.start(ThreadSpec(sandbox=sandbox))
+        assert said in str(caught.value)
+    finally:
+        await book.aclose()
+
+
 async def test_what_is_said_of_a_thread_before_it_is_open_is_not_lost(tmp_path: Path) -> None:
     async with scripted_book(tmp_path) as (book, _model):
         first = await book.start(ThreadSpec())

@@ -36,7 +36,7 @@ from codex_mcp.codex.core import (
 )
 from codex_mcp.codex.facts import fact_of
 from codex_mcp.codex.overrides import Config, flattened, merged
-from codex_mcp.codex.permissions import Grant, Permissions, needs_configuration, permissions_for
+from codex_mcp.codex.permissions import READ_ONLY, Grant, Permissions, needs_configuration, permissions_for
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.codex.too_long import must_be_whole, told
 from codex_mcp.rpc.channel import Channel
@@ -162,6 +162,11 @@ class AppServer:
         except CoreLost:
             raise
         except CoreError as exc:
+            # What is wrong, and in which line, thread/start says better.
+            config = dict(spec.config) or UNSET
+            start = appserver.ThreadStart(cwd=_given(spec.cwd), sandbox=READ_ONLY, config=config)
+            opened = await self._open("thread/start", start)
+            await self.unload_thread(opened.thread_id)
             raise ConfigRefused(str(exc)) from exc
         return permissions_for(spec, configured, _home())
 

@@ -132,12 +132,12 @@ class Book:
             return await open_thread(following)
 
     async def _started(self, core: Core, spec: ThreadSpec, principal: str) -> Thread:
-        await self._check_signed_in(core, spec)
         async with self._admission.opening(principal):
             await self._make_room(principal)
             self._opens += 1
             try:
                 opened = await core.start_thread(spec)
+                await self._check_signed_in(core, spec, opened)
                 self._owners.record(opened.thread_id, principal)
                 return self._add(opened, spec, core)
             finally:
@@ -195,12 +195,16 @@ class Book:
         finally:
             self._open_done()
 
-    async def _check_signed_in(self, core: Core, spec: ThreadSpec) -> None:
-        """Say it now: Codex would try for minutes to reach a model that it may not use."""
+    async def _check_signed_in(self, core: Core, spec: ThreadSpec, opened: OpenedThread) -> None:
+        """Say it now: Codex would try for minutes to reach a model that it may not use.
+
+        Not before the thread is open: with a configuration that it cannot use, Codex would not know its own provider.
+        """
         if self._signed_in is core or any(key.startswith("model_provider") for key in spec.config):
             return
         account = await core.account()
         if account.requires_openai_auth and account.account is None:
+            await core.unload_thread(opened.thread_id)
             raise CoreError(NOT_SIGNED_IN)
         self._signed_in = core
 
