@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.cli.agents import TITLES, age, as_they_are, chosen, entries, outdated, row
+from codex_mcp.cli.agents import OPTIONAL, TITLES, age, as_they_are, chosen, entries, outdated, row
+from codex_mcp.cli.tables import cell_width, table
 from codex_mcp.team.agent import Agent, State, Status
 from tests.support.registered import an_agent, owned
 
@@ -74,3 +75,16 @@ def test_programs_get_agents_in_order_and_without_their_specs() -> None:
         "codex:000000000001",
     ]
     assert all("spec" not in entry for entry in told if isinstance(entry, dict))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_table_fits_a_terminal(width: int) -> None:
+    long = {"identity": "a-reviewer-of-many-things", "team": "backend-and-more", "branch": "fix/" + "x" * 60}
+    shown = [msgspec.structs.replace(an_agent(number, status=Status.INTERRUPTED), **long) for number in range(3)]
+    shown = [
+        msgspec.structs.replace(agent, codex_id=f"codex:{'0199a213-81c0-7800-8aa1-bbab2a035a53'}") for agent in shown
+    ]
+    told = table(TITLES, [row(agent, 1e12) for agent in shown], width, whole=1, optional=OPTIONAL)
+    assert all(cell_width(line) <= width for line in told.splitlines())
+    assert "bbab2a035a53" in told
+    assert "STATE" in told

@@ -1,6 +1,7 @@
 import pytest
 
-from codex_mcp.cli.audit_rows import TITLES, duration, row
+from codex_mcp.cli.audit_rows import OPTIONAL, TITLES, duration, row
+from codex_mcp.cli.tables import cell_width, table
 from codex_mcp.team.audit_entry import AuditEntry
 
 
@@ -27,3 +28,21 @@ def test_what_does_not_apply_is_empty() -> None:
 )
 def test_durations_have_one_unit(milliseconds: int, words: str) -> None:
     assert duration(milliseconds) == words
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_table_fits_a_terminal_and_lines_that_come_later_stand_below_it(width: int) -> None:
+    short = AuditEntry(timestamp="2026-11-15T10:00:00.000Z", event="codex", outcome="ok")
+    long = AuditEntry(
+        timestamp="2026-11-15T10:00:00.000Z",
+        event="codex_approvals",
+        outcome="interrupted",
+        identity="a-reviewer-of-many-things",
+        duration_ms=61_000,
+        what="x" * 200,
+    )
+    tables = [table(TITLES, [row(entry)], width, whole=1, optional=OPTIONAL) for entry in (short, long)]
+    assert all(cell_width(line) <= width for told in tables for line in told.splitlines())
+    heads = [[title[:4] for title in told.splitlines()[0].split()] for told in tables]
+    assert heads[0] == heads[1]
+    assert {"TIME", "OUTC", "EVEN", "WHAT"} <= set(heads[0])

@@ -77,10 +77,19 @@ def test_a_folder_that_is_gone_is_a_sentence(tmp_path: Path, command: str) -> No
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", said)
 
 
-def test_an_output_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
-    ended = shell("sh", "-c", f"{SCRIPTS / 'codex-mcp'} threads >/dev/full", home=tmp_path)
-    said = "codex-mcp threads: cannot write the output: No space left on device; look at where it goes\n"
+@pytest.mark.parametrize("command", ["threads", "demo"])
+def test_an_output_that_cannot_be_written_is_a_sentence(tmp_path: Path, command: str) -> None:
+    ended = shell("sh", "-c", f"{SCRIPTS / 'codex-mcp'} {command} >/dev/full", home=tmp_path)
+    said = f"codex-mcp {command}: cannot write the output: No space left on device; look at where it goes\n"
     assert (ended.returncode, ended.stderr) == (1, said)
+
+
+@pytest.mark.parametrize("command", ["threads", "audit", "summary x"])
+def test_a_state_folder_that_does_not_exist_is_a_sentence(tmp_path: Path, command: str) -> None:
+    ended = shell(str(SCRIPTS / "codex-mcp"), *command.split(), "--state-dir", "nowhere", home=tmp_path)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(f"codex-mcp {command.split()[0]}: cannot look into the state folder ")
+    assert ended.stderr.endswith("nowhere: there is no such folder; check --state-dir\n")
 
 
 def test_the_old_name_is_the_same_program(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.cli.output import print_json, print_table, print_text, terminal_width
+from codex_mcp.cli.output import print_json, print_json_line, print_table, print_text, terminal_width
 
 SOURCES = str(Path(__file__).parents[2] / "src")
 
@@ -18,6 +18,17 @@ SOURCES = str(Path(__file__).parents[2] / "src")
 def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"schema": 1, "text": "ä"})
     assert json.loads(capsys.readouterr().out) == {"schema": 1, "text": "ä"}
+
+
+def test_json_holds_no_character_that_a_terminal_obeys_and_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"text": "\x1b[2J\x07\x7f\x9b31m\u202etxt\u2069\ufeff\U000e0041 caf\xe9 \u65e5\u672c"}
+    print_json(value)
+    print_json_line(value)
+    shown = capsys.readouterr().out
+    assert all(char.isprintable() or char == "\n" for char in shown)
+    assert shown.count("caf\xe9 \u65e5\u672c") == 2
+    document, line = shown.rstrip("\n").rsplit("\n", 1)
+    assert json.loads(document) == json.loads(line) == value
 
 
 def test_a_text_ends_its_line(capsys: pytest.CaptureFixture[str]) -> None:

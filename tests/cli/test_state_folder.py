@@ -15,6 +15,7 @@ def test_the_folder_is_that_of_the_settings_or_the_one_that_is_named(tmp_path: P
     parser = argparse.ArgumentParser()
     add_state_argument(parser)
     home = {"HOME": str(tmp_path)}
+    (tmp_path / "x").mkdir()
     assert state_folder(parser.parse_args([]), home, str(tmp_path)) == str(state_folder_of(tmp_path))
     assert state_folder(parser.parse_args(["--state-dir", "x"]), home, str(tmp_path)) == f"{tmp_path}/x"
 

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,4 +48,15 @@ def test_without_a_width_nothing_is_lost(cells: list[list[str]]) -> None:
 
 def test_ids_are_not_cut() -> None:
     told = table(["ID", "B"], [["an id that is long", "a text that is long"]], 20, whole=1)
-    assert told.splitlines()[1] == "an id that is long  a text …"
+    assert told.splitlines()[1] == "an id that is long  a tex…"
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_a_table_leaves_out_what_does_not_fit_and_keeps_ids_whole(width: int) -> None:
+    ids = "codex:" + "0199a213-81c0-7800-8aa1-bbab2a035a53"
+    titles = ["ID", "NAME", "TEAM", "STATE", "BRANCH"]
+    cells = [[ids, "reviewer-of-many-things", "a-team-with-a-long-name", "interrupted", "fix/" + "x" * 40]]
+    told = table(titles, cells, width, whole=1, optional=["BRANCH", "TEAM"])
+    assert all(cell_width(line) <= width for line in told.splitlines())
+    assert ids in told
+    assert ("BRANCH" in told, "STATE" in told) == (width > 60, True)

@@ -12,6 +12,9 @@ from codex_mcp.team.registry_text import registry_text
 
 TITLES: Final = ("CODEX ID", "IDENTITY", "TEAM", "STATE", "SEEN", "TURNS", "REPO", "BRANCH")
 
+OPTIONAL: Final = ("BRANCH", "REPO", "TEAM", "TURNS", "SEEN")
+"""What a narrow screen need not show, the least important first."""
+
 UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 

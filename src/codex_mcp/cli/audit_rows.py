@@ -6,8 +6,12 @@ from typing import Final
 
 from codex_mcp.team.audit_entry import AuditEntry
 
-TITLES: Final = ("TIME                    ", "OUTCOME    ", "EVENT       ", "IDENTITY", "TOOK", "WHAT")
+TITLES: Final = ("TIME                    ", "OUTCOME    ", "EVENT       ", "IDENTITY", "TOOK  ", "WHAT  ")
 """As wide as most entries need it, so that lines that come one by one stand below each other."""
+
+
+OPTIONAL: Final = ("TOOK  ", "IDENTITY")
+"""What a narrow screen need not show, the least important first."""
 
 
 def row(entry: AuditEntry) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from codex_mcp.cli.audit_follow import Follower
-from codex_mcp.cli.audit_rows import TITLES, row
+from codex_mcp.cli.audit_rows import OPTIONAL, TITLES, row
 from codex_mcp.cli.output import SCHEMA, print_json, print_json_line, print_table, print_text, terminal_width
 from codex_mcp.cli.state_folder import add_state_argument, readable, state_folder
 from codex_mcp.cli.tables import table
@@ -60,7 +60,7 @@ def _print(entries: Sequence[AuditEntry], *, as_json: bool) -> None:
     if as_json:
         print_json({"schema": SCHEMA, "entries": entries})
     else:
-        print_table(TITLES, [row(entry) for entry in entries], whole=1)
+        print_table(TITLES, [row(entry) for entry in entries], whole=1, optional=OPTIONAL)
 
 
 def _follow(follower: Follower, entries: Sequence[AuditEntry], arguments: argparse.Namespace) -> None:
@@ -79,7 +79,8 @@ def _follow(follower: Follower, entries: Sequence[AuditEntry], arguments: argpar
         elif arguments.json:
             print_json_line(entry)
         else:
-            print_text(table(TITLES, [row(entry)], terminal_width(), whole=1).partition("\n")[2])
+            shown = table(TITLES, [row(entry)], terminal_width(), whole=1, optional=OPTIONAL)
+            print_text(shown.partition("\n")[2])
 
 
 def _is_wanted(entry: AuditEntry, arguments: argparse.Namespace) -> bool:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from codex_mcp.cli.agents import TITLES, chosen, entries, outdated, row
+from codex_mcp.cli.agents import OPTIONAL, TITLES, chosen, entries, outdated, row
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text
 from codex_mcp.cli.pruning import pruned
 from codex_mcp.cli.state_folder import add_state_argument, agents_in, readable, state_folder
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     elif arguments.json:
         print_json({"schema": SCHEMA, "state_dir": folder, "threads": entries(agents, now)})
     else:
-        print_table(TITLES, [row(agent, now) for agent in agents], whole=1)
+        print_table(TITLES, [row(agent, now) for agent in agents], whole=1, optional=OPTIONAL)
     return 0
 
 
@@ -62,7 +62,7 @@ def _print_removed(removed: Sequence[Agent], now: float, *, as_json: bool) -> No
         print_json({"schema": SCHEMA, "removed": entries(removed, now)})
         return
     if removed:
-        print_table(TITLES, [row(agent, now) for agent in removed], whole=1)
+        print_table(TITLES, [row(agent, now) for agent in removed], whole=1, optional=OPTIONAL)
     print_text(f"{len(removed)} removed")
 
 

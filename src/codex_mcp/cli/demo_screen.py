@@ -5,6 +5,7 @@ On a terminal the agent's words appear while they arrive; elsewhere each block i
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from codex_mcp.cli.demo_messages import Change
+from codex_mcp.cli.output import unwritten
 from codex_mcp.mcp.visible import visible
 
 MARGIN: Final = 9
@@ -130,7 +132,8 @@ class Screen:
         """Ask for a line; the cursor stays behind the question."""
         self.settle()
         margin = Text(Who.YOU.ljust(MARGIN), MARGIN_STYLES[Who.YOU])
-        self._console.print(Text.assemble(margin, (text, "bold"), " "), end="")
+        with _told_if_unwritten():
+            self._console.print(Text.assemble(margin, (text, "bold"), " "), end="")
 
     def card(self, title: str, rows: Mapping[str, str], *, good: bool) -> None:
         """Print the result."""
@@ -147,7 +150,8 @@ class Screen:
     def line(self, text: str = "") -> None:
         """Print a line that nobody says; it is not broken, so that it can be copied."""
         self.settle()
-        self._console.print(Text(text), soft_wrap=True)
+        with _told_if_unwritten():
+            self._console.print(Text(text), soft_wrap=True)
 
     def settle(self) -> None:
         """Give the terminal back: what was streamed and not finished is wiped."""
@@ -158,8 +162,20 @@ class Screen:
 
     def _print(self, *parts: RenderableType) -> None:
         self.settle()
-        for part in parts:
-            self._console.print(part)
+        with _told_if_unwritten():
+            for part in parts:
+                self._console.print(part)
+
+
+@contextlib.contextmanager
+def _told_if_unwritten() -> Iterator[None]:
+    """Raise Unwritten, which is a sentence, in place of a traceback."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        raise unwritten(exc) from exc
 
 
 def prose(text: str, who: Who) -> Text:

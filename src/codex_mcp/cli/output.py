@@ -30,12 +30,25 @@ def print_text(text: str) -> None:
 
 def print_json(value: object) -> None:
     """One JSON document, indented: programs do not mind, and people can read it."""
-    _print(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    _print(_harmless(msgspec.json.format(msgspec.json.encode(value), indent=2)))
 
 
 def print_json_line(value: object) -> None:
     """One JSON document on a line of its own."""
-    _print(msgspec.json.encode(value))
+    _print(_harmless(msgspec.json.encode(value)))
+
+
+def _harmless(document: bytes) -> bytes:
+    """The same document with every character escaped that a terminal would obey or hide."""
+    if document.isascii() and b"\x7f" not in document:  # JSON escapes the other control characters of ASCII itself
+        return document
+    text = document.decode()
+    return "".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text).encode()
+
+
+def _escaped(char: str) -> str:
+    units = char.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _print(line: bytes) -> None:
@@ -47,14 +60,21 @@ def _print(line: bytes) -> None:
     except BrokenPipeError:
         raise
     except OSError as exc:
-        # Python would try to write it once more when it ends, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise Unwritten(f"cannot write the output: {exc.strerror}; look at where it goes") from exc
+        raise unwritten(exc) from exc
 
 
-def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, whole: int = 0) -> None:
-    """A table that fits the terminal, but for the first `whole` columns; into a pipe, with nothing cut."""
-    print_text(table(titles, rows, terminal_width(), whole=whole))
+def unwritten(exc: OSError) -> Unwritten:
+    """The error for output that could not be written; what is left of it is dropped."""
+    # Python would try to write it once more when it ends, and complain.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Unwritten(f"cannot write the output: {exc.strerror}; look at where it goes")
+
+
+def print_table(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], *, whole: int = 0, optional: Sequence[str] = ()
+) -> None:
+    """A table that fits the terminal (see `table`); into a pipe, with nothing cut."""
+    print_text(table(titles, rows, terminal_width(), whole=whole, optional=optional))
 
 
 def terminal_width() -> int | None:

@@ -10,23 +10,51 @@ from codex_mcp.mcp.visible import one_line
 
 GAP: Final = "  "
 CUT: Final = "…"
-NARROWEST: Final = 8
+NARROWEST: Final = 6
 """Columns are not cut below this: on a screen so small, lines had better wrap."""
 
 
-def table(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int | None, *, whole: int = 0) -> str:
+def table(
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int | None,
+    *,
+    whole: int = 0,
+    optional: Sequence[str] = (),
+) -> str:
     """The rows below their titles. If they are wider than `width`, the widest columns are cut.
 
-    The first `whole` columns are not: ids are of no use without their ends.
+    The first `whole` columns are not: ids are of no use without their ends. Where even that is too wide, `optional`
+    columns are left out, in this order.
     """
     cells = [[one_line(cell) or "-" for cell in row] for row in [titles, *rows]]
     widths = [max(cell_width(row[column]) for row in cells) for column in range(len(titles))]
     if width is not None:
-        room = width - len(GAP) * (len(titles) - 1) - sum(widths[:whole])
+        left_out = _left_out(titles, widths, width, whole, optional)
+        widths = [wide for title, wide in zip(titles, widths, strict=True) if title not in left_out]
+        cells = [[cell for title, cell in zip(titles, row, strict=True) if title not in left_out] for row in cells]
+        room = width - len(GAP) * (len(widths) - 1) - sum(widths[:whole])
         widths = [*widths[:whole], *_fitted(widths[whole:], room)]
     return "\n".join(
         GAP.join(_padded(cell, wide) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in cells
     )
+
+
+def _left_out(
+    titles: Sequence[str], widths: Sequence[int], width: int, whole: int, optional: Sequence[str]
+) -> set[str]:
+    """The columns without which the others fit, if they are cut as far as they may be."""
+    least = {
+        title: wide if number < whole else min(wide, NARROWEST)
+        for number, (title, wide) in enumerate(zip(titles, widths, strict=True))
+    }
+    left_out: set[str] = set()
+    for title in optional:
+        kept = [wide for name, wide in least.items() if name not in left_out]
+        if sum(kept) + len(GAP) * (len(kept) - 1) <= width:
+            break
+        left_out.add(title)
+    return left_out
 
 
 def cell_width(text: str) -> int:
@@ -51,6 +79,7 @@ def _fitted(widths: Sequence[int], room: int) -> list[int]:
 
 
 def _padded(text: str, width: int) -> str:
+    text = text.rstrip()
     if cell_width(text) > width:
         kept = ""
         for char in text:
