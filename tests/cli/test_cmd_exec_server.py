@@ -22,6 +22,22 @@ def test_what_makes_no_sense_is_said_in_one_sentence(flags: list[str], text: str
     assert len(ended.stderr.splitlines()) == 1
 
 
+def test_an_address_that_cannot_be_printed_is_told_in_one_sentence() -> None:
+    ended = subprocess.run(
+        ["sh", "-c", '"$@" >/dev/full', "sh", *COMMAND], stderr=subprocess.PIPE, text=True, timeout=30
+    )
+    said = "codex-mcp exec-server: cannot write the address to stdout: No space left on device; look at where it goes\n"
+    assert (ended.returncode, ended.stderr) == (1, said)
+
+
+@pytest.mark.parametrize("limit", [5, 8, 31])
+def test_too_few_open_files_are_told_in_one_sentence(limit: int) -> None:
+    words = ["sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh", *COMMAND]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=30)
+    said = f"codex-mcp exec-server: cannot serve with {limit} open files: at least 32 are needed (ulimit -n)\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", said)
+
+
 def test_help_names_the_flags() -> None:
     ended = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=30)
     assert "--ws-auth" in ended.stdout

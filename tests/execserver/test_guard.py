@@ -23,6 +23,12 @@ def test_the_exit_code_is_the_servers() -> None:
     assert run("raise KeyError").returncode == 1
 
 
+def test_an_error_that_nobody_foresaw_is_told() -> None:
+    ended = run("raise KeyError('unforeseen')")
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("KeyError: 'unforeseen'\n")
+
+
 def test_a_killed_server_leaves_nobody_behind_not_even_who_fled() -> None:
     # The fugitive holds stdout: run() would wait for it.
     ended = run(

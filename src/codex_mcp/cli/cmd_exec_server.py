@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
+import resource
 import sys
 from collections.abc import Mapping
 from typing import Final
 
-from codex_mcp.base.errors import Refused
+from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.execserver.guard import run_guarded
 
 DESCRIPTION: Final = "Run commands and read and write files for an agent. The first line printed is the address."
 
+FAILED: Final = 1
 USAGE_ERROR: Final = 2
+
+LEAST_OPEN_FILES: Final = 32
+"""The server itself needs 16; the rest are for a client and its processes."""
 
 LEFT_OUT: Final = ("aiofastnet", "typing_extensions")
 """Modules that libraries load where they find them, for nothing that happens here: two megabytes, 25 ms of a start."""
@@ -52,8 +57,27 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         try:
             starting.run(arguments, environment, cwd, lifeline)
         except Refused as exc:
-            print(f"codex-mcp exec-server: {exc}", file=sys.stderr)
-            return USAGE_ERROR
+            return _told(str(exc), USAGE_ERROR)
+        except Explained as exc:
+            return _told(str(exc), FAILED)
+        except OSError as exc:
+            return _told(f"cannot serve: {exc}; look at the limits of this process (ulimit -a)", FAILED)
         return 0
 
-    run_guarded(serve)
+    _check_open_files()
+    try:
+        run_guarded(serve)
+    except OSError as exc:
+        raise Explained(f"cannot start a process: {exc}; look at the limits of this process (ulimit -a)") from exc
+
+
+def _told(text: str, code: int) -> int:
+    print(f"codex-mcp exec-server: {text}", file=sys.stderr, flush=True)
+    return code
+
+
+def _check_open_files() -> None:
+    """With too few, libraries end the process without a word. Raises Refused."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if 0 <= limit < LEAST_OPEN_FILES:
+        raise Refused(f"cannot serve with {limit} open files: at least {LEAST_OPEN_FILES} are needed (ulimit -n)")

@@ -42,5 +42,7 @@ def _become(serve: Callable[[int], int], lifeline: int) -> None:
         code = serve(lifeline)
     except SystemExit as exc:
         code = exc.code if isinstance(exc.code, int) else 1
+    except BaseException:  # noqa: BLE001  the end of the process: nobody else would tell
+        sys.excepthook(*sys.exc_info())
     finally:
         os._exit(code)  # the rest of the program belongs to the parent

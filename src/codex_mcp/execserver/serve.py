@@ -15,7 +15,7 @@ from typing import IO, Final
 from urllib.parse import urlsplit
 
 from codex_mcp import __version__
-from codex_mcp.base.errors import Refused
+from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.orphans import adopt_orphans, kill_orphans, reap_orphans
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execserver.connection import Connection
@@ -173,8 +173,11 @@ async def _serve_websocket(server: Server, plan: Plan, stdout: IO[bytes], stop: 
     except OSError as exc:
         raise Refused(f"cannot listen on {plan.address.host}:{plan.address.port}: {exc.strerror}") from exc
     host, port = listener.sockets[0].getsockname()[:2]
-    stdout.write(f"ws://{f'[{host}]' if ':' in host else host}:{port}\n".encode())
-    stdout.flush()
+    try:
+        stdout.write(f"ws://{f'[{host}]' if ':' in host else host}:{port}\n".encode())
+        stdout.flush()
+    except OSError as exc:
+        raise Explained(f"cannot write the address to stdout: {exc.strerror}; look at where it goes") from exc
     await stop.wait()
     listener.close()
 
