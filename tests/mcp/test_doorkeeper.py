@@ -177,10 +177,13 @@ def test_a_key_file_that_cannot_be_read_any_more_changes_nothing(tmp_path: Path,
 def test_what_is_remembered_of_one_request_says_nothing_about_another(tmp_path: Path) -> None:
     keeper = signing_keeper(tmp_path)
     asked = bearer(signed())
-    assert keeper.admit(asked) == keeper.admit(asked) == Admitted("ada")
+    verdict = keeper.admit(asked)
+    assert isinstance(verdict, Admitted)
+    assert verdict.principal == "ada"
+    assert keeper.admit(asked) == verdict
     for other in ({"host": "evil.example"}, {"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):
         assert isinstance(keeper.admit(asked | other), Rejected)
-    assert keeper.admit(bearer(signed(sub="bob"))) == Admitted("bob")
+    assert principal(keeper, signed(sub="bob")) == "bob"
 
 
 @pytest.mark.parametrize(
@@ -236,3 +239,38 @@ def test_a_key_file_without_names_or_keys_is_told(tmp_path: Path) -> None:
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(BadSetting, match="cannot use the key file"):
             Doorkeeper(Settings(codex_home=str(tmp_path), jwks=str(tmp_path / "bad.json")))
+
+
+def test_whoever_guesses_tokens_has_to_wait_and_clients_that_are_in_do_not(tmp_path: Path) -> None:
+    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")))
+    assert keeper.admit(bearer(ONE), "192.0.2.1") == Admitted("ada")
+    statuses = []
+    for number in range(50):
+        verdict = keeper.admit(bearer(f"guess-number-{number}"), "192.0.2.1")
+        assert isinstance(verdict, Rejected)
+        statuses.append(verdict.status)
+    assert set(statuses[:20]) == {401}
+    assert statuses[-1] == 429
+    assert keeper.admit(bearer(ONE), "192.0.2.1") == Admitted("ada"), "it was valid before"
+    assert keeper.admit(bearer(TWO), "192.0.2.2") == Admitted("bob"), "it comes from elsewhere"
+    new = keeper.admit(bearer(TWO + "x"), "192.0.2.1")
+    assert isinstance(new, Rejected)
+    assert new.status == 429
+
+
+def test_a_request_without_a_token_is_no_guess(tmp_path: Path) -> None:
+    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}")))
+    for _ in range(50):
+        verdict = keeper.admit(HOST)
+        assert isinstance(verdict, Rejected)
+        assert verdict.status == 401
+    assert keeper.admit(bearer(ONE)) == Admitted("ada")
+
+
+def test_the_keys_are_read_again_when_they_change(tmp_path: Path) -> None:
+    keeper = signing_keeper(tmp_path)
+    assert principal(keeper, signed()) == "ada"
+    key_file(tmp_path, name="k2")
+    keeper._looked_at = 0.0
+    assert principal(keeper, signed()) == 401
+    assert principal(keeper, signed(kid="k2")) == "ada"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import logging
 import os
 import time
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
@@ -13,7 +15,20 @@ import msgspec
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings import Settings
-from codex_mcp.mcp.gate import JUDGED, LOOPBACK, Admitted, Gate, Rejected, admitted
+from codex_mcp.mcp.failed_logins import FailedLogins
+from codex_mcp.mcp.gate import (
+    JUDGED,
+    LOOPBACK,
+    NO_TOKEN,
+    TOO_MANY_FAILURES,
+    UNKNOWN_TOKEN,
+    Admitted,
+    Gate,
+    Rejected,
+    bearer_token,
+    principal_of,
+    rejected_request,
+)
 from codex_mcp.mcp.tokens import parse_tokens, why_no_principal
 from codex_mcp.threads.owners import LOCAL
 
@@ -25,6 +40,9 @@ one whose time is over, are gone a second later."""
 
 REMEMBERED: Final = 4096
 """Verdicts. Whoever comes when there are as many is checked every time."""
+
+ACCEPTED: Final = 10_000
+"""Tokens, by their hash, that were valid before: they are checked even if others from their address were wrong."""
 
 CLOCK_SKEW: Final = 30
 """Seconds by which the clocks of us and of who signs may differ."""
@@ -46,8 +64,12 @@ class Doorkeeper:
             hosts=LOOPBACK | {settings.host} | frozenset(settings.allowed_hosts),
             origins=frozenset(settings.allowed_origins),
         )
+        self.generation = 0
+        """Grows whenever a file of tokens or keys is read: what was decided before must be decided again."""
         self._states: dict[str, FileState] = {}
         self._looked_at = 0.0
+        self._accepted: OrderedDict[bytes, None] = OrderedDict()
+        self._failed = FailedLogins()
         self._remembered: dict[tuple[str | None, ...], Admitted] = {}
         self._jwt: Any = None
         self._keys: Mapping[str, Any] = {}
@@ -71,28 +93,44 @@ class Doorkeeper:
         """Who signs the tokens that we take."""
         return [self._settings.jwt_issuer] if self._settings.jwks and self._settings.jwt_issuer else []
 
-    def admit(self, headers: Mapping[str, str]) -> Admitted | Rejected:
+    def admit(self, headers: Mapping[str, str], address: str = "") -> Admitted | Rejected:
         """May this request come in, and as whom?"""
-        self._look_again()
+        self.look_again()
         looks = tuple([headers.get(name) for name in JUDGED])
         known = self._remembered.get(looks)
         if known is not None:
             return known
-        verdict = self._judged(headers)
+        verdict = self._judged(headers, address)
         if isinstance(verdict, Admitted) and len(self._remembered) < REMEMBERED:
             self._remembered[looks] = verdict
         return verdict
 
-    def _judged(self, headers: Mapping[str, str]) -> Admitted | Rejected:
-        takes_signed = self._settings.jwks is not None
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        if takes_signed and scheme.lower() == "bearer" and token.count(".") == 2:
-            verdict = admitted(msgspec.structs.replace(self._gate, tokens={}), headers, LOCAL)
-            return self._signed(token.strip()) if isinstance(verdict, Admitted) else verdict
-        if takes_signed and not self._gate.tokens:
-            verdict = admitted(self._gate, headers, LOCAL)
-            return Rejected(401, "Unauthorized: send a signed token") if isinstance(verdict, Admitted) else verdict
-        return admitted(self._gate, headers, LOCAL)
+    def _judged(self, headers: Mapping[str, str], address: str) -> Admitted | Rejected:
+        rejected = rejected_request(self._gate, headers)
+        if rejected is not None:
+            return rejected
+        if self.open_to_all:
+            return Admitted(LOCAL)
+        token = bearer_token(headers)
+        if token is None:
+            return NO_TOKEN
+        shown, now = hashlib.sha256(token.encode()).digest(), time.monotonic()
+        if shown not in self._accepted and self._failed.wait(address, now) > 0:
+            return TOO_MANY_FAILURES
+        verdict = self._checked(token, shown)
+        if isinstance(verdict, Admitted):
+            self._accepted[shown] = None
+            if len(self._accepted) > ACCEPTED:
+                self._accepted.popitem(last=False)
+        elif self._failed.failed(address, now):
+            logger.warning("too many wrong tokens from %s; it may try two a second from now on", address or "a client")
+        return verdict
+
+    def _checked(self, token: str, shown: bytes) -> Admitted | Rejected:
+        if self._settings.jwks is not None and token.count(".") == 2:
+            return self._signed(token)
+        principal = principal_of(self._gate.tokens, shown)
+        return UNKNOWN_TOKEN if principal is None else Admitted(principal)
 
     def _signed(self, token: str) -> Admitted | Rejected:
         refused = Rejected(401, "Unauthorized: this token is not valid here")
@@ -116,9 +154,10 @@ class Doorkeeper:
         if why:
             logger.info("a signed token was refused: its sub %s", why)
             return Rejected(401, f"Unauthorized: the sub of this token {why}")
-        return Admitted(claims["sub"])
+        return Admitted(claims["sub"], float(claims["exp"]) + CLOCK_SKEW)
 
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
+        """Read the files again that have changed, if the last look was a while ago."""
         now = time.monotonic()
         if now - self._looked_at < LOOK_INTERVAL:
             return
@@ -145,6 +184,7 @@ class Doorkeeper:
             raise BadSetting(f"cannot use the token file {path}: {why}") from exc
         self._gate = msgspec.structs.replace(self._gate, tokens=tokens)
         self._states[path] = state
+        self.generation += 1
 
     def _read_jwks(self, path: str) -> None:
         # Loaded here: only a server that takes signed tokens needs it.
@@ -163,6 +203,7 @@ class Doorkeeper:
             raise BadSetting(f"cannot use the key file {path}: none of its keys has a name (kid)")
         self._keys = named
         self._states[path] = state
+        self.generation += 1
 
 
 def _state(path: str) -> FileState:

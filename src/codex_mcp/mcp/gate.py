@@ -49,6 +49,8 @@ class Admitted(Struct, frozen=True):
     """Come in."""
 
     principal: str
+    expires: float | None = None
+    """When that ends, in seconds since 1970, if it does."""
 
 
 class Rejected(Struct, frozen=True):
@@ -58,20 +60,37 @@ class Rejected(Struct, frozen=True):
     why: str
 
 
+NO_TOKEN: Final = Rejected(401, "Unauthorized: send the header Authorization: Bearer TOKEN")
+UNKNOWN_TOKEN: Final = Rejected(401, "Unauthorized: this token is not known here")
+TOO_MANY_FAILURES: Final = Rejected(429, "Too Many Requests: too many tokens that are not valid; try again in a second")
+
+
 def admitted(gate: Gate, headers: Mapping[str, str], nobody: str) -> Admitted | Rejected:
     """May this request come in, and as whom? `nobody` is the principal where no tokens are needed."""
+    rejected = rejected_request(gate, headers)
+    if rejected is not None:
+        return rejected
+    if not gate.tokens:
+        return Admitted(nobody)
+    token = bearer_token(headers)
+    if token is None:
+        return NO_TOKEN
+    principal = principal_of(gate.tokens, hashlib.sha256(token.encode()).digest())
+    return UNKNOWN_TOKEN if principal is None else Admitted(principal)
+
+
+def rejected_request(gate: Gate, headers: Mapping[str, str]) -> Rejected | None:
+    """Why this request may not come in, whatever token it shows."""
     if _host_name(headers.get("host", "")) not in gate.hosts:
         return Rejected(421, "Misdirected Request: this server is not known by that name (Host)")
     forbidden = forbidden_page(gate.origins, headers)
-    if forbidden:
-        return Rejected(403, forbidden)
-    if not gate.tokens:
-        return Admitted(nobody)
+    return Rejected(403, forbidden) if forbidden else None
+
+
+def bearer_token(headers: Mapping[str, str]) -> str | None:
+    """The token that a request shows."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token:
-        return Rejected(401, "Unauthorized: send the header Authorization: Bearer TOKEN")
-    principal = _principal(gate.tokens, token.strip())
-    return Rejected(401, "Unauthorized: this token is not known here") if principal is None else Admitted(principal)
+    return token.strip() if scheme.lower() == "bearer" and token else None
 
 
 def forbidden_page(origins: frozenset[str], headers: Mapping[str, str]) -> str:
@@ -94,9 +113,8 @@ def _is_same_origin(origin: str, host: str) -> bool:
     return address.removesuffix(port) == host.lower().removesuffix(port)
 
 
-def _principal(tokens: Mapping[bytes, str], token: str) -> str | None:
-    """Every token is compared, so that the time taken says nothing about which one came close."""
-    shown = hashlib.sha256(token.encode()).digest()
+def principal_of(tokens: Mapping[bytes, str], shown: bytes) -> str | None:
+    """Whose token has this hash. All are compared, so that the time taken says nothing about which one came close."""
     found = None
     for known, principal in tokens.items():
         if hmac.compare_digest(known, shown):

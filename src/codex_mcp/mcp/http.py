@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import re
 import time
-from typing import Final
+from collections.abc import MutableMapping
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 
 from codex_mcp.base.settings import Settings
-from codex_mcp.mcp.door import Refusal, refusal
+from codex_mcp.mcp.door import HANG_UP, RETRY_LATER, Refusal, refusal
 from codex_mcp.mcp.door_bus import Bus
 from codex_mcp.mcp.door_mcp import McpDoor
 from codex_mcp.mcp.door_ws import serve_socket
 from codex_mcp.mcp.doorkeeper import Doorkeeper
-from codex_mcp.mcp.gate import CROSS_SITE, OWN_SITE, Rejected
+from codex_mcp.mcp.gate import CROSS_SITE, OWN_SITE, Admitted, Rejected
+from codex_mcp.mcp.grants import Grant, Grants
 from codex_mcp.mcp.hub import Hub, HubSession
 from codex_mcp.mcp.metrics import CONTENT_TYPE, Metrics
 from codex_mcp.mcp.rate import Rates
-from codex_mcp.transports.http import JSON, TEXT, Disconnected, Header, HttpExchange, Receive, Scope, Send, header_map
+from codex_mcp.transports.http import (
+    CONNECTION,
+    JSON,
+    TEXT,
+    Connection,
+    Disconnected,
+    Header,
+    HttpExchange,
+    Receive,
+    Scope,
+    Send,
+    header_map,
+)
 
 logger = logging.getLogger(__name__)
 
 WS_REFUSED: Final = 1008
+
+NO_LONGER_VALID: Final = "the token is no longer valid"
 
 CORS_HEADERS: Final[tuple[Header, ...]] = (
     (b"access-control-allow-methods", b"GET, POST, DELETE"),
@@ -52,6 +70,7 @@ class HttpApp:
         self._metrics = metrics
         # Where everybody is the same principal, one would be held back for what another does.
         self._rates = Rates(0 if doorkeeper.open_to_all else settings.requests_per_second)
+        self.grants = Grants(doorkeeper)
         self._bus = Bus(hub, settings)
         self._mcp = McpDoor(hub, self._bus, settings)
 
@@ -95,10 +114,31 @@ class HttpApp:
         if http.path in (METADATA, f"{METADATA}/mcp") and self._doorkeeper.authorization_servers:
             await self._resource_metadata(http)
             return
-        verdict = self._doorkeeper.admit(headers)
+        verdict = self._doorkeeper.admit(headers, http.client)
         if isinstance(verdict, Rejected):
-            challenge = [(b"www-authenticate", self._challenge(http))] if verdict.status == 401 else []
-            raise refusal(verdict.status, verdict.why, *challenge)
+            raise refusal(verdict.status, verdict.why, *self._rejected_with(verdict.status, http))
+        if http.connection is not None:
+            http.connection.admitted()
+        if self._doorkeeper.open_to_all:
+            await self._admitted(http, verdict)
+            return
+        grant = self.grants.hold(headers, verdict, partial(_close, http.connection))
+        try:
+            await self._admitted(http, verdict)
+        finally:
+            self.grants.release(grant)
+
+    def _rejected_with(self, status: int, http: HttpExchange) -> list[Header]:
+        """Headers that go with a rejection."""
+        match status:
+            case 401:
+                return [(b"www-authenticate", self._challenge(http))]
+            case 429:
+                return [RETRY_LATER, HANG_UP]
+            case _:
+                return []
+
+    async def _admitted(self, http: HttpExchange, verdict: Admitted) -> None:
         match http.path:
             case "/mcp" | "/mcp/":
                 self._pace(verdict.principal)
@@ -140,13 +180,16 @@ class HttpApp:
         await http.respond(200, msgspec.json.encode(page), JSON)
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        verdict = self._doorkeeper.admit(header_map(scope["headers"]))
+        headers = header_map(scope["headers"])
+        address: str = scope["client"][0] if scope.get("client") else ""
+        verdict = self._doorkeeper.admit(headers, address)
         if isinstance(verdict, Rejected) or scope["path"] != "/ws":
             await receive()
             await send({"type": "websocket.close", "code": WS_REFUSED})
             return
+        if (connection := scope.get(CONNECTION)) is not None:
+            connection.admitted()
         principal = verdict.principal
-        address: str = scope["client"][0] if scope.get("client") else ""
 
         def join(session_id: str | None) -> HubSession:
             return self._bus.session(session_id, principal, address)
@@ -154,7 +197,51 @@ class HttpApp:
         def pace() -> float:
             return self._rates.taken(principal, time.monotonic())
 
-        await serve_socket(scope, receive, send, join, pace)
+        if self._doorkeeper.open_to_all:
+            await serve_socket(scope, receive, send, join, pace)
+            return
+        socket = RevocableSocket(receive, send, self.grants)
+        grant = socket.grant = self.grants.hold(headers, verdict, socket.close)
+        try:
+            await serve_socket(scope, socket.receive, socket.send, join, pace)
+        finally:
+            self.grants.release(grant)
+
+
+class RevocableSocket:
+    """A socket that ends with the token by which it was let in: at its next message, or when that is noticed."""
+
+    def __init__(self, receive: Receive, send: Send, grants: Grants) -> None:
+        self._receive = receive
+        self._send = send
+        self._grants = grants
+        self._closed = False
+        self.grant: Grant | None = None
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        """The next message of the client, if its token is still valid."""
+        event = await self._receive()
+        if event["type"] != "websocket.receive" or self.grant is None or self._grants.still_holds(self.grant):
+            return event
+        await self.close()
+        return {"type": "websocket.disconnect", "code": WS_REFUSED}
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        """Send it, unless the socket was closed in the meantime."""
+        if not self._closed:
+            await self._send(message)
+
+    async def close(self) -> None:
+        """Its token is no longer valid."""
+        if not self._closed:
+            self._closed = True
+            with contextlib.suppress(OSError):  # it went by itself
+                await self._send({"type": "websocket.close", "code": WS_REFUSED, "reason": NO_LONGER_VALID})
+
+
+async def _close(connection: Connection | None) -> None:
+    if connection is not None:
+        connection.close()
 
 
 def _address(http: HttpExchange) -> str:

@@ -29,11 +29,19 @@ class Rates:
         """Take a token: 0 if there was one, else the seconds until there is."""
         if not self.per_second:
             return 0.0
-        level, at = self._buckets.get(principal, (self.burst, now))
-        level = min(self.burst, level + max(0.0, now - at) * self.per_second)
+        level = self._level(principal, now)
         wait = 0.0 if level >= 1 else (1 - level) / self.per_second
         self._buckets[principal] = (level - 1 if level >= 1 else level, now)
         self._buckets.move_to_end(principal)
         if len(self._buckets) > MAX_PRINCIPALS:
             self._buckets.popitem(last=False)
         return wait
+
+    def wait(self, principal: str, now: float) -> float:
+        """The seconds until there is a token to take; 0 if there is one."""
+        level = self._level(principal, now)
+        return 0.0 if level >= 1 or not self.per_second else (1 - level) / self.per_second
+
+    def _level(self, principal: str, now: float) -> float:
+        level, at = self._buckets.get(principal, (self.burst, now))
+        return min(self.burst, level + max(0.0, now - at) * self.per_second)

@@ -106,6 +106,7 @@ class HttpServer:
     async def _serve(self, server: uvicorn.Server, listener: socket.socket, announce: Callable[[str], None]) -> None:
         with signals_received() as signals:
             serving = self._tasks.spawn(server.serve([listener]), name="HTTP listener")
+            self._tasks.spawn(self._app.grants.watch(), name="check of tokens")
             host, port = listener.getsockname()[:2]
             announce(f"{'https' if self._settings.tls_cert else 'http'}://{host}:{port}")
             await first(serving, signals)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from codex_mcp.transports import sse
 
@@ -27,6 +27,20 @@ SSE_HEADERS: Final[Sequence[Header]] = (
 
 WHOLE_BODY: Final = "codex_mcp.whole_body"
 """In a request's scope as soon as its body is here to the end."""
+
+
+CONNECTION: Final = "codex_mcp.connection"
+"""In a request's scope: the connection that it came on."""
+
+
+class Connection(Protocol):
+    """What a request may do with its connection."""
+
+    def admitted(self) -> None:
+        """Whoever is at the other end may use this server."""
+
+    def close(self) -> None:
+        """End it, with whatever is on its way."""
 
 
 class BodyTooLarge(Exception):
@@ -56,6 +70,7 @@ class HttpExchange:
         """Of the answer, once it has begun."""
         self.gone: asyncio.Task[None] | None = None
         """Whoever waits for the client's end, if somebody does."""
+        self.connection: Connection | None = scope.get(CONNECTION)
         self._scope = scope
         self._receive = receive
         self._send = send

@@ -16,12 +16,14 @@ from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_LINGER, SOL_SOCKET, TCP_NO
 from typing import Any, Final
 
 import httptools
+import msgspec
 from msgspec import Struct
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from codex_mcp.transports.connections import Connections
 from codex_mcp.transports.held_head import HeldHead
-from codex_mcp.transports.http import WHOLE_BODY
+from codex_mcp.transports.http import CONNECTION, WHOLE_BODY
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +31,7 @@ MAX_HEAD_BYTES: Final = 64 * 1024
 """Request line and headers. Our own longest header is a session id of a few hundred bytes; signed tokens have some
 thousands."""
 
-HEAD_TIME: Final = 30.0
+HEAD_TIME: Final = 10.0
 """Seconds in which a head must have come, from when the connection was opened or the head began."""
 
 FIELD_BYTES: Final = len(": \r\n")
@@ -54,6 +56,8 @@ class WebLimits(Struct, frozen=True):
     stall_timeout: float
     head_time: float = HEAD_TIME
     max_head_bytes: int = MAX_HEAD_BYTES
+    connections: Connections = msgspec.field(default_factory=Connections)
+    """All connections of the server."""
 
 
 def without_upgrade(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -148,9 +152,19 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._stall = Stall(transport, self._limits.stall_timeout)
         self._await_head()
         self._start_head_timer()
+        self._limits.connections.opened(transport)
+
+    def admitted(self) -> None:
+        """A request on it may use the server."""
+        self._limits.connections.admitted(self.transport)
+
+    def close(self) -> None:
+        """End it, with whatever is on its way."""
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over, for every request on it."""
+        self._limits.connections.closed(self.transport)
         self._head_came()
         for cycle in self._earlier:
             cycle.disconnected = True
@@ -242,6 +256,7 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         super().data_received(self._read)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        cycle.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]
         # Something is written before a head that is asked for with 100-continue, and nothing after one without a body.
         if not cycle.waiting_for_100_continue and cycle.scope["method"] != "HEAD":
             cycle.transport = HeldHead(self.transport)  # type: ignore[assignment]
@@ -289,3 +304,21 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
         """The connection was an HTTP one until now."""
         super().connection_made(transport)
         self._stall = Stall(self.transport, self._limits.stall_timeout)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is over."""
+        self._limits.connections.closed(self.transport)
+        super().connection_lost(exc)
+
+    def admitted(self) -> None:
+        """Whoever is at the other end may use the server."""
+        self._limits.connections.admitted(self.transport)
+
+    def close(self) -> None:
+        """End it."""
+        self.transport.close()
+
+    async def run_asgi(self) -> None:
+        """Serve it, with what the application may do with it."""
+        self.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]
+        await super().run_asgi()
