@@ -21,6 +21,7 @@ from contextvars import ContextVar
 from typing import NamedTuple
 
 from codex_mcp.base.files import PRIVATE
+from codex_mcp.base.quick_records import quick_records
 from codex_mcp.base.redact import redact
 from codex_mcp.base.settings import LogLevel, Settings
 
@@ -126,7 +127,8 @@ def logs_written(settings: Settings) -> Iterator[None]:
     for handler in handlers:
         root.addHandler(handler)
     try:
-        yield
+        with quick_records():
+            yield
     finally:
         for handler in handlers:
             root.removeHandler(handler)

@@ -30,7 +30,7 @@ from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.threads.owners import LOCAL
 from codex_mcp.wire import mcp
-from codex_mcp.wire.jsonrpc import Notification, Request
+from codex_mcp.wire.jsonrpc import Message, Notification, Request
 
 logger = logging.getLogger(__name__)
 
@@ -235,8 +235,15 @@ class Hub:
         def on_notification(message: Notification) -> None:
             handle_notification(session, message)
 
+        def on_message(message: Message) -> None:
+            with about_only(session.subject):
+                peer.message_received(message)
+
         handlers = Handlers(on_request, on_notification)
-        peer = Peer(watched(channel, "client"), handlers, max_requests=MAX_REQUESTS, pace=_no_pace)
+        way = watched(channel, "client")
+        peer = Peer(way, handlers, max_requests=MAX_REQUESTS, pace=_no_pace)
+        if way is channel:  # else somebody reads in the log what comes in
+            channel.on_message = on_message
         session = Session(peer, self.tools, self._settings, principal=principal, log_id=logged(session_id))
         session.caller = msgspec.json.encode((principal, session_id)).decode()
         session.client.reach = channel

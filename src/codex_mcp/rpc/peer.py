@@ -157,6 +157,10 @@ class Peer:
         self.connection_lost()
         await self._channel.aclose()
 
+    def message_received(self, message: Message) -> None:
+        """Meet a message now, whose sender does not want to wait until the reader comes to it."""
+        self._frame_received(message)
+
     def _frame_received(self, frame: Frame) -> None:
         if isinstance(frame, Unreadable):
             self._unreadable_received(frame)
