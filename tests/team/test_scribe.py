@@ -1,5 +1,6 @@
 """What changes is written, together if it comes together, and nothing is written that another server owns."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -7,8 +8,9 @@ import pytest
 
 from codex_mcp.state.contract import Claim, OwnedBy, Unavailable
 from codex_mcp.state.memory import MemoryStore, World
+from codex_mcp.team import scribe as scribe_module
 from codex_mcp.team.agent import Status
-from codex_mcp.team.kept import EVENTS
+from codex_mcp.team.kept import EVENTS, kept_agents
 from codex_mcp.team.member import Member
 from codex_mcp.team.registry import RegistryFile
 from codex_mcp.team.scribe import Scribe
@@ -21,12 +23,14 @@ class Broken(MemoryStore):
     def __init__(self, world: World) -> None:
         super().__init__(world)
         self.is_full = False
+        self.written = asyncio.Event()
         put = self.records.put
 
         async def full_or_not(claim: Claim, kind: str, key: str, body: bytes) -> None:
             if self.is_full:
                 raise Unavailable("the disk is full")
             await put(claim, kind, key, body)
+            self.written.set()
 
         self.records.put = full_or_not  # type: ignore[method-assign]
 
@@ -100,7 +104,10 @@ async def test_what_could_not_be_written_is_written_later(tmp_path: Path) -> Non
     await store.aclose()
 
 
-async def test_an_end_that_could_not_be_written_is_written_later_and_the_agent_let_go(tmp_path: Path) -> None:
+async def test_an_end_that_could_not_be_written_is_shown_at_once_and_written_as_soon_as_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(scribe_module, "RETRY", 0.01)
     store = Broken(World())
     await store.leases.join()
     scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
@@ -112,11 +119,16 @@ async def test_an_end_that_could_not_be_written_is_written_later_and_the_agent_l
     store.is_full = True
     member.touch(status=Status.CLOSED, owner=None)
     await scribe.settle(member)
-    assert [each.status for each in await scribe.agents()] == [Status.ACTIVE]
+    assert [each.status for each in await kept_agents(store)] == [Status.ACTIVE]
+    assert [each.status for each in await scribe.agents()] == [Status.CLOSED]  # though the disk does not say so yet
+    store.written.clear()
     store.is_full = False
+    async with asyncio.timeout(30):
+        await store.written.wait()  # though nobody asked for it
     await scribe.flush()
-    assert [each.status for each in await scribe.agents()] == [Status.CLOSED]
+    assert [each.status for each in await kept_agents(store)] == [Status.CLOSED]
     assert await store.records.bindings(member.agent.team) == []
+    assert caplog.text.count("cannot write down the agents: the disk is full") <= 1  # however often it was tried
     assert await store.leases.owner(member.agent.codex_id) is None
     await scribe.aclose()
     await store.aclose()

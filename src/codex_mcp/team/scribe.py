@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 PAUSE: Final = 0.1
 """Seconds between two writings that nobody waits for. Long beside a writing, short beside a person who looks."""
 
+RETRY: Final = 2.0
+"""Seconds after a failed writing until the next one, should nobody ask for it: a full disk may have room by then."""
+
 EVENTS_WAITING: Final = 1_000
 """Journal entries that wait to be written, of all agents; a store that is so far behind loses the newest."""
 
@@ -130,8 +133,10 @@ class Scribe:
         self._want()
 
     async def agents(self) -> list[Agent]:
-        """All agents of the state folder, whoever runs them."""
-        return await kept_agents(self._store)
+        """All agents of the state folder, whoever runs them; those whose end could not be written yet, as they are."""
+        kept = await kept_agents(self._store)
+        ended = {codex_id: member.record for codex_id, (_, member) in self._unsettled.items()}
+        return [_newer(agent, ended.get(agent.codex_id)) for agent in kept]
 
     async def aclose(self) -> None:
         """Write what is left, and stop."""
@@ -145,7 +150,9 @@ class Scribe:
 
     async def _write_for_ever(self) -> None:
         while True:
-            await self._wanted.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None if self.trouble is None else RETRY):
+                    await self._wanted.wait()
             target = await self._write()
             async with self._progress:
                 self._written = target
@@ -167,11 +174,14 @@ class Scribe:
             await asyncio.to_thread(self._registry.write, await self.agents(), revision)
             self.trouble = None
         except (Unavailable, OSError) as exc:
+            if str(exc) != self.trouble:  # else it was said before
+                logger.error("cannot write down the agents: %s", exc)
             self.trouble = str(exc)
-            logger.error("cannot write down the agents: %s", exc)
         except Exception as exc:  # whatever it is: others wait in flush(), and the next writing may succeed
-            self.trouble = f"{type(exc).__name__}: {exc}"
-            logger.exception("cannot write down the agents")
+            trouble = f"{type(exc).__name__}: {exc}"
+            if trouble != self.trouble:
+                logger.exception("cannot write down the agents")
+            self.trouble = trouble
         return target
 
     async def _write_records(self) -> None:
@@ -225,3 +235,8 @@ class Scribe:
                 await self._store.journal.append(claim, EVENTS, at, chunks)
             except (Fenced, LeaseLost):
                 self._fenced(claim)
+
+
+def _newer(kept: Agent, ended: Agent | None) -> Agent:
+    """An agent as it is known best; another server may have brought back one whose end we could not write."""
+    return kept if ended is None or kept.last_active > ended.last_active else ended
