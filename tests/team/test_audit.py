@@ -183,6 +183,16 @@ async def test_no_call_waits_for_a_disk_that_fails_and_only_one_for_a_disk_that_
     assert read_audit(str(tmp_path)) == [entry(1), entry(2)]
 
 
+def test_an_audit_that_is_a_pipe_costs_lines_and_nobody_waits_for_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    os.mkfifo(tmp_path / "audit.jsonl")
+    write(tmp_path, *map(entry, range(5)))
+    assert "it is not a regular file" in caplog.text
+    with pytest.raises(OSError, match="not a regular file"):
+        read_audit(str(tmp_path))
+
+
 def test_a_folder_that_cannot_be_written_costs_lines_and_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,8 +1,11 @@
 """registry.json in a real folder, with several writers."""
 
+import contextlib
 import os
+import socket
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -89,6 +92,36 @@ def test_no_file_is_no_agents(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def a_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def a_socket(path: Path) -> None:
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as listener, contextlib.chdir(path.parent):
+        listener.bind(path.name)
+
+
+@pytest.mark.parametrize("make", [a_pipe, a_device, a_folder, a_socket])
+def test_what_is_not_a_regular_file_is_set_aside_and_nobody_waits_for_it(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "registry.json"
+    make(path)
+    assert read_registry(str(path)) == []
+    make(path)
+    file = RegistryFile(str(tmp_path))
+    assert file.write([agent(1)], file.next_revision())
+    assert read_registry(str(path)) == [agent(1)]
+
+
 def test_a_broken_file_is_set_aside_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "registry.json"
     path.write_bytes(b'{"version":2,"sess')
@@ -120,7 +153,7 @@ def test_a_broken_file_that_cannot_be_set_aside_is_a_warning(
 
 
 def test_what_cannot_be_read_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "registry.json").mkdir()
+    (tmp_path / "registry.json").symlink_to(tmp_path / "registry.json")  # a loop, which cannot be followed
     assert read_registry(str(tmp_path / "registry.json")) == []
     assert "going on without it" in caplog.text
 

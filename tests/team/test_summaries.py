@@ -106,3 +106,11 @@ def test_a_summary_cannot_end_its_block(before: str, tag: str, after: str) -> No
     assert preface.count(f"</{TAG}") == 1
     assert f"</{TAG}" not in preface.lower().split(f"</{TAG}>\nThe block above".lower())[0]
     assert preface.startswith(f'<{TAG} written-at="1970-01-01T00:00:00.000Z">\n')
+
+
+def test_a_summary_that_is_a_pipe_is_not_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = Path(write_summary(str(tmp_path), "arch", "t-1", "done"))
+    path.unlink()
+    os.mkfifo(path)
+    assert read_summary(str(tmp_path), "arch", "t-1") is None
+    assert "it is not a regular file" in caplog.text

@@ -4,7 +4,9 @@ Names are plain strings: importing pathlib costs 5 ms of the 150 that we have un
 """
 
 import contextlib
+import errno
 import os
+import stat
 
 PRIVATE = 0o600
 """What we write may name projects, prompts and threads: nobody else on the machine needs to read it."""
@@ -20,6 +22,15 @@ def read_if_there(path: str) -> bytes | None:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> int:
+    """A descriptor of a regular file. A pipe or a device, which could block for ever, is an OSError, as is a folder."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
+    return descriptor
 
 
 def write_whole(path: str, data: bytes, *, mode: int = PRIVATE) -> None:

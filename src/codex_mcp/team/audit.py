@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from codex_mcp.base.files import PRIVATE
+from codex_mcp.base.files import open_regular
 from codex_mcp.base.locks import flocked
 from codex_mcp.team.audit_entry import AuditEntry, Outcome, entry_in, line_of, without_tails
 from codex_mcp.team.moments import written_moment
@@ -182,7 +182,7 @@ class Audit:
         """Append as many lines as fit into the current file, at least one. Returns how many."""
         while True:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+            descriptor = open_regular(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 with _flocked_if_possible(descriptor) as held:
                     if held and not self._is_current(descriptor):
@@ -237,7 +237,7 @@ def _newest_first(path: str) -> Iterator[AuditEntry]:
     # From new to old: a file that is set aside while we read comes again under its next name, and none is missed.
     for number in range(FILES):
         try:
-            with open(_name(path, number), "rb") as file:
+            with open(open_regular(_name(path, number)), "rb") as file:
                 status = os.fstat(file.fileno())
                 if (status.st_dev, status.st_ino) in seen:
                     continue

@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codex_mcp.base.files import PRIVATE, read_if_there, remove_drafts, write_whole
+from codex_mcp.base.files import PRIVATE, open_regular, remove_drafts, write_whole
 from codex_mcp.base.locks import flocked
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.registry_text import Registry, parse_registry, registry_text, revision_of
@@ -65,11 +66,9 @@ class RegistryFile:
             yield lock
 
     def _revision(self) -> int:
-        data = read_if_there(self._path)
-        if data is None:
-            return 0
         try:
-            return revision_of(data)
+            data = _contents(self._path)
+            return 0 if data is None else revision_of(data)
         except ValueError as error:
             _set_aside(self._path, error)
             return 0
@@ -107,14 +106,31 @@ def read_registry(path: str) -> list[Agent]:
 
 
 def _registry_in(path: str) -> Registry:
-    data = read_if_there(path)
     try:
-        return Registry(0, ()) if data is None else parse_registry(data)
-    except ValueError as error:
+        return _parsed(path)
+    except ValueError:
         with _locked(os.path.dirname(path) or "."):
-            if read_if_there(path) == data:  # nobody has mended it meanwhile
+            try:
+                return _parsed(path)  # which a server may have replaced meanwhile
+            except ValueError as error:
                 _set_aside(path, error)
         return Registry(0, ())
+
+
+def _parsed(path: str) -> Registry:
+    data = _contents(path)
+    return Registry(0, ()) if data is None else parse_registry(data)
+
+
+def _contents(path: str) -> bytes | None:
+    """The file, if there is one. Raises OSError; ValueError if it is a pipe, a device or a folder."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ValueError("it is not a regular file")
+        with open(open_regular(path), "rb") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def _set_aside(path: str, error: ValueError) -> None:

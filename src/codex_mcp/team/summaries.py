@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import remove_drafts, write_whole
+from codex_mcp.base.files import open_regular, remove_drafts, write_whole
 from codex_mcp.base.redact import redact
 from codex_mcp.team.identity import why_invalid
 from codex_mcp.team.moments import written_moment
@@ -81,7 +81,7 @@ def read_summary(state_dir: str, identity: str, thread_id: str) -> Summary | Non
     """The thread's summary, or None: there is none, it is empty, or (with a warning) it cannot be read."""
     path = path_of(state_dir, identity, thread_id)
     try:
-        with open(path, "rb") as file:
+        with open(open_regular(path), "rb") as file:
             data = file.read(LONGEST + len(CUT))
             written_at = os.fstat(file.fileno()).st_mtime
     except FileNotFoundError:

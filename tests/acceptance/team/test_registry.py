@@ -127,6 +127,21 @@ async def test_agents_of_a_server_that_was_killed_are_stale_and_their_names_free
         assert say("dev") in heard(model)
 
 
+@requirement("FR-5.3")
+async def test_a_pipe_in_place_of_the_registry_is_set_aside_and_no_call_waits_for_it(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        arch = await server.start(say("one"), identity="arch")
+    (server.state_dir / "registry.json").unlink()
+    os.mkfifo(server.state_dir / "registry.json")
+    assert "error" not in command(server.setup.home, "threads", "--json").stdout
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        os.mkfifo(server.state_dir / "pipe")
+        assert (await server.start(say("two"), codex_id=arch["codex_id"]))["content"] == "two"
+        (server.state_dir / "pipe").rename(server.state_dir / "registry.json")  # while the server runs
+        await server.close_agent("arch")
+        assert server.registry()[arch["codex_id"]]["status"] == "closed"
+
+
 @requirement("FR-5.3", "NFR-4")
 async def test_a_registry_of_version_1_is_shown_and_its_agents_can_be_resumed(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, _model):
