@@ -44,6 +44,28 @@ def test_a_home_that_is_not_there_is_made(tmp_path: Path) -> None:
     assert stat.S_IMODE(Path(settings.codex_home).stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize("is_there", [False, True])
+async def test_the_folder_of_shell_snapshots_is_private(tmp_path: Path, is_there: bool) -> None:  # noqa: FBT001
+    settings = settings_below(tmp_path)
+    folder = tmp_path / "home/.codex/shell_snapshots"
+    if is_there:
+        folder.mkdir(mode=0o755)
+    await launcher(settings, {"PATH": ""})()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+async def test_a_folder_of_shell_snapshots_that_cannot_be_made_is_no_hindrance(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = settings_below(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o755)
+    (tmp_path / "home/.codex/shell_snapshots").symlink_to(elsewhere)
+    await launcher(settings, {"PATH": ""})()
+    assert "shell_snapshots readable by you alone" in caplog.text
+    assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o755
+
+
 async def test_the_environment_may_have_no_path(tmp_path: Path) -> None:
     launch = await launcher(settings_below(tmp_path), {})()
     assert os.defpath in launch.environment["PATH"]

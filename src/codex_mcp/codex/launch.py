@@ -27,6 +27,9 @@ UNLOAD_DELAY: Final = "thread_unload_delay_secs=1"
 """We say when a thread is to be put away; once we do, the core need not keep it for its own half hour."""
 
 
+SNAPSHOTS: Final = "shell_snapshots"
+"""Where Codex keeps the state of the user's shell, for its commands."""
+
 CLIENT_SECRETS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_")
 """Beginnings of variables that hold what an MCP client needs for itself. Clients pass their whole environment on to us,
 and Codex to the agents' commands."""
@@ -47,6 +50,7 @@ def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
         for note in binary.notes:
             logger.warning("%s", note)
         os.makedirs(settings.codex_home, mode=0o700, exist_ok=True)  # Codex does not start without its home
+        _hide_snapshots(settings.codex_home)
         config = core_config(settings.overrides, read_user_config(settings.codex_home))
         child_environment = {
             **without_client_secrets(environment, settings.overrides),
@@ -61,6 +65,26 @@ def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
         return Launch(argv, child_environment, converse, version=shown(binary.version))
 
     return launch
+
+
+def _hide_snapshots(codex_home: str) -> None:
+    """Keep other users out of the folder of Codex's shell snapshots, which hold the environment and are 0644.
+
+    A stricter umask for Codex would hide them as well, but its commands inherit that, and so would what agents make.
+    """
+    folder = os.path.join(codex_home, SNAPSHOTS)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as exc:
+        logger.warning("cannot make %s readable by you alone: %s", folder, exc.strerror)
+        return
+    try:
+        os.fchmod(descriptor, 0o700)
+    except OSError as exc:
+        logger.warning("cannot make %s readable by you alone: %s", folder, exc.strerror)
+    finally:
+        os.close(descriptor)
 
 
 def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], settings: Settings) -> Launch:

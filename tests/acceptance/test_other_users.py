@@ -1,11 +1,14 @@
-"""Overrides of a settings file reach Codex without being on its command line, which every user can read."""
+"""Other users of the machine can read neither the overrides of a settings file nor the environment of commands."""
 
+import stat
 from pathlib import Path
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.mcp_server import TOUR, McpServer, Setup
+from tests.support.mcp_server import TOUR, McpServer, Setup, scripted_server
 from tests.support.processes import processes_at
+
+MAKE_A_FILE = '[[scene: run cmd="touch made"]]'
 
 SECRET = "correct-horse-battery"
 
@@ -43,3 +46,16 @@ def assert_nobody_can_read_it(setup: Setup) -> None:
     running = processes_at(setup.home)
     assert any("app-server" in process.argv for process in running)
     assert not any(SECRET in " ".join(process.argv) for process in running)
+
+
+async def test_nobody_else_can_read_shell_snapshots_and_files_of_agents_keep_the_users_umask(tmp_path: Path) -> None:
+    """The snapshots hold the environment. A stricter umask would hide them, and what agents make as well."""
+    async with scripted_server(tmp_path) as (server, _model):
+        await server.initialize()
+        result = await server.run("codex", {"prompt": MAKE_A_FILE, "sandbox": "workspace-write"})
+        assert result["structuredContent"]["status"] == "completed", result
+        snapshots = server.setup.codex_home / "shell_snapshots"
+        assert stat.S_IMODE(snapshots.stat().st_mode) == 0o700
+        ours = server.setup.folder / "made-by-us"
+        ours.touch()
+        assert (server.setup.work / "made").stat().st_mode == ours.stat().st_mode
