@@ -264,3 +264,20 @@ model = "dear"
 def test_a_role_that_nobody_described_is_a_wrong_value(world: World) -> None:
     with pytest.raises(BadSetting, match=r"cannot use role = 'x' from --role: .* \(known: there are none\)"):
         world.load("--role", "x")
+
+
+def test_a_variable_that_is_misspelt_is_a_warning(tmp_path: Path) -> None:
+    environment = {
+        "HOME": str(tmp_path),
+        "CODEX_MCP_SOFT_DEADLIN": "5",
+        "CODEX_MCP_WEATHER": "fine",
+        "CODEX_MCP_TIMEOUT": "60",
+        "CODEX_MCP_TOKEN": "a client's",
+    }
+    loaded = load.load(argparse.Namespace(), environment, str(tmp_path))
+    assert loaded.warnings == (
+        "the environment variable CODEX_MCP_SOFT_DEADLIN has no effect: there is no such setting; "
+        "did you mean CODEX_MCP_SOFT_DEADLINE?",
+        "the environment variable CODEX_MCP_WEATHER has no effect: there is no such setting; "
+        "`codex-mcp config` lists all settings",
+    )

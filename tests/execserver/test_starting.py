@@ -69,3 +69,22 @@ def test_stdio_has_no_door_to_guard(tmp_path: Path) -> None:
     words = ["--ws-auth", "capability-token", "--ws-token-file", str(tmp_path / "token")]
     with pytest.raises(Refused, match="stdio"):
         refusal_for(flags(*words), Address(None))
+
+
+@pytest.mark.parametrize(("mode", "warnings"), [(0o644, 1), (0o600, 0)])
+def test_a_token_file_that_everybody_can_read_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warnings: int
+) -> None:
+    path = tmp_path / "token"
+    path.write_text("secret")
+    path.chmod(mode)
+    refusal_for(flags("--ws-auth", "capability-token", "--ws-token-file", str(path)), LOCAL)
+    assert caplog.text.count(f"can read {path}; run chmod 600 on it") == warnings
+
+
+def test_clocks_cannot_differ_by_less_than_nothing(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x" * 32)
+    words = ["--ws-auth", "signed-bearer-token", "--ws-shared-secret-file", str(tmp_path / "secret")]
+    with pytest.raises(Refused, match="it must be 0 or more"):
+        refusal_for(flags(*words, "--ws-max-clock-skew-seconds", "-1"), LOCAL)
+    refusal_for(flags(*words, "--ws-max-clock-skew-seconds", "0"), LOCAL)

@@ -274,3 +274,14 @@ def test_the_keys_are_read_again_when_they_change(tmp_path: Path) -> None:
     keeper._looked_at = 0.0
     assert principal(keeper, signed()) == 401
     assert principal(keeper, signed(kid="k2")) == "ada"
+
+
+@pytest.mark.parametrize(("mode", "warnings"), [(0o644, 1), (0o640, 0), (0o600, 0)])
+def test_a_token_file_that_everybody_can_read_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warnings: int
+) -> None:
+    path = token_file(tmp_path, f"ada {ONE}")
+    Path(path).chmod(mode)
+    Doorkeeper(Settings(codex_home=str(tmp_path), tokens=path))
+    assert caplog.text.count(f"can read the token file {path}; run chmod 600 on it") == warnings
+    assert ONE not in caplog.text

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.nearest import nearest
 from codex_mcp.base.options import OPTIONS, Place, path
 from codex_mcp.base.settings import Settings, level_from_filter
 from codex_mcp.config.files import layer_of
@@ -24,6 +25,10 @@ from codex_mcp.team.roles import Role
 REPO_FILE: Final = ".atm.toml"
 HOME_FILE: Final = os.path.join(".config", "atm", "config.toml")
 STATE_FOLDER: Final = os.path.join(".config", "atm", "codex-sessions")
+OUR_PREFIX: Final = "CODEX_MCP_"
+CLIENTS_TOKEN: Final = "CODEX_MCP_TOKEN"
+"""Not ours: docs/clients.md has clients keep their token in it."""
+
 FILE_VARIABLE: Final = "ATM_CONFIG"
 DEFAULT: Final = "default"
 SAYABLE: Final = "each may also come from the environment or a file"
@@ -110,6 +115,7 @@ def _layers(flags: argparse.Namespace, here: _Surroundings, warnings: list[str])
     from_home = _from_file(os.path.join(here.atm_home, HOME_FILE), here, warnings)
     from_repo = _from_file(_repo_file(here.cwd), here, warnings)
     from_extra = _from_extra_file(here, warnings)
+    warnings += _unknown_variables(here.environ)
     nearer = [*from_extra, _from_environment(here), _from_flags(flags, here)]
     if from_repo and not _settings([*from_home, *nearer], here).trust_repo_settings:
         harmless, not_heeded = untrusted(from_repo[0], _settings(from_home, here))
@@ -162,13 +168,28 @@ def _from_flags(flags: argparse.Namespace, here: _Surroundings) -> Layer:
 def _from_environment(here: _Surroundings) -> Layer:
     values: dict[str, Sourced] = {}
     for name in OPTIONS:
-        for variable in (f"CODEX_MCP_{name.upper()}", *ENVIRONMENT_ALIASES.get(name, ())):
+        for variable in (f"{OUR_PREFIX}{name.upper()}", *ENVIRONMENT_ALIASES.get(name, ())):
             value = here.environ.get(variable)
             # An empty variable counts as unset; and RUST_LOG, which belongs to others too, only if it speaks to us.
             if value and not (variable == "RUST_LOG" and level_from_filter(value) is None):
                 values[name] = Sourced(value, variable)
                 break
     return Layer(values, here.place)
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Warnings of variables that look like ours and are not."""
+    names = {name.upper() for name in OPTIONS}
+    for aliases in ENVIRONMENT_ALIASES.values():
+        names.update(alias.removeprefix(OUR_PREFIX) for alias in aliases if alias.startswith(OUR_PREFIX))
+    warnings = []
+    for variable in sorted(environ.keys() - {CLIENTS_TOKEN}):
+        name = variable.removeprefix(OUR_PREFIX)
+        if variable.startswith(OUR_PREFIX) and name not in names:
+            meant = nearest(name, names)
+            hint = f"did you mean {OUR_PREFIX}{meant}?" if meant else "`codex-mcp config` lists all settings"
+            warnings.append(f"the environment variable {variable} has no effect: there is no such setting; {hint}")
+    return warnings
 
 
 def _from_file(name: str | None, here: _Surroundings, warnings: list[str]) -> list[Layer]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib.util
+import logging
 import os
+import stat
 import sys
 import time
 from collections.abc import Mapping
@@ -18,6 +20,8 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.execserver.auth import CapabilityToken, SignedToken
 from codex_mcp.execserver.sandbox import Confinement, bubblewraps
 from codex_mcp.execserver.serve import Address, Plan, Refusal, parse_listen, serve
+
+logger = logging.getLogger(__name__)
 
 MIN_SECRET_BYTES: Final = 32
 """A shorter secret could be guessed."""
@@ -55,6 +59,8 @@ def refusal_for(arguments: argparse.Namespace, address: Address) -> Refusal:
         return CapabilityToken(_token_hash(arguments)).refusal
     if arguments.ws_auth == "signed-bearer-token":
         skew = CLOCK_SKEW if arguments.ws_max_clock_skew_seconds is None else arguments.ws_max_clock_skew_seconds
+        if skew < 0:
+            raise Refused(f"cannot use --ws-max-clock-skew-seconds {skew}: it must be 0 or more")
         token = SignedToken(_secret(arguments), arguments.ws_issuer, arguments.ws_audience, skew)
         return lambda header: token.refusal(header, time.time())
     return lambda _header: None
@@ -108,6 +114,8 @@ def _secret(arguments: argparse.Namespace) -> bytes:
 
 def _read(path: str) -> bytes:
     try:
+        if os.stat(path).st_mode & stat.S_IROTH:
+            logger.warning("every user of this machine can read %s; run chmod 600 on it", path)
         return Path(path).read_bytes().strip()
     except OSError as exc:
         raise Refused(f"cannot read {path}: {exc.strerror}") from exc

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import logging
 import os
+import stat
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -182,6 +183,8 @@ class Doorkeeper:
         except (OSError, UnicodeDecodeError, ValueError) as exc:
             why = exc.strerror if isinstance(exc, OSError) else exc
             raise BadSetting(f"cannot use the token file {path}: {why}") from exc
+        if os.stat(path).st_mode & stat.S_IROTH:
+            logger.warning("every user of this machine can read the token file %s; run chmod 600 on it", path)
         self._gate = msgspec.structs.replace(self._gate, tokens=tokens)
         self._states[path] = state
         self.generation += 1
