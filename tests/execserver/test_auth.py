@@ -2,6 +2,7 @@ import base64
 import hashlib
 import hmac
 import json
+import string
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from codex_mcp.execserver.auth import CapabilityToken, SignedToken
 
 SECRET = b"0123456789abcdef0123456789abcdef"
-NOW = 1_000_000.0
+NOW = 1_000_000
 
 
 def part(value: object) -> str:
@@ -61,6 +62,44 @@ def test_only_the_token_itself_opens(header: str | None, why: str | None) -> Non
 )
 def test_a_signed_token_is_good_for_its_time(claims: object, why: str | None) -> None:
     assert refusal(jwt(claims)) == why
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        *('{"exp": 2000000.5}', '{"exp": 2000000.0}', '{"exp": 2e6}', '{"exp": 9223372036854775808}', '{"exp": 1e400}'),
+        *('{"exp": Infinity}', '{"exp": NaN}', '{"exp": null}', '{"exp": 1, "exp": 2000000}'),
+        *('{"exp": 2000000, "nbf": 1.5}', '{"exp": 2000000, "nbf": -9223372036854775809}'),
+        *('{"exp": 2000000, "iss": 5}', '{"exp": 2000000, "aud": 5}', '{"exp": 2000000, "aud": ["you", 5]}'),
+    ],
+)
+def test_claims_that_codex_does_not_take_are_refused(claims: str) -> None:
+    assert refusal(jwt(claims.encode())) == "invalid websocket jwt"
+
+
+def test_the_largest_time_is_taken() -> None:
+    assert refusal(jwt({"exp": 2**63 - 1, "nbf": -(2**63)})) is None
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_part_has_one_spelling(number: int) -> None:
+    parts = jwt({"exp": NOW}).removeprefix("Bearer ").split(".")
+    assert refusal("Bearer " + ".".join(parts)) is None
+    padded = [text + "=" * (-len(text) % 4 or 4) if at == number else text for at, text in enumerate(parts)]
+    assert refusal("Bearer " + ".".join(signed_again(padded, number))) == "invalid websocket jwt"
+
+
+def test_bits_of_a_signature_that_mean_nothing_must_be_zero() -> None:
+    token = jwt({"exp": NOW})
+    alphabet = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
+    assert refusal(token[:-1] + alphabet[alphabet.index(token[-1]) | 1]) == "invalid websocket jwt"
+
+
+def signed_again(parts: list[str], changed: int) -> list[str]:
+    """The parts with a signature that fits, if one of the signed ones was changed."""
+    if changed == 2:
+        return parts
+    return [*parts[:2], part(hmac.digest(SECRET, ".".join(parts[:2]).encode(), "sha256"))]
 
 
 def test_issuer_and_audience_must_match_if_they_are_asked_for() -> None:
