@@ -1,5 +1,7 @@
 """Every message goes to everybody on the bus, and to one stream by the specification."""
 
+import asyncio
+
 import msgspec
 import pytest
 
@@ -8,6 +10,7 @@ from codex_mcp.mcp.http_channel import ENDED_STREAMS, INBOX, HttpChannel, InboxF
 from codex_mcp.mcp.live import LiveStream
 from codex_mcp.mcp.stream import MOST_VITAL
 from codex_mcp.rpc.channel import Kind
+from codex_mcp.threads.watchers import Watcher
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, NO_PARAMS, Id, Notification, Request
 
 NOTE = Notification("note", NO_PARAMS)
@@ -230,3 +233,35 @@ async def test_questions_that_nobody_ever_came_for_do_not_fill_the_memory() -> N
     assert first.ended
     assert texts(channel.standing) == [b"the next"]
     assert channel.standing.name != first.name
+
+
+async def test_an_answer_that_no_connection_is_there_to_read_is_told() -> None:
+    channel, unread = HttpChannel("id"), list[Id]()
+    channel.answer_unread = unread.append
+    channel.reader_came(expected(channel, 1))
+    expected(channel, 2)
+    for request_id in (1, 2, "by socket"):
+        channel.send(b"event", request_id)
+        channel.send(b"answer", request_id, Kind.ANSWER)
+    assert unread == [2, "by socket"]
+    channel.subscribe()
+    channel.send(b"answer", "by socket", Kind.ANSWER)
+    assert unread == [2, "by socket"]
+
+
+async def test_a_question_is_unheard_once_the_last_connection_that_could_read_it_is_gone() -> None:
+    channel = HttpChannel("id")
+    stream, subscriber = expected(channel, 1), channel.subscribe()
+    channel.reader_came(stream)
+    one: Watcher = asyncio.get_running_loop().create_future()
+    channel.watch_unheard(1, one)
+    channel.reader_left(stream)
+    assert not one.done()
+    channel.unsubscribe(subscriber)
+    assert one.done()
+    two: Watcher = asyncio.get_running_loop().create_future()
+    channel.reader_came(channel.standing)
+    channel.watch_unheard(2, two)
+    assert not two.done(), "what is about no open request is said on the standing stream"
+    channel.watch_unheard(1, three := asyncio.get_running_loop().create_future())
+    assert three.done()

@@ -55,6 +55,15 @@ async def test_a_question_is_stated_in_the_text_of_every_result_and_reported_onc
         assert answers[0] == "It ran."
 
 
+async def test_a_prompt_that_is_refused_because_of_a_question_states_it(tmp_path: Path) -> None:
+    async with team_server(tmp_path, "--max-turns-waiting", "1", elicitation=False) as (server, _model):
+        (approval,) = (await server.start(ESCALATES, identity="arch", **ASKS))["approvals"]
+        await server.reply("arch", say("next"))
+        refused = await server.run("codex-reply", {"identity": "arch", "prompt": say("one too many")})
+        assert "more prompts are waiting already" in refusal(refused)
+        assert states(refusal(refused), approval)
+
+
 async def test_a_question_that_comes_during_a_wait_ends_it_in_either_mode(tmp_path: Path) -> None:
     async with team_server(tmp_path, elicitation=False) as (server, model):
         await server.start(GATE, identity="dev", background=True)

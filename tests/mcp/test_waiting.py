@@ -198,13 +198,11 @@ def begins(number: int, name: str) -> Json:
     return call(number, "codex", {"prompt": gate(name), "background": True})
 
 
-async def no_stream_is_read(server: ChildServer) -> None:
-    """Wait until the server knows that every connection is gone."""
+async def all_gone(server: ChildServer, gauge: str) -> None:
+    """Wait until the server knows that every connection is gone. What it writes before, it takes for read."""
     async with asyncio.timeout(30):
-        while True:
-            metrics = (await Door(server.port, "/metrics").ask("GET")).body.decode()
-            if "codex_mcp_streams 0.0" in metrics:
-                return
+        while f"codex_mcp_{gauge} 0.0" not in (await Door(server.port, "/metrics").ask("GET")).body.decode():
+            pass
 
 
 async def test_a_wait_without_ids_is_about_the_work_of_its_own_session(tmp_path: Path) -> None:
@@ -246,7 +244,7 @@ async def test_an_answer_whose_connection_was_cut_is_news_to_its_session(tmp_pat
             message = call(1, "codex_wait")
         async with door.stream("POST", message):
             await model.wait_for_gate("one")
-        await no_stream_is_read(server)
+        await all_gone(server, "streams")
         model.release("one")
         assert seen(await result_at(door, call(2, "codex_wait"))) == (["one"], 0)
 
@@ -259,6 +257,7 @@ async def test_a_client_without_a_session_that_hangs_up_was_told_nothing(tmp_pat
         waiting, headers = stateless(call(1, "codex_wait"))
         async with door.stream("POST", waiting, **headers):
             await model.wait_for_gate("one")
+        await all_gone(server, "stateless_requests")
         model.release("one")
         assert seen(await result_at(door, waiting, **headers)) == (["one"], 0)
         assert seen(await result_at(door, waiting, **headers)) == ([], 0)

@@ -50,8 +50,8 @@ class Call:
         """Who is told its answer."""
         self.is_unread = False
         """The connection that was to read its answer is gone."""
-        self.unattended = Unattended()
-        """The callers that no person is at."""
+        self.unattended: Unattended | None = None
+        """The callers that no person is at, as far as is known."""
         self.events = settings.events
         self._answer_by: float | None = None
         """Set once it is cancelled: then nothing that comes before its turn is waited for any longer."""
@@ -227,7 +227,7 @@ class Call:
             caller=self.caller,
             request_id=self.request_id,
             turn=self._own_turn,
-            unattended=self.unattended,
+            unattended=self.unattended or Unattended(),
             lists=self.parks,
             timeout=self._settings.approval_timeout,
         )

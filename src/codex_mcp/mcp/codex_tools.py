@@ -78,7 +78,7 @@ class CodexTools:
             except QueueFull:
                 limit = self._settings.max_turns_waiting
                 text = f"Thread {thread.id} is busy and {limit} more prompts are waiting already; wait for one to end."
-                return results.refused_in_thread(text, thread.id)
+                return results.refused_in_thread("\n\n".join([text, *self._asks(thread.id)]), thread.id)
             return await self._follower.followed(call, thread, turn, arguments)
 
     async def _codex_wait(self, call: Call, given: Json) -> Result:

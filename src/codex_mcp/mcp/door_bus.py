@@ -93,6 +93,7 @@ class Bus:
         if answer is None:
             raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
         if http.headers.get(POST_STREAM_HEADER, "").strip() != "1":
+            answer.readers = 1
             deliver(session, message)
             await answer_json(http, answer)
             return

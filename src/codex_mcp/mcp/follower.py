@@ -28,7 +28,7 @@ from codex_mcp.mcp.presence import Unattended, is_unattended
 from codex_mcp.mcp.results import Result, WaitReport, described, wait_result
 from codex_mcp.mcp.seal import digest
 from codex_mcp.mcp.task_shapes import TaskName, created_task
-from codex_mcp.mcp.waiting import Wait, Waiter, question_keys
+from codex_mcp.mcp.waiting import NOTHING, Wait, Waiter, question_keys
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.approvals import decide
 from codex_mcp.threads.book import Book
@@ -70,6 +70,8 @@ class Follower:
     async def waited(self, call: Call, wait: Wait) -> Result:
         """Wait for news of several agents; return what the caller is told."""
         seen = await self.waiter.wait(call, wait)
+        if seen is NOTHING:
+            return wait_result(WaitReport())
         asking = [turn for turn in seen.running if seen.questions.intersection(question_keys(turn))]
         asked = self._input_required(call, asking)
         if asked is not None:  # the rest is told when the client comes with its answers

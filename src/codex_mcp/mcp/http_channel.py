@@ -104,6 +104,8 @@ class HttpChannel:
         self._streams = 0
         self._closed = False
         self._unheard: list[tuple[Id, Watcher]] = []
+        self.answer_unread: Callable[[Id], None] | None = None
+        """Called with a request whose answer no connection was there to read."""
 
     def __repr__(self) -> str:
         return f"<HttpChannel {self.id}: {len(self._posts)} requests, {len(self.subscribers)} subscribers>"
@@ -239,6 +241,9 @@ class HttpChannel:
         for subscriber in self.subscribers:
             subscriber.put(frame, vital=vital)
         stream = self._posts.get(about) if about is not None else None
+        is_read = bool(self.subscribers) or (stream is not None and stream.readers > 0)
+        if final and not is_read and about is not None and self.answer_unread is not None:
+            self.answer_unread(about)
         if stream is None or (about in self._answer_only and not final):
             if not final:
                 self._put_standing(frame, vital=vital)

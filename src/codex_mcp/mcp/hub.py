@@ -247,6 +247,7 @@ class Hub:
         session = Session(peer, self.tools, self._settings, principal=principal, log_id=logged(session_id))
         session.caller = msgspec.json.encode((principal, session_id)).decode()
         session.client.reach = channel
+        channel.answer_unread = session.answer_unread
         return HubSession(session_id, channel, peer, session, is_bus, address)
 
     # -- putting away -------------------------------------------------------------------------------------------------

@@ -38,10 +38,10 @@ class OpenApproval(Struct, frozen=True):
         }
 
 
-def refused_by_team(refusal: TeamRefused) -> Result:
-    """A refusal, with its word for programs."""
+def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> Result:
+    """A refusal, with its word for programs; `asks` are the agent's open questions, if these are why."""
     meta = {ERROR_META: {"reason": refusal.why, **refusal.facts}}
-    return {"content": [_text(str(refusal))], "isError": True, "_meta": meta}
+    return {"content": [_text("\n\n".join([str(refusal), *asks]))], "isError": True, "_meta": meta}
 
 
 def threads_result(agents: Sequence[Agent], limit: int) -> Result:

@@ -106,7 +106,7 @@ class TeamTools:
                 result = await body(call, given)
             except TeamRefused as exc:
                 note(AuditOutcome.REFUSED, exc)
-                return refused_by_team(exc)
+                return refused_by_team(exc, self._blocked_by(exc, call.principal))
             except (BadArguments, Refused) as exc:
                 note(AuditOutcome.REFUSED, exc)
                 raise
@@ -127,6 +127,12 @@ class TeamTools:
 
     def _asks(self, thread_id: str) -> list[str]:
         member = self._crew.roster.of_thread(thread_id)
+        return [] if member is None else _questions(member)
+
+    def _blocked_by(self, refusal: TeamRefused, principal: str) -> list[str]:
+        """The questions that keep an agent from its next prompt, if it was refused because it is busy."""
+        codex_id = refusal.facts.get("codex_id") if refusal.why is refusals.Why.BUSY else None
+        member = self._crew.roster.called(str(codex_id), principal)
         return [] if member is None else _questions(member)
 
     # -- one agent ----------------------------------------------------------------------------------------------------

@@ -97,6 +97,9 @@ class Seen(Struct, frozen=True):
     """Keys of the questions that are news."""
 
 
+NOTHING: Final = Seen([], [], [], [], frozenset())
+
+
 def question_keys(turn: Turn) -> list[str]:
     """The names of a turn's open questions."""
     return [f"{turn.name}/{key}" for key in turn.parked.open]
@@ -123,9 +126,11 @@ class Waiter:
 
     async def wait(self, call: Call, wait: Wait) -> Seen:
         """Wait for news. The caller of this method reports it, without a pause."""
+        if not wait.is_named and not wait.view.watched():
+            return NOTHING
         while True:
             watcher: Watcher = asyncio.get_running_loop().create_future()
-            keys = [call.caller, *wait.view.early]
+            keys = list(wait.view.early)
             self._changes.watch(keys, watcher)
             try:
                 await wait.view.prepare()
@@ -134,7 +139,7 @@ class Waiter:
                 patience = _patience(call, wait, decided)
                 if decided is Verdict.REPORT or patience == 0:
                     return seen
-                more = [key for each in watched for key in each.keys]
+                more = [call.caller, *(key for each in watched for key in each.keys)]
                 self._changes.watch(more, watcher)
                 keys += more
                 for turn in seen.running:
