@@ -44,3 +44,12 @@ def test_a_signal_is_passed_on() -> None:
         "signal.signal(signal.SIGTERM, lambda *_: os._exit(5)); os.kill(os.getppid(), signal.SIGTERM); time.sleep(20)"
     )
     assert ended.returncode == 5
+
+
+def test_what_a_script_started_before_it_became_the_server_goes_on() -> None:
+    script = 'exec 3<&0; sh -c "read x; echo still here" <&3 & exec "$0" -c "$1" </dev/null'
+    argv = ["sh", "-c", script, sys.executable, PROGRAM.format(body="return 0")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as guard:
+        assert guard.wait(30) == 0
+        said, _ = guard.communicate("x\n", timeout=30)
+        assert said == "still here\n"

@@ -15,12 +15,15 @@ from collections.abc import Callable
 from typing import NoReturn
 
 import codex_mcp
+from codex_mcp.base.offspring import children
 from codex_mcp.base.orphans import adopt_orphans
 from codex_mcp.execserver.guard_program import PASSED_ON, START
 
 
 def run_guarded(serve: Callable[[int], int]) -> NoReturn:
     """Run `serve(lifeline)` in a child, clean up after it, and end with its exit code. Before any thread is started."""
+    # A script may have started something in the background before it became this program; that is not ours to end.
+    spared = map(str, children())
     adopt_orphans()  # which we stay when we become another program
     lifeline, held = os.pipe()
     # A signal that comes before there is somebody to pass it on to waits until there is.
@@ -33,7 +36,7 @@ def run_guarded(serve: Callable[[int], int]) -> NoReturn:
     os.close(lifeline)
     os.set_inheritable(held, True)  # noqa: FBT003  the name of the function says it
     modules = os.path.dirname(os.path.dirname(codex_mcp.__file__ or ""))
-    os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", START, modules, str(server)])
+    os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", START, modules, str(server), *spared])
 
 
 def _become(serve: Callable[[int], int], lifeline: int) -> None:

@@ -13,12 +13,12 @@ PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 START = (
     "import sys; sys.path.append(sys.argv[1]); "
-    "from codex_mcp.execserver.guard_program import guard; guard(int(sys.argv[2]))"
+    "from codex_mcp.execserver.guard_program import guard; guard(*map(int, sys.argv[2:]))"
 )
-"""For `python -c`, with the folder of our modules and the server's number."""
+"""For `python -c`, with the folder of our modules, the server's number, and those of children that are not to end."""
 
 
-def guard(server: int) -> None:
+def guard(server: int, *spared: int) -> None:
     """Stay until the server has ended, and end as it did. PASSED_ON is blocked until here."""
     for number in PASSED_ON:
         signal.signal(number, lambda number, _frame: os.kill(server, number))
@@ -26,7 +26,7 @@ def guard(server: int) -> None:
     try:
         code = _end_of(server)
     finally:
-        kill_children()
+        kill_children(but=frozenset(spared))
     sys.exit(code)
 
 
