@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.files import read_if_there, remove_drafts, write_whole
+from codex_mcp.base.files import make_private, read_if_there, remove_drafts, write_whole
 
 
 def test_a_missing_file_reads_as_none(tmp_path: Path) -> None:
@@ -71,3 +71,13 @@ def test_the_drafts_of_killed_writers_are_removed_and_nothing_else(tmp_path: Pat
     remove_drafts(str(tmp_path / "state.json"))
     remove_drafts(str(tmp_path / "no folder" / "state.json"))
     assert sorted(os.listdir(tmp_path)) == sorted(kept)
+
+
+def test_a_file_is_made_private_whether_it_is_there_or_not(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    make_private(str(path))
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"", 0o600)
+    path.write_text("kept")
+    path.chmod(0o664)
+    make_private(str(path))
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("kept", 0o600)

@@ -33,6 +33,16 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> in
     return descriptor
 
 
+def make_private(path: str) -> None:
+    """Let nobody else read this file; make it, empty, if it is not there. For files that a library writes itself."""
+    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
+    try:
+        if os.fstat(descriptor).st_mode & 0o077:
+            os.fchmod(descriptor, PRIVATE)
+    finally:
+        os.close(descriptor)
+
+
 def write_whole(path: str, data: bytes, *, mode: int = PRIVATE) -> None:
     """Replace the file's contents in one step: whoever reads sees the old bytes or the new ones, also after a crash.
 

@@ -296,6 +296,7 @@ OPTIONS: dict[str, Option] = {
     "host": Option(text, "listen here for HTTP (default: 127.0.0.1)", "ADDRESS"),
     "port": Option(count(0, 65535), "serve HTTP and WebSocket on this port, in place of stdio", "PORT"),
     "tokens": Option(path, "admit only bearer tokens of this file", "FILE"),
+    "generate_token": Option(switch, "admit only a token that we make, in CODEX_HOME/codex-mcp/token", is_switch=True),
     "jwks": Option(path, "admit tokens signed by a key of this file", "FILE"),
     "jwt_issuer": Option(text, "who must have signed them", "ISSUER"),
     "jwt_audience": Option(text, "for whom they must have been signed", "AUDIENCE"),

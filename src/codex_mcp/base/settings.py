@@ -179,6 +179,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A file of bearer tokens, a principal and its token in each line. Whoever has none stays out, and what one
     principal started is not there for another."""
 
+    generate_token: bool = False
+    """Admit only clients that show the token in `codex-mcp/token` of Codex's home, which the first start makes."""
+
     jwks: str | None = None
     """A file of public keys (JWKS): bearer tokens signed by one of them are taken, and `sub` is the principal."""
 

@@ -9,6 +9,7 @@ import importlib
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import msgspec
@@ -19,6 +20,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.codex.launch import launcher
 from codex_mcp.config.load import Loaded, add_arguments, load
 from codex_mcp.mcp.methods import Around
+from codex_mcp.mcp.own_token import token_path
 from codex_mcp.mcp.product import MakeProduct
 from codex_mcp.mcp.serve import serve_stdio
 from codex_mcp.mcp.server_key import server_key
@@ -73,10 +75,14 @@ async def _serve(settings: Settings, environment: Mapping[str, str], make: MakeP
         else:
             # Not imported at the top: a web server takes longer to load than everything that stdio needs.
             serve_http = importlib.import_module("codex_mcp.mcp.serve_http").serve_http
-            await serve_http(told, launch, server_key(settings.codex_home), _announce, make)
+            announce = partial(_announce, settings)
+            await serve_http(told, launch, server_key(settings.codex_home), announce, make)
 
 
-def _announce(url: str) -> None:
+def _announce(settings: Settings, url: str) -> None:
+    if settings.generate_token:
+        path = token_path(settings.codex_home)
+        print(f"codex-mcp: clients must send Authorization: Bearer TOKEN, with the token in {path}", file=sys.stderr)
     print(f"codex-mcp: serving MCP at {url}/mcp", file=sys.stderr, flush=True)
 
 

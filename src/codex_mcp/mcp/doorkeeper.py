@@ -30,6 +30,7 @@ from codex_mcp.mcp.gate import (
     principal_of,
     rejected_request,
 )
+from codex_mcp.mcp.own_token import own_token
 from codex_mcp.mcp.tokens import parse_tokens, why_no_principal
 from codex_mcp.threads.owners import LOCAL
 
@@ -72,6 +73,10 @@ class Doorkeeper:
         self._accepted: OrderedDict[bytes, None] = OrderedDict()
         self._failed = FailedLogins()
         self._remembered: dict[tuple[str | None, ...], Admitted] = {}
+        self._own: dict[bytes, str] = {}
+        if settings.generate_token:
+            self._own = {hashlib.sha256(own_token(settings.codex_home).encode()).digest(): LOCAL}
+            self._gate = msgspec.structs.replace(self._gate, tokens=self._own)
         self._jwt: Any = None
         self._keys: Mapping[str, Any] = {}
         if settings.tokens is not None:
@@ -82,7 +87,7 @@ class Doorkeeper:
     @property
     def open_to_all(self) -> bool:
         """Nobody has to show a token."""
-        return self._settings.tokens is None and self._settings.jwks is None
+        return self._settings.tokens is None and self._settings.jwks is None and not self._own
 
     @property
     def origins(self) -> frozenset[str]:
@@ -185,7 +190,7 @@ class Doorkeeper:
             raise BadSetting(f"cannot use the token file {path}: {why}") from exc
         if os.stat(path).st_mode & stat.S_IROTH:
             logger.warning("every user of this machine can read the token file %s; run chmod 600 on it", path)
-        self._gate = msgspec.structs.replace(self._gate, tokens=tokens)
+        self._gate = msgspec.structs.replace(self._gate, tokens=tokens | self._own)
         self._states[path] = state
         self.generation += 1
 

@@ -20,6 +20,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp import tickets
 from codex_mcp.mcp.backlog import Backlog
+from codex_mcp.mcp.ended_sessions import EndedSessions
 from codex_mcp.mcp.evictions import to_evict
 from codex_mcp.mcp.http_channel import HttpChannel, limits_of
 from codex_mcp.mcp.live import Delivery
@@ -103,6 +104,8 @@ class Hub:
         self._key = key
         self._sessions: dict[tuple[str, str], HubSession] = {}
         self._closed: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self.ended: EndedSessions | None = None
+        """Where ended ids are kept for servers to come."""
         self._of_principal: Counter[str] = Counter()
         self._of_address: Counter[str] = Counter()
         self._tasks = TaskSet()
@@ -145,7 +148,7 @@ class Hub:
         if found is not None or (principal, session_id) in self._closed:
             return found
         ticket = tickets.read(self._key, session_id, principal=principal, now=time.time(), lifetime=TICKET_LIFETIME)
-        if ticket is None:
+        if ticket is None or (self.ended is not None and session_id in self.ended):
             return None
         taken_up = self._add(principal, session_id, address, is_bus=False)
         taken_up.session.client.info = mcp.ClientInfo(ticket.client_name, ticket.client_version)
@@ -257,6 +260,8 @@ class Hub:
         if not self._remove(session):
             return
         self._closed[session.principal, session.id] = None
+        if self.ended is not None and not session.is_bus:
+            self.ended.add(session.id, time.time() + TICKET_LIFETIME)
         if len(self._closed) > TOMBSTONES:
             self._closed.popitem(last=False)
         await self._end(session)

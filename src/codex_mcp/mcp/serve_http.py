@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -16,11 +17,14 @@ from functools import partial
 import uvicorn
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import read_if_there
 from codex_mcp.base.settings import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
 from codex_mcp.mcp.doorkeeper import Doorkeeper
+from codex_mcp.mcp.ended_sessions import EndedSessions
 from codex_mcp.mcp.ending import Ending
+from codex_mcp.mcp.exposure import warning_for
 from codex_mcp.mcp.gate import LOOPBACK
 from codex_mcp.mcp.http import HttpApp
 from codex_mcp.mcp.hub import Hub
@@ -83,7 +87,7 @@ class HttpServer:
         make: MakeProduct = plain_product,
     ) -> None:
         self._settings = settings
-        self._owners = None if doorkeeper.open_to_all else RecordedOwners(settings.codex_home)
+        self._owners = RecordedOwners(settings.codex_home)
         self._book = Book(settings, launch, self._pace, self._owners)
         self._product = make(self._book, settings, key)
         self._hub = Hub(self._product.methods, self._product.tools, settings, key)
@@ -98,8 +102,9 @@ class HttpServer:
         """Serve until a signal comes. Raises Refused if there is no certificate where the settings say."""
         server = web_server(self._app, self._settings)
         with contextlib.ExitStack() as at_the_end:
-            if self._owners is not None:
-                at_the_end.callback(self._owners.close)
+            at_the_end.callback(self._owners.close)
+            self._hub.ended = EndedSessions(self._settings.codex_home)
+            at_the_end.callback(self._hub.ended.close)
             _load_certificate(server, self._settings)
             await self._serve(server, listener, announce)
 
@@ -133,10 +138,16 @@ async def serve_http(
     if settings.host not in LOOPBACK and doorkeeper.open_to_all:
         raise Refused(
             f"cannot listen on {settings.host} without tokens: whoever reaches it could run commands here. "
-            "Give --tokens FILE, or listen on 127.0.0.1."
+            "Give --generate-token or --tokens FILE, or listen on 127.0.0.1."
         )
+    if doorkeeper.open_to_all and (warning := warning_for(os.geteuid(), _accounts())):
+        logger.warning("%s", warning)
     with contextlib.closing(_listener(settings.host, settings.port or 0)) as listener:
         await HttpServer(settings, launch, doorkeeper, key, make).run(listener, announce)
+
+
+def _accounts() -> str:
+    return (read_if_there("/etc/passwd") or b"").decode(errors="replace")
 
 
 def _load_certificate(server: uvicorn.Server, settings: Settings) -> None:

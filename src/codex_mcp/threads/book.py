@@ -175,7 +175,7 @@ class Book:
 
     def of(self, principal: str) -> list[Thread]:
         """The threads of this principal that are open here."""
-        return [thread for thread in self if self._owners.owner(thread.id) == principal]
+        return self._of(principal)
 
     async def _resume(self, thread_id: str, given: ThreadSpec | None) -> Thread:
         return await self._with_core(lambda core: self._resumed(core, thread_id, given))

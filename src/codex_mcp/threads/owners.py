@@ -1,7 +1,8 @@
 """To whom a thread belongs. What one principal started is not there for another: not to be found, not to be guessed.
 
 A server without tokens has one principal, and every thread on disk that nobody else owns is its. Where there are
-tokens, whose thread it is must outlast the server: it is kept in a small database beside Codex's own files.
+tokens, whose thread it is must outlast the server: it is kept in a small database beside Codex's own files, at which
+every HTTP server looks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 from typing import TYPE_CHECKING, Final, Protocol
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import make_private
 
 if TYPE_CHECKING:
     import sqlite3
@@ -67,7 +69,8 @@ class RecordedOwners:
 
     def record(self, thread_id: str, principal: str) -> None:
         """Remember it, for good."""
-        self._database.execute("INSERT OR IGNORE INTO owners VALUES (?, ?)", (thread_id, principal))
+        if principal != LOCAL:  # to whom everything belongs that is not in it
+            self._database.execute("INSERT OR IGNORE INTO owners VALUES (?, ?)", (thread_id, principal))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -76,6 +79,7 @@ class RecordedOwners:
 
 def _opened(path: str, sqlite: type[sqlite3.Connection]) -> sqlite3.Connection:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    make_private(path)
     database = sqlite(path, timeout=BUSY_TIMEOUT, isolation_level=None)
     try:
         database.execute("PRAGMA journal_mode = WAL")

@@ -1,0 +1,72 @@
+"""Session ids that were ended by their clients, on disk: a restarted server does not take them up again.
+
+Only ids that we made are kept, by their hash, and only as long as they could be taken up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sqlite3
+import time
+from typing import Final
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import make_private
+
+logger = logging.getLogger(__name__)
+
+DATABASE: Final = os.path.join("codex-mcp", "ended-sessions.db")
+
+BUSY_TIMEOUT: Final = 5.0
+"""Seconds that another server of the same home may hold the database. It writes one row at a time."""
+
+KEPT: Final = 100_000
+"""Ids, some 6 MiB. Of more, those that expire first are forgotten."""
+
+
+class EndedSessions:
+    """The ids that stay ended, for all servers of one home. Raises Refused at first."""
+
+    def __init__(self, codex_home: str, kept: int = KEPT) -> None:
+        path = os.path.join(codex_home, DATABASE)
+        self._kept = kept
+        try:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            make_private(path)
+            self._database = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._database.execute("CREATE TABLE IF NOT EXISTS ended (id BLOB PRIMARY KEY, expires REAL NOT NULL)")
+        except (OSError, sqlite3.Error) as exc:
+            raise Refused(
+                f"cannot use {path}, which lists the sessions that have ended: {exc}; check its permissions, "
+                "or remove the file to start a new list"
+            ) from exc
+
+    def __contains__(self, session_id: str) -> bool:
+        """Was it ended?"""
+        found = self._database.execute("SELECT 1 FROM ended WHERE id = ?", (_hash(session_id),)).fetchone()
+        return found is not None
+
+    def add(self, session_id: str, expires: float) -> None:
+        """It has ended, and could have been taken up again until then."""
+        run = self._database.execute
+        try:
+            run("INSERT OR REPLACE INTO ended VALUES (?, ?)", (_hash(session_id), expires))
+            run("DELETE FROM ended WHERE expires < ?", (time.time(),))
+            run(
+                "DELETE FROM ended WHERE id IN (SELECT id FROM ended ORDER BY expires DESC LIMIT -1 OFFSET ?)",
+                (self._kept,),
+            )
+        except sqlite3.Error as exc:
+            logger.error("cannot remember that a session has ended: %s; after a restart its id is valid again", exc)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+
+def _hash(session_id: str) -> bytes:
+    return hashlib.sha256(session_id.encode()).digest()[:16]
