@@ -54,6 +54,60 @@ def test_the_path_may_be_absolute(tmp_path: Path) -> None:
     assert read_agent_file(str(tmp_path / "agent.md"), "/nowhere").prompt == "Review."
 
 
+PRIVATE = "-----BEGIN OPENSSH PRIVATE KEY-----"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """One with links that lead out of it, and some that do not."""
+    keys, root = tmp_path / "keys", tmp_path / "repository"
+    (root / ".claude").mkdir(parents=True)
+    keys.mkdir()
+    (keys / "id").write_text(PRIVATE)
+    (root / "agents").mkdir()
+    (root / "agents" / "reviewer.md").write_text("Review.")
+    (root / "evil.md").symlink_to(keys / "id")
+    (root / "evil-folder").symlink_to(keys)
+    (root / ".claude" / "agents").symlink_to("../agents")
+    (tmp_path / "link").symlink_to(root)
+    return root
+
+
+@pytest.mark.parametrize("is_git", [True, False])
+@pytest.mark.parametrize("path", ["evil.md", "evil-folder/id", "{base}/evil.md", "{base}/evil-folder/id"])
+@pytest.mark.parametrize("base", ["repository", "link"])
+def test_a_link_that_leads_out_of_its_repository_is_refused(
+    repository: Path,
+    path: str,
+    base: str,
+    is_git: bool,  # noqa: FBT001
+) -> None:
+    if is_git:
+        (repository / ".git").write_text("gitdir: elsewhere")
+    folder = repository.parent / base
+    with pytest.raises(Refused, match="it is a link that leads out of") as caught:
+        read_agent_file(path.format(base=folder), str(folder))
+    assert PRIVATE not in str(caught.value)
+
+
+@pytest.mark.parametrize("is_git", [True, False])
+@pytest.mark.parametrize("base", ["repository", "link"])
+def test_a_link_inside_of_its_repository_is_followed(repository: Path, base: str, is_git: bool) -> None:  # noqa: FBT001
+    if is_git:
+        (repository / ".git").write_text("gitdir: elsewhere")
+    folder = repository.parent / base
+    assert read_agent_file(".claude/agents/reviewer.md", str(folder)).prompt == "Review."
+    if is_git:  # from a folder inside of it, too
+        assert read_agent_file("../agents/reviewer.md", str(folder / ".claude")).prompt == "Review."
+
+
+def test_a_folder_of_agents_elsewhere_may_be_a_link(repository: Path, tmp_path: Path) -> None:
+    """As in a home whose `.claude` is kept in another folder: the caller names it, and no repository is involved."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "agents").symlink_to(repository / "agents")
+    assert read_agent_file(str(tmp_path / "home/agents/reviewer.md"), "/").prompt == "Review."
+
+
 @pytest.mark.parametrize("model", ["sonnet", "Opus", "haiku", "inherit", "claude-opus-4-5", "sonnet[1m]"])
 def test_claudes_models_are_left_out_and_it_is_said(tmp_path: Path, model: str) -> None:
     found = read(tmp_path, f"---\nmodel: {model}\n---\nx")

@@ -42,7 +42,8 @@ class AgentFile(Struct, frozen=True, kw_only=True):
 
 def read_agent_file(path: str, base: str) -> AgentFile:
     """The agent in a file; a relative path is one below `base`. Raises Refused."""
-    text = _text(path, os.path.join(base, path))
+    place = os.path.join(base, path)
+    text = _text(path, place, _root_of(os.path.normpath(os.path.abspath(place)), os.path.abspath(base)))
     try:
         values, body = split(text)
     except ValueError as error:
@@ -52,7 +53,40 @@ def read_agent_file(path: str, base: str) -> AgentFile:
     return _agent(values, body.strip())
 
 
-def _text(path: str, place: str) -> str:
+def _root_of(place: str, base: str) -> str:
+    """The folder that a file must be in: its repository, else the folder in which the agent works, else its own folder.
+
+    Found by names alone, since links in a repository are written by whoever wrote the repository.
+    """
+    folder = own_folder = os.path.dirname(place)
+    while not _is_repository(folder):
+        if folder == os.path.dirname(folder):
+            return base if _is_inside(place, base) else own_folder
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _is_repository(folder: str) -> bool:
+    """Whether it is the root of one. Sandboxes leave empty `.git` folders behind, which are none."""
+    git = os.path.join(folder, ".git")
+    return os.path.isfile(git) or os.path.exists(os.path.join(git, "HEAD"))
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return os.path.commonpath([path, folder]) == folder
+
+
+def _refuse_link(path: str, place: str, root: str, opened: os.stat_result) -> None:
+    """A link that leads out of its repository may lead to a private key, which the model and the audit would get."""
+    real = os.path.realpath(place)
+    if _is_inside(real, os.path.realpath(root)) and os.path.samestat(opened, os.stat(real)):
+        return
+    raise Refused(
+        f"cannot use the agent file `{path}`: it is a link that leads out of {root}; name the file itself, or copy it"
+    )
+
+
+def _text(path: str, place: str, root: str) -> str:
     try:
         descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError as error:
@@ -60,7 +94,9 @@ def _text(path: str, place: str) -> str:
     except (OSError, ValueError) as error:
         raise Refused(f"cannot read the agent file `{path}`: {_reason(error)}; correct agent_file") from error
     try:
-        kind = os.fstat(descriptor).st_mode
+        opened = os.fstat(descriptor)
+        kind = opened.st_mode
+        _refuse_link(path, place, root, opened)
         if not stat.S_ISREG(kind):
             what = "a folder" if stat.S_ISDIR(kind) else "no plain file"
             raise Refused(f"cannot read the agent file `{path}`: {place} is {what}; correct agent_file")
