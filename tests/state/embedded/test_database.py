@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.state.contract import Unavailable
+from codex_mcp.state.embedded import opening
 from codex_mcp.state.embedded.database import Database
 
 
@@ -47,7 +48,7 @@ async def test_a_database_that_another_process_holds_for_too_long_is_unavailable
     await database.read(lambda db: db.execute("PRAGMA busy_timeout = 1").fetchall())
     other = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(Unavailable, match=r"locked.*Look at that folder"):
+    with pytest.raises(Unavailable, match="another process keeps its database locked"):
         await database.write(lambda db: db.execute("DELETE FROM record").fetchall())
     other.close()
     await database.write(lambda db: db.execute("DELETE FROM record").fetchall())
@@ -88,3 +89,32 @@ async def test_closing_finishes_what_was_asked_and_takes_nothing_more(tmp_path: 
 def test_sqlite_is_loaded_only_by_opening() -> None:
     program = "import sys, codex_mcp.state.embedded.store as _; sys.exit('sqlite3' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+async def test_while_another_process_keeps_it_locked_only_the_first_write_waits_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "BUSY_TIMEOUT", 0.2)
+    database = await opened(tmp_path)
+
+    def put(db: sqlite3.Connection) -> None:
+        db.execute("INSERT OR REPLACE INTO record VALUES ('k', 'a', 'x')")
+
+    async def patience() -> int:
+        """Milliseconds; reading is possible all the while."""
+        found: int = await database.read(lambda db: db.execute("PRAGMA busy_timeout").fetchone()[0])
+        return found
+
+    await database.write(put)
+    assert await patience() == 200
+    other = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="another process keeps its database locked"):
+            await database.write(put)
+        assert await patience() == 50
+    other.execute("ROLLBACK")
+    await database.write(put)
+    assert await patience() == 200
+    other.close()
+    await database.aclose()

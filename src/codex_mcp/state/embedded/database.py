@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from codex_mcp.state.contract import Unavailable
+from codex_mcp.state.embedded import opening
 from codex_mcp.state.embedded.opening import NAME, open_database, sqlite
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
+
+
+LOCKED_TIMEOUT: Final = 0.05
+"""Seconds for another process that has kept the database locked for longer than BUSY_TIMEOUT before."""
 
 
 class Database:
@@ -29,6 +34,7 @@ class Database:
         self._worker = pool(max_workers=1, thread_name_prefix="codex-mcp-state")
         self._connection: sqlite3.Connection | None = None
         self._file: os.stat_result | None = None
+        self._lock_timeout = opening.BUSY_TIMEOUT
         self._is_closing = False
 
     async def open(self) -> None:
@@ -48,7 +54,7 @@ class Database:
 
         A caller who is cancelled does not know whether it happened.
         """
-        return await self._run(lambda: self._in_transaction("BEGIN IMMEDIATE", job))
+        return await self._run(lambda: self._written(job))
 
     async def aclose(self) -> None:
         """Do what was asked before, then close. Again: fine."""
@@ -84,6 +90,27 @@ class Database:
     def _open(self) -> None:
         self._connection = open_database(self._state_dir)
         self._file = os.stat(self._path)
+
+    def _written(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """One write. After one that waited in vain for another process, the next wait little until one succeeds."""
+        try:
+            result = self._in_transaction("BEGIN IMMEDIATE", job)
+        except sqlite().OperationalError as error:
+            if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+                raise
+            self._wait_for_lock(LOCKED_TIMEOUT)
+            raise Unavailable(
+                f"The state in {self._state_dir} cannot be written: another process keeps its database locked. "
+                "End what uses it, or wait; reading goes on."
+            ) from error
+        self._wait_for_lock(opening.BUSY_TIMEOUT)
+        return result
+
+    def _wait_for_lock(self, seconds: float) -> None:
+        if seconds != self._lock_timeout:
+            assert self._connection is not None
+            self._connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+            self._lock_timeout = seconds
 
     def _in_transaction(self, begin: str, job: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection
