@@ -32,7 +32,6 @@ from codex_mcp.mcp.waiting import NOTHING, Wait, Waiter, question_keys
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.approvals import decide
 from codex_mcp.threads.book import Book
-from codex_mcp.threads.decisions import NO_PERSON, Denied
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
@@ -153,12 +152,10 @@ class Follower:
     def _answer(self, call: Call, turn: Turn, key: str, answer: tuple[object, float]) -> None:
         """Give a turn this answer, unless it means that no person has seen the question."""
         said, seconds = answer
-        if not is_unattended(said, seconds, machine_load()):
+        if call.parks and is_unattended(said, seconds, machine_load()):
+            self.unattended.add(call.caller, asyncio.get_running_loop().time())
+        else:
             turn.parked.answer(key, decide(turn.parked.open[key], said))
-            return
-        self.unattended.add(call.caller, asyncio.get_running_loop().time())
-        if not call.parks:
-            turn.parked.answer(key, Denied(NO_PERSON))
 
     async def followed_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
         """Go on waiting for a turn whose question was answered."""

@@ -6,7 +6,7 @@
     can be asked, but no connection reads it     is asked, and the question listed  is asked
     stateless, can be asked                      fetches the question               fetches the question
     cannot be asked                              the question is listed             denied at once
-    has cancelled a question at once (headless)  the question is listed             denied at once
+    has cancelled a question at once (headless)  the question is listed             is asked: its cancel denies it
     is gone                                      the question is listed             denied at once
 
 The first decision counts. Without one in time, the question is denied.
@@ -98,7 +98,7 @@ class Asker(Struct, frozen=True):
             return failed(exc.error.message)
         except ConnectionLost:
             return _NotAsked(SESSION_GONE)
-        if is_unattended(answer, loop.time() - began, machine_load()):
+        if self.lists and is_unattended(answer, loop.time() - began, machine_load()):
             self.unattended.add(self.caller, loop.time())
             return _NotAsked(NO_PERSON)
         return decide(question, answer)
