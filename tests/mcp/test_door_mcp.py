@@ -304,3 +304,14 @@ async def test_a_client_can_shut_its_own_session_down_and_others_go_on(tmp_path:
             methods.gate.set()
             assert (await others.rest())[-1]["result"] == {"held": 1}
         assert (await Door(server.port, "/readyz").ask("GET")).status == 200
+
+
+@pytest.mark.parametrize("fill", [10, 100_000])
+async def test_a_long_event_before_an_answer_that_comes_at_once_is_not_taken_for_the_answer(
+    tmp_path: Path, fill: int
+) -> None:
+    async with serving(tmp_path) as (server, _methods):
+        door = await shake_hands(server.port)
+        async with door.stream("POST", request(1, "talk", count=2, fill=fill)) as events:
+            heard = await events.rest()
+        assert [message.get("method", "answer") for message in heard] == ["note", "note", "answer"]

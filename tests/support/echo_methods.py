@@ -36,8 +36,10 @@ class EchoMethods:
         return {"echo": _words(exchange)}
 
     async def _talk(self, exchange: Exchange) -> object:
-        for number in range(exchange.params(Json).get("count", 1)):
-            exchange.notify("note", {"number": number})
+        words = exchange.params(Json)
+        fill = {"fill": "x" * words["fill"]} if "fill" in words else {}
+        for number in range(words.get("count", 1)):
+            exchange.notify("note", {"number": number, **fill})
         return {"talked": _words(exchange)}
 
     async def _hold(self, exchange: Exchange) -> object:

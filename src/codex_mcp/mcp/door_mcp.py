@@ -142,7 +142,8 @@ class McpDoor:
             await answer_json(http, stream)
             return True
         batch = await stream.take(0, self._settings.quiet_time)
-        if stream.ended and len(batch.messages) == 1:
+        is_whole = stream.ended and batch.last >= stream.stream.last
+        if is_whole and len(batch.messages) == 1:
             frame = batch.messages[0].frame
             await http.respond(200 if resumable else _status(frame), frame, JSON)
             return True
