@@ -33,12 +33,18 @@ def test_one_that_was_admitted_is_never_closed_and_leaves_its_place_to_a_strange
     assert (len(strangers), strangers.count) == (4, 1)
 
 
-def test_one_that_has_sent_something_is_spared_if_another_can_go() -> None:
+def test_one_that_has_sent_something_is_spared_as_long_as_there_is_room() -> None:
     strangers: Strangers[int] = Strangers(6)
     for key in range(3):
         strangers.opened(key, HERE, nobody_sent)
     assert strangers.opened(3, HERE, lambda key: key in (0, 1)) == [2]
-    assert strangers.opened(4, HERE, lambda _key: True) == [0]
+    assert [strangers.opened(key, HERE, lambda _key: True) for key in (4, 5, 6)] == [[], [], []]
+    assert strangers.opened(7, HERE, lambda _key: True) == [0], "no more than six fit"
+
+
+def test_hundreds_of_clients_may_connect_at_once() -> None:
+    strangers: Strangers[int] = Strangers(896)
+    assert not any(strangers.opened(key, HERE, lambda _key: True) for key in range(800))
 
 
 @given(

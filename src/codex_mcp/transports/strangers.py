@@ -7,17 +7,21 @@ A connection is a stranger until a request on it was let in.
     all         at most `total`; beyond that the oldest stranger goes
     admitted    never closed here
 
-A stranger that has sent something which was not read yet is spared if another one can go: it may be just about to show
-its token.
+A stranger that has sent something which was not read yet is spared: it may be just about to show its token. Only if
+there are more than `total` connections does one go in any case. So hundreds of clients may connect at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable, Iterable
+from itertools import islice
+from typing import Final, Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
+
+LOOKED_AT: Final = 32
+"""Strangers, the oldest first, of which one that has sent nothing is looked for."""
 
 
 class Strangers(Generic[Key]):
@@ -44,14 +48,16 @@ class Strangers(Generic[Key]):
         """There is a new one; an empty address is this machine. Returns those that are to be closed."""
         self._strangers[key] = address
         self._of_address[address] += 1
+        candidates: Iterable[Key] = ()
         if address and self._of_address[address] > self.most_of_address:
-            return self._gone([each for each, of in self._strangers.items() if of == address], has_sent)
-        if len(self._strangers) > self.most or len(self) > self.total:
-            return self._gone(list(self._strangers), has_sent)
-        return []
-
-    def _gone(self, candidates: list[Key], has_sent: Callable[[Key], bool]) -> list[Key]:
-        gone = next((key for key in candidates if not has_sent(key)), candidates[0])
+            candidates = (each for each, of in self._strangers.items() if of == address)
+        elif len(self._strangers) > self.most or len(self) > self.total:
+            candidates = self._strangers
+        gone = next((each for each in islice(candidates, LOOKED_AT) if not has_sent(each)), None)
+        if gone is None and len(self) > self.total:
+            gone = next(iter(self._strangers))
+        if gone is None:
+            return []
         self.closed(gone)
         return [gone]
 
