@@ -178,8 +178,8 @@ def a_loop(path: Path) -> None:
     path.symlink_to(path)
 
 
-def unreadable(path: Path) -> None:
-    """Which anybody can open, and nobody read: at the beginning of a process's memory there is none."""
+def a_link_out(path: Path) -> None:
+    """To something private: here, the memory of the server."""
     path.symlink_to("/proc/self/mem")
 
 
@@ -192,7 +192,7 @@ REFUSED = {
     empty: "it has no prompt",
     a_pipe: "is no plain file",
     a_loop: "cannot read the agent file",
-    unreadable: "cannot read the agent file",
+    a_link_out: "it is a link that leads out of",
 }
 
 
