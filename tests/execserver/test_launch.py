@@ -111,3 +111,24 @@ def test_the_name_and_the_program_may_differ() -> None:
 
 def test_there_is_always_a_login() -> None:
     assert login_entry().pw_uid == os.getuid()
+
+
+def test_a_program_can_have_an_empty_name() -> None:
+    script = "echo [$0] $1; env; grep -E 'SigIgn|SigBlk' /proc/self/status"
+    named = finish(launch(Launch(["/bin/sh", "-c", script, "name", "one"], "/usr", ENV, "sh")))
+    nameless = finish(launch(Launch(["sh", "-c", script, "name", "one"], "/usr", ENV, "")))
+    assert nameless == named
+    said, code = finish(launch(Launch(["/bin/sh", "-c", "echo [$0]; exit 3"], "/usr", ENV, "")))
+    assert (said, code) == ("[]\n", 3)
+
+
+def test_an_empty_name_hides_no_error(tmp_path: Path) -> None:
+    (tmp_path / "text").touch(0o600)
+    for program, error in (("/nowhere", FileNotFoundError), (str(tmp_path / "text"), PermissionError)):
+        with pytest.raises(error):
+            launch(Launch([program], "/", ENV, ""))
+
+
+def test_on_a_terminal_the_name_is_the_program_and_an_empty_one_is_not_found() -> None:
+    with pytest.raises(OSError, match="Permission denied"):  # the folders of PATH themselves
+        launch(Launch(["/bin/sh"], "/", ENV, "", tty=True))

@@ -15,6 +15,7 @@ import pty
 import pwd
 import signal
 import struct
+import sys
 import termios
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -36,6 +37,20 @@ PIPE_BYTES: Final = 512 * 1024
 
 RESET_SIGNALS: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 """Python ignores these, and an ignored signal stays ignored in a child."""
+
+
+RUN_WITHOUT_NAME: Final = """\
+import ctypes, os, signal, sys
+kept, program, *words = sys.argv[1:]
+for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(number, signal.SIG_DFL)
+if kept == "drop":
+    os.environ.pop("LC_CTYPE", None)
+argv = (ctypes.c_char_p * (len(words) + 2))(b"", *map(os.fsencode, words), None)
+ctypes.CDLL(None).execv(os.fsencode(program), argv)
+os._exit(127)
+"""
+"""For `python -c`: becomes the program, under an empty name."""
 
 
 own_children: Final[set[int]] = set()
@@ -127,7 +142,7 @@ def _on_terminal(what: Launch) -> Child:
         ]
         try:
             # 0.166.0: on a terminal arg0 is not only the name but the program itself.
-            program = _program(what.arg0 or what.argv[0], what.env)
+            program = _program(what.argv[0] if what.arg0 is None else what.arg0, what.env)
             pid = _spawn(program, what, actions, _existing(what.cwd, what.env))
         finally:
             os.close(slave)
@@ -142,6 +157,8 @@ def _spawn(program: str, what: Launch, actions: list[tuple[object, ...]], cwd: s
     actions += [(os.POSIX_SPAWN_DUP2, fd, fd) for fd in what.pass_fds]
     try:
         os.chdir(cwd)
+        if not argv[0]:
+            program, argv = _without_name(program, argv[1:], what.env)
         return os.posix_spawn(
             program,
             argv,
@@ -153,6 +170,15 @@ def _spawn(program: str, what: Launch, actions: list[tuple[object, ...]], cwd: s
         )
     finally:
         os.chdir("/")
+
+
+def _without_name(program: str, words: Sequence[str], env: Mapping[str, str]) -> tuple[str, list[str]]:
+    """What to run so that the program finds its name empty, which Python's own functions refuse."""
+    if not os.access(program, os.X_OK):
+        os.stat(program)  # raises if it is not there
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    kept = "keep" if "LC_CTYPE" in env else "drop"  # Python sets it where there is no locale
+    return sys.executable, [sys.executable, "-I", "-S", "-c", RUN_WITHOUT_NAME, kept, program, *words]
 
 
 def _watched(pid: int) -> int:
