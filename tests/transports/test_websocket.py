@@ -204,3 +204,46 @@ def test_the_head_of_a_frame_says_its_length() -> None:
     assert frame_header(5, 1) == b"\x81\x05"
     assert frame_header(126, 1) == b"\x81\x7e\x00\x7e"
     assert frame_header(1 << 16, 0, 0) == b"\x00\x7f" + (1 << 16).to_bytes(8, "big")
+
+
+def masked(first: int, payload: bytes) -> bytes:
+    """A client's frame, with this first byte."""
+    mask = b"\x01\x02\x03\x04"
+    return bytes((first, 0x80 | len(payload))) + mask + bytes(byte ^ mask[at % 4] for at, byte in enumerate(payload))
+
+
+WHOLE = masked(0x81, b"whole")
+
+RULES_BROKEN = {
+    "reserved bit 1": masked(0xC1, b"x"),
+    "reserved bit 2": masked(0xA1, b"x"),
+    "reserved bit 3": masked(0x91, b"x"),
+    "a continuation of nothing": masked(0x80, b"x"),
+    "a continuation of nothing, not the last": masked(0x00, b"x") + masked(0x80, b"y"),
+    "a message within a message": masked(0x01, b"x") + masked(0x81, b"y"),
+    "a message within an empty one": masked(0x01, b"") + masked(0x81, b"y"),
+}
+
+
+@pytest.mark.parametrize("frames", RULES_BROKEN.values(), ids=RULES_BROKEN)
+async def test_a_client_that_breaks_the_rules_is_cut_off_and_not_heard(frames: bytes) -> None:
+    accepted: list[Listener] = []
+
+    def accept(outlet: AcceptedSocket) -> Listener:
+        accepted.append(Listener(outlet))
+        return accepted[0]
+
+    door = Door(accept, lambda _: None, lambda: False)
+    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, door) as server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(UPGRADE + WHOLE)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(frames + WHOLE)
+        rest = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        await accepted[0].lost.wait()
+    assert rest[:1] == b"\x88"  # close
+    assert rest[2:4] == (1002).to_bytes(2, "big")
+    heard = [accepted[0].frames.get_nowait() for _ in range(accepted[0].frames.qsize())]
+    assert heard == [b"whole"]

@@ -19,6 +19,7 @@ from typing import Final, Protocol
 import picows
 from picows import (
     WSAutoPingStrategy,
+    WSCloseCode,
     WSFrame,
     WSListener,
     WSMsgType,
@@ -100,6 +101,10 @@ class AcceptedSocket(WSListener):
         self._transport: asyncio.Transport | None = None
         self._parts: list[bytes] = []
         self._size = 0
+        self._is_fragmented = False
+        """A message has begun, and its last frame has not come."""
+        self._is_broken = False
+        """The client broke the rules of the protocol: what it still sends is not read."""
         self._ping: asyncio.TimerHandle | None = None
         self._probe: asyncio.TimerHandle | None = None
         self.peer = ""
@@ -125,7 +130,16 @@ class AcceptedSocket(WSListener):
         if self._probe is not None:
             self._is_alive()
         kind = frame.msg_type
-        if kind in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION):
+        if self._is_broken:
+            return
+        if frame.rsv1 or frame.rsv2 or frame.rsv3:
+            self._break_off(transport, "a frame has reserved bits set")
+        elif kind in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION):
+            if (kind == WSMsgType.CONTINUATION) != self._is_fragmented:
+                what = "is not finished" if self._is_fragmented else "was not begun"
+                self._break_off(transport, f"a message {what}")
+                return
+            self._is_fragmented = not frame.fin
             payload = frame.get_payload_as_bytes()
             if frame.fin and not self._parts:
                 self._deliver(payload)
@@ -134,6 +148,12 @@ class AcceptedSocket(WSListener):
         elif kind == WSMsgType.CLOSE:
             transport.send_close(frame.get_close_code())
             transport.disconnect()
+
+    def _break_off(self, transport: WSTransport, why: str) -> None:
+        logger.info("connection %s: closed, %s", self.peer, why)
+        self._is_broken = True
+        transport.send_close(WSCloseCode.PROTOCOL_ERROR, why.encode())
+        transport.disconnect()
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         """The connection is over."""
