@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import os
 import random
+import shlex
 import signal
 import socket
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -21,6 +23,16 @@ SCRIPT = Path(__file__).parents[1] / "support/scripts/end_of_life.toml"
 
 FREE = {"sandbox": "danger-full-access", "approval-policy": "never"}
 """Commands without a sandbox, which would kill its own processes at its end: here only we can."""
+
+
+@dataclass(slots=True)
+class WrappedSetup(Setup):
+    """A server that a shell script starts."""
+
+    wrapper: str = ""
+
+    def argv(self) -> list[str]:
+        return ["sh", "-c", self.wrapper]
 
 
 def server_in(folder: Path, *flags: str) -> AbstractAsyncContextManager[tuple[McpServer, ScriptedModel]]:
@@ -321,3 +333,66 @@ async def test_a_killed_server_takes_its_core_and_the_running_command_with_it(tm
         os.kill(server.process.pid, signal.SIGKILL)
         assert await server.exit_code() == -signal.SIGKILL
         await all_ended(server.setup.home)
+
+
+@pytest.mark.parametrize("way", ["setsid {}", "setsid sh -c 'setsid {} & exit'"])
+async def test_a_killed_server_takes_daemons_with_it(tmp_path: Path, way: str) -> None:
+    seconds = a_long_time()
+    async with server_in(tmp_path) as (server, _model):
+        await server.initialize()
+        daemon = way.format(f"sleep {seconds}").replace('"', "'")
+        await server.run("codex", {"prompt": f'[[scene: daemon cmd="{daemon}"]]', **FREE})
+        assert sleepers(server, seconds)
+        os.kill(server.process.pid, signal.SIGKILL)
+        assert await server.exit_code() == -signal.SIGKILL
+        await all_ended(server.setup.home)
+
+
+# -- only what descends from the core ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scene", ["daemon-and-wait", "daemon-and-gate"])
+async def test_a_cancel_ends_daemons_of_its_turn_and_spares_those_of_others(tmp_path: Path, scene: str) -> None:
+    """Whether the command that has detached the daemon still runs or not."""
+    earlier, own = a_long_time(), a_long_time()
+    async with server_in(tmp_path) as (server, model):
+        await server.initialize()
+        first = await server.run("codex", {"prompt": f'[[scene: daemon cmd="setsid sleep {earlier}"]]', **FREE})
+        thread = first["structuredContent"]["threadId"]
+        os.mkfifo(server.setup.work / "started")
+        prompt = f'[[scene: {scene} cmd="setsid sleep {own}" ]]'
+        call = server.call("codex-reply", {"threadId": thread, "prompt": prompt})
+        if scene == "daemon-and-gate":
+            await model.wait_for_gate("gate")
+        else:
+            await lines_in(server.setup.work / "started", 1)
+        await server.event("exec_command_begin", call)
+        daemons = [process for process in processes_at(server.setup.home) if f"sleep {own}" in " ".join(process.argv)]
+        assert daemons
+        server.cancel(call)
+        async with asyncio.timeout(PATIENCE):
+            for daemon in daemons:
+                await ended(daemon)
+        assert len(sleepers(server, earlier)) == 1
+
+
+async def test_a_helper_of_the_script_that_started_the_server_is_spared(tmp_path: Path) -> None:
+    """`helper & exec codex-mcp`: the helper becomes a child of the server, and is not Codex's."""
+    seconds, left = a_long_time(), a_long_time()
+    async with ScriptedModel(load_script(SCRIPT)) as model:
+        setup = Setup(tmp_path, list(model.codex_overrides()))
+        script = f"sleep {seconds} >nothing 2>&1 & exec {shlex.join(setup.argv())}"
+        async with McpServer(WrappedSetup(tmp_path, setup.overrides, wrapper=script)) as server:
+            await server.initialize()
+            await server.run("codex", {"prompt": f'[[scene: daemon cmd="setsid sleep {left}"]]', **FREE})
+            (core,) = (each for each in processes_at(setup.home) if "app-server" in each.argv)
+            os.kill(core.pid, signal.SIGKILL)
+            again = await server.run("codex", {"prompt": "[[scene: short]]"})
+            assert again["structuredContent"]["content"] == "Short."
+            assert not sleepers(server, left)
+            (helper,) = sleepers(server, seconds)
+            server.close_stdin()
+            assert await server.exit_code() == 0
+            assert sleepers(server, seconds) == [helper]
+            os.kill(helper, signal.SIGKILL)
+            await all_ended(setup.home)

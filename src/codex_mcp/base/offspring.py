@@ -5,6 +5,7 @@ Imports next to nothing: the guard of an exec-server runs on this alone, and sha
 
 import os
 import signal
+from collections.abc import Callable
 
 PROC = "/proc"
 
@@ -30,12 +31,12 @@ def _parent(pid: str) -> bytes:
         return b""  # it has ended since
 
 
-def kill_children(*, but: frozenset[int] = frozenset()) -> int:
-    """End every child but these, with all below it. Return how many there were."""
+def kill_children(*, but: frozenset[int] = frozenset(), found: Callable[[], set[int]] = children) -> int:
+    """End every child that is found, but these, with all below it. Return how many there were."""
     killed: set[int] = set()
     spared = set(but)
     for _ in range(ROUNDS):
-        left = children() - spared
+        left = found() - spared
         if not left:
             break
         for pid in left:

@@ -43,9 +43,9 @@ def to_die_with_us() -> Callable[[], None] | None:
     return lambda: prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
-def kill_orphans(ours: Collection[int]) -> int:
-    """End every child that is none of `ours`, with all below it. Return how many there were."""
-    killed = kill_children(but=frozenset(ours))
+def kill_orphans(ours: Collection[int], found: Callable[[], set[int]] = children) -> int:
+    """End every child that is found and none of `ours`, with all below it. Return how many there were."""
+    killed = kill_children(but=frozenset(ours), found=found)
     if killed:
         logger.info("ended %d processes that commands had left behind", killed)
     return killed

@@ -62,7 +62,7 @@ def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
         arguments = [word for text in (UNLOAD_DELAY, *visible(config.overrides)) for word in ("-c", text)]
         argv = [binary.path, "app-server", *arguments]
         converse = partial(AppServer, overrides=config.overrides)
-        return Launch(argv, child_environment, converse, version=shown(binary.version))
+        return Launch(argv, child_environment, converse, version=shown(binary.version), is_guarded=True)
 
     return launch
 
@@ -103,6 +103,7 @@ def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], set
         environment,
         partial(core, release=release),
         dies_with_us=True,
+        is_guarded=True,
         backend="mcp-server",
         version=version,
     )

@@ -15,12 +15,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from codex_mcp.base.logs import NOTHING, about_only
+from codex_mcp.base.marks import SERVED_BY, variables
 from codex_mcp.base.offspring import children
 from codex_mcp.base.orphans import kill_orphans, reap_orphans, to_die_with_us
 from codex_mcp.base.settings import Settings
@@ -28,6 +30,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
 from codex_mcp.codex.first_start import RETRY_DELAYS, met_another, one_at_a_time
+from codex_mcp.codex.guard import start_guard
 from codex_mcp.codex.last_words import last_words, reason_in
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.rpc.channel import Channel
@@ -36,6 +39,9 @@ from codex_mcp.transports.child import Child, Exit, start_child
 from codex_mcp.wire.appserver import Initialized
 
 logger = logging.getLogger(__name__)
+
+MARK_BYTES: Final = 8
+"""A mark need not be secret, only never be that of another server."""
 
 EXIT_GRACE: Final = 2.0
 """Seconds from closing its stdin until it is killed. It leaves within 0.1 s, and 0.3 s with a hundred threads."""
@@ -71,6 +77,8 @@ class Launch(Struct, frozen=True):
     backend: str = "app-server"
     """By which of its commands it serves us."""
     version: str = ""
+    is_guarded: bool = False
+    """What it leaves behind is to be ended also if we are killed (`codex.guard`)."""
     dies_with_us: bool = False
     """The end of its stdin may not end it: it is to be killed when we are."""
 
@@ -117,6 +125,10 @@ class Supervisor:
         self._running: _Running | None = None
         self._listening: asyncio.Task[None] | None = None
         self._children: set[int] = set()
+        # Who started us may have left us children of its own (`helper & exec codex-mcp`). They are not ours to end.
+        self._foreign = children()
+        self._mark = os.urandom(MARK_BYTES).hex()
+        self._guard: Child | None = None
         # Held while a child is made, so that nobody takes the newborn for an orphan.
         self._making = asyncio.Lock()
         self._stopped = False
@@ -192,10 +204,12 @@ class Supervisor:
             try:
                 limit = self._settings.max_message_bytes
                 at_birth = to_die_with_us() if launch.dies_with_us else None
-                child = await start_child(launch.argv, launch.environment, limit, at_birth=at_birth)
+                environment = {**launch.environment, SERVED_BY: self._mark}
+                child = await start_child(launch.argv, environment, limit, at_birth=at_birth)
             except OSError as exc:
                 raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
             self._children.add(child.pid)
+            await self._guarded(launch)
         self.starts += 1
         self._launched = launch
         app = launch.converse(child, self._listener, self._settings, self._pace)
@@ -261,14 +275,23 @@ class Supervisor:
         await self.end_orphans()
         return ended
 
+    async def _guarded(self, launch: Launch) -> None:
+        """Have somebody end what the core leaves behind, should we be killed."""
+        if launch.is_guarded and self._guard is None and (guard := await start_guard(self._mark)) is not None:
+            self._guard = guard
+            self._children.add(guard.pid)
+
     def orphans(self) -> set[int]:
-        """Processes that commands have left to us."""
-        return children() - self._children
+        """Processes that commands have left to us. Among foreign children they are told by our mark."""
+        found = children() - self._children - self._foreign
+        if not self._foreign:
+            return found
+        return {pid for pid in found if variables(pid, (SERVED_BY,)).get(SERVED_BY) == self._mark}
 
     async def end_orphans(self, spared: Collection[int] = ()) -> None:
         """End what commands have left to us."""
         async with self._making:
-            kill_orphans(self._children.union(spared))
+            kill_orphans(self._children.union(spared), self.orphans)
 
     async def bury_orphans(self) -> None:
         """Bury those that have ended by themselves."""
@@ -299,6 +322,10 @@ class Supervisor:
         if self._running is not None:
             await self._end(self._running)
         await self._tasks.aclose()
+        guard, self._guard = self._guard, None
+        if guard is not None:
+            guard.kill()
+            await guard.wait()
 
 
 def _lost(running: _Running, ended: Exit) -> CoreLost:

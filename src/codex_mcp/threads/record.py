@@ -78,6 +78,8 @@ class Record:
         self._usage: Tokens | None = None
         self._files: dict[str, str] = {}
         self._commands: dict[str, None] = {}  # a set that keeps its order
+        self.commands: set[str] = set()
+        """Item ids of all commands, those that have ended as well."""
 
     @property
     def running_commands(self) -> list[str]:
@@ -92,6 +94,7 @@ class Record:
                 self._speak(fact)
             case CommandStarted(item_id=item):
                 self._commands[item] = None
+                self.commands.add(item)
             case ItemEnded(item_id=item):
                 self._commands.pop(item, None)
             case FilesChanged(changes=changes):

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from codex_mcp.base.logs import about_only
+from codex_mcp.base.marks import variables
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.threads.litter import Litter
@@ -35,6 +36,11 @@ STILL_RUNNING: Final = (
     "try again in a while, or start a new thread"
 )
 """Why the next turn cannot begin."""
+
+
+THREAD: Final = "CODEX_THREAD_ID"
+CALL: Final = "CODEX_TOOL_CALL_ID"
+"""What Codex writes into the environment of a command: its thread, and its item."""
 
 
 class Cores(Protocol):
@@ -124,13 +130,21 @@ async def interrupt(core: Core, turn: Turn, cores: Cores, litter: Litter) -> Non
     already_orphans = cores.orphans()
     with contextlib.suppress(CoreError):
         await core.interrupt_turn(turn.thread_id, turn.place.turn_id)
-    if not turn.record.running_commands:
+    if not turn.record.commands:
         return
-    with contextlib.suppress(CoreError, TimeoutError):
-        async with asyncio.timeout(COMMAND_GRACE):
-            await _end_commands(core, turn)
-    await cores.end_orphans(spared=already_orphans)
+    if turn.record.running_commands:
+        with contextlib.suppress(CoreError, TimeoutError):
+            async with asyncio.timeout(COMMAND_GRACE):
+                await _end_commands(core, turn)
+    # Looked at only now: a process that was becoming another program had no environment for a moment.
+    await cores.end_orphans(spared={pid for pid in already_orphans if not _is_left_by(pid, turn)})
     litter.clean()
+
+
+def _is_left_by(pid: int, turn: Turn) -> bool:
+    """Did a command of this turn start it, and detach it?"""
+    mark = variables(pid, (THREAD, CALL))
+    return mark.get(THREAD) == turn.thread_id and mark.get(CALL) in turn.record.commands
 
 
 async def _end_commands(core: Core, turn: Turn) -> None:

@@ -1,0 +1,51 @@
+"""A small process that ends what a core and its commands leave behind when this server is killed.
+
+The server cannot do it itself then, and nobody inherits the processes who would know them. The guard waits until the
+server's end of a pipe is closed, gives the core the time to end by itself, and kills every process that has the
+server's mark in its environment, until there is none. A shell is enough for that, and takes a tenth of a Python's
+memory. Linux only; without `sh` and a `grep` that knows -z there is no guard.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Final
+
+from codex_mcp.base.marks import SERVED_BY
+from codex_mcp.transports.child import Child, start_child
+
+logger = logging.getLogger(__name__)
+
+PATIENCE: Final = 2
+"""Seconds for the core to end by itself once the server is gone. It takes some tenths."""
+
+ROUNDS: Final = 50
+"""A process may start others while it is being killed; one that is faster than this is somebody's fork bomb."""
+
+SCRIPT: Final = f"""
+read -r _
+sleep {PATIENCE}
+rounds={ROUNDS}
+while [ $rounds -gt 0 ]; do
+    found=$(grep -lsz "^{SERVED_BY}=$1\\$" /proc/[0-9]*/environ)
+    [ -n "$found" ] || exit 0
+    for file in $found; do
+        pid=${{file#/proc/}}
+        kill -9 "${{pid%/environ}}"
+    done
+    rounds=$((rounds - 1))
+done
+"""
+
+
+async def start_guard(mark: str) -> Child | None:
+    """Start the guard of the processes with this mark; to be killed when the server has ended them itself."""
+    if sys.platform != "linux":
+        return None
+    try:
+        return await start_child(["sh", "-c", SCRIPT, "codex-mcp-guard", mark], {"PATH": os.defpath}, 1024)
+    except OSError as exc:
+        logger.warning("cannot start the guard; should this server be killed, commands may outlive it: %s", exc)
+        return None
