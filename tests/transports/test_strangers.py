@@ -12,39 +12,50 @@ def nobody_sent(_key: int) -> bool:
     return False
 
 
+def opened(strangers: Strangers[int], key: int, address: str = HERE) -> list[int]:
+    """One more, long after the one before."""
+    return strangers.opened(key, address, 10.0 * key, nobody_sent)
+
+
 def test_of_too_many_strangers_the_oldest_goes_and_of_one_address_its_oldest() -> None:
     strangers: Strangers[int] = Strangers(16)
-    assert [strangers.opened(key, HERE, nobody_sent) for key in range(8)] == [[]] * 8
-    assert strangers.opened(8, HERE, nobody_sent) == [0]
-    assert strangers.opened(9, THERE, nobody_sent) == [1]
-    assert strangers.opened(10, THERE, nobody_sent) == [2]
-    assert strangers.opened(11, THERE, nobody_sent) == [9]
-    assert strangers.opened(12, ELSEWHERE, nobody_sent) == [3]
+    assert [opened(strangers, key) for key in range(8)] == [[]] * 8
+    assert opened(strangers, 8) == [0]
+    assert opened(strangers, 9, THERE) == [1]
+    assert opened(strangers, 10, THERE) == [2]
+    assert opened(strangers, 11, THERE) == [9]
+    assert opened(strangers, 12, ELSEWHERE) == [3]
 
 
 def test_one_that_was_admitted_is_never_closed_and_leaves_its_place_to_a_stranger() -> None:
     strangers: Strangers[int] = Strangers(4)
     for key in range(4):
-        assert strangers.opened(key, HERE, nobody_sent) == []
+        assert opened(strangers, key) == []
         strangers.admitted(key)
-    assert strangers.opened(4, HERE, nobody_sent) == [4], "everything is taken"
+    assert opened(strangers, 4) == [4], "everything is taken"
     strangers.closed(0)
-    assert strangers.opened(5, HERE, nobody_sent) == []
+    assert opened(strangers, 5) == []
     assert (len(strangers), strangers.count) == (4, 1)
 
 
-def test_one_that_has_sent_something_is_spared_as_long_as_there_is_room() -> None:
+def test_one_that_is_young_or_has_sent_something_is_spared_as_long_as_there_is_room() -> None:
     strangers: Strangers[int] = Strangers(6)
     for key in range(3):
-        strangers.opened(key, HERE, nobody_sent)
-    assert strangers.opened(3, HERE, lambda key: key in (0, 1)) == [2]
-    assert [strangers.opened(key, HERE, lambda _key: True) for key in (4, 5, 6)] == [[], [], []]
-    assert strangers.opened(7, HERE, lambda _key: True) == [0], "no more than six fit"
+        opened(strangers, key)
+    assert strangers.opened(3, HERE, 100.0, lambda key: key in (0, 1)) == [2]
+    assert strangers.opened(4, HERE, 100.0, lambda _key: True) == []
+    strangers.closed(0)
+    strangers.closed(1)
+    assert [strangers.opened(key, HERE, 100.5, nobody_sent) for key in (5, 6, 7, 8)] == [[]] * 4
+    assert strangers.opened(9, HERE, 100.5, nobody_sent) == [3], "no more than six fit"
+    assert strangers.opened(10, HERE, 100.5, lambda _key: True) == [4]
+    strangers.closed(10)
+    assert strangers.opened(11, HERE, 101.5, nobody_sent) == [5], "it had a second"
 
 
 def test_hundreds_of_clients_may_connect_at_once() -> None:
     strangers: Strangers[int] = Strangers(896)
-    assert not any(strangers.opened(key, HERE, lambda _key: True) for key in range(800))
+    assert not any(strangers.opened(key, HERE, 0.0, nobody_sent) for key in range(800))
 
 
 @given(
@@ -61,7 +72,7 @@ def test_there_are_never_more_than_fit_and_only_strangers_go(total: int, steps: 
         known = [*unknown, *admitted]
         if what == "open" and len(admitted) < total:
             unknown.append(number)
-            for gone in strangers.opened(number, address, nobody_sent):
+            for gone in opened(strangers, number, address):
                 unknown.remove(gone)
         elif what == "admit" and unknown:
             key = unknown.pop(which % len(unknown))

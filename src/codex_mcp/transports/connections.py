@@ -51,7 +51,7 @@ class Connections:
 
     def opened(self, transport: asyncio.Transport) -> None:
         """Somebody connects."""
-        for closed in self._strangers.opened(transport, _address(transport), _has_sent):
+        for closed in self._strangers.opened(transport, _address(transport), time.monotonic(), _has_sent):
             self._note(closed)
             closed.abort()
 
