@@ -80,6 +80,8 @@ class Plan:
     confinement: Confinement
     lifeline: int | None = None
     """A descriptor at whose end the server stops: whoever holds the other end is gone."""
+    takes_signals: bool = True
+    """SIGTERM, SIGINT and SIGHUP stop it; else they belong to the program that it is part of."""
 
 
 def environment_info(plan: Plan) -> EnvironmentInfo:
@@ -113,7 +115,8 @@ async def serve(plan: Plan, stdin: IO[bytes], stdout: IO[bytes]) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     with ExitStack() as undo:
-        for number in (number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN):
+        numbers = STOP_SIGNALS if plan.takes_signals else ()
+        for number in (number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN):
             loop.add_signal_handler(number, stop.set)
             undo.callback(loop.remove_signal_handler, number)
         if plan.lifeline is not None:

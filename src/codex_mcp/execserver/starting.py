@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str,
         cwd=cwd,
         concurrent=arguments.concurrent_requests,
         refusal=refusal_for(arguments, address),
-        confinement=Confinement(bubblewraps(_bundled()), [temporary] if os.path.isabs(temporary) else []),
+        confinement=Confinement(bubblewraps(bundled_bubblewrap()), [temporary] if os.path.isabs(temporary) else []),
         lifeline=lifeline,
     )
     # The pipes of transports/stdio.py are asyncio's; sockets gain from uvloop, one client's pipes hardly do.
@@ -121,7 +121,7 @@ def _read(path: str) -> bytes:
         raise Refused(f"cannot read {path}: {exc.strerror}") from exc
 
 
-def _bundled() -> str | None:
+def bundled_bubblewrap() -> str | None:
     """The bubblewrap of the Codex wheel, found without importing it."""
     found = importlib.util.find_spec("codex_cli_bin")
     if found is None or found.origin is None:
