@@ -1,5 +1,6 @@
 """A crew knows all agents, resumes where it is told to, and lets go of what is another's."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Status
 from codex_mcp.team.crew import Resume
 from codex_mcp.team.refusals import TeamRefused
-from tests.support.crews import crewed
+from tests.support.crews import Crewed, crewed
 from tests.support.team_server import GATE, say
 
 
@@ -41,19 +42,30 @@ async def test_the_first_call_goes_on_where_the_last_server_stopped(tmp_path: Pa
         codex_id = member.agent.codex_id
     async with crewed(tmp_path, world, Resume(codex_id if by_name else None)) as after:
         assert [agent.status for agent in await after.crew.agents("local")] == [Status.CLOSED]
-        assert await after.crew.resumed_first("somebody", "local") is None
-        assert await after.crew.resumed_first(None, "local") == codex_id
-        assert await after.crew.resumed_first(None, "local") is None
+        assert await resumed(after, "somebody") is None
+        with pytest.raises(KeyError):  # a call that fails is not the first
+            await resumed(after, fails=True)
+        assert list(await asyncio.gather(resumed(after), resumed(after))) == [codex_id, None]
+
+
+async def resumed(team: Crewed, identity: str | None = None, *, fails: bool = False) -> str | None:
+    """The agent that a call for a new one goes on with."""
+    async with team.crew.first_call(identity, "local") as reference:
+        await asyncio.sleep(0)
+        if fails:
+            raise KeyError(reference)
+        return reference
 
 
 async def test_to_resume_somebody_unknown_is_refused_and_nobody_is_fine(tmp_path: Path) -> None:
     async with crewed(tmp_path, resume=Resume("codex:nobody")) as team:
-        with pytest.raises(TeamRefused, match="codex:nobody"):
-            await team.crew.resumed_first(None, "local")
+        for _ in range(2):
+            with pytest.raises(TeamRefused, match="--resume codex:nobody"):
+                await resumed(team)
         with pytest.raises(TeamRefused, match="nobody"):
             await team.crew.agent("nobody", "local")
     async with crewed(tmp_path, resume=Resume()) as team:
-        assert await team.crew.resumed_first(None, "local") is None
+        assert await resumed(team) is None
 
 
 async def test_agents_that_another_server_took_over_are_let_go_and_their_callers_told(tmp_path: Path) -> None:

@@ -56,9 +56,10 @@ class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="keba
     identity: str | None = None
 
     @property
-    def reference(self) -> str | None:
-        """Whom it is for."""
-        return self.codex_id or self.identity or self.thread_id
+    def references(self) -> list[str]:
+        """Whom it is for, by all of the names that it gives."""
+        given = (self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
+        return [reference for reference in given if reference]
 
 
 class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True, rename="kebab"):
@@ -90,9 +91,9 @@ class CloseArguments(Struct, frozen=True, kw_only=True):
     thread_id: str | None = msgspec.field(default=None, name="threadId")
 
     @property
-    def reference(self) -> str | None:
-        """Whom to close."""
-        return self.codex_id or self.identity or self.thread_id
+    def references(self) -> list[str]:
+        """Whom to close, by all of the names that it gives."""
+        return [reference for reference in (self.codex_id, self.identity, self.thread_id) if reference]
 
 
 class ApprovalsArguments(Struct, frozen=True, kw_only=True):

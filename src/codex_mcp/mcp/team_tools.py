@@ -154,9 +154,12 @@ class TeamTools:
 
     async def _begun(self, call: Call, arguments: StartArguments, way: Way) -> TeamTurn:
         """Start an agent or resume one, and give it its turn."""
-        reference = arguments.codex_id
-        if way is Way.PROMPT:
-            reference = await self._crew.resumed_first(arguments.identity, call.principal)
+        if way is not Way.PROMPT:
+            return await self._begun_with(call, arguments, way, arguments.codex_id)
+        async with self._crew.first_call(arguments.identity, call.principal) as reference:
+            return await self._begun_with(call, arguments, way, reference)
+
+    async def _begun_with(self, call: Call, arguments: StartArguments, way: Way, reference: str | None) -> TeamTurn:
         if reference is not None:
             turn = TeamTurn(call, arguments, arguments.prompt or GO_ON, catalogue.CODEX.name)
             turn.request = request_of(arguments)
@@ -195,11 +198,13 @@ class TeamTools:
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:
         arguments = team_reply_arguments(given)
-        if arguments.reference is None:
+        if not arguments.references:
             raise BadArguments(NOT_NAMED)
         turn = TeamTurn(call, arguments, arguments.prompt, catalogue.CODEX_REPLY.name)
         async with call.opening():
-            await self._crew.team.find(arguments.reference, call.principal, resume=False, begin=self._beginning(turn))
+            await self._crew.office.ready()
+            reference = await self._crew.team.the_one(arguments.references, call.principal)
+            await self._crew.team.find(reference, call.principal, resume=False, begin=self._beginning(turn))
         return await self._followed(call, turn, arguments)
 
     def _beginning(self, turn: TeamTurn) -> Begin:
@@ -238,9 +243,11 @@ class TeamTools:
 
     async def _codex_close(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_CLOSE, given, CloseArguments)
-        if arguments.reference is None:
+        if not arguments.references:
             raise BadArguments(NOT_NAMED)
-        closed = await self._crew.closing.close(arguments.reference, call.principal, call.label)
+        await self._crew.office.ready()
+        reference = await self._crew.team.the_one(arguments.references, call.principal)
+        closed = await self._crew.closing.close(reference, call.principal, call.label)
         self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
         return close_result(closed.agent, closed.how)
 

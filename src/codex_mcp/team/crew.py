@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import time
+from collections.abc import AsyncIterator
 
 from msgspec import Struct
 
@@ -43,6 +46,8 @@ class Crew:
         self._settings = settings
         self._book = book
         self._resume = resume
+        self._resuming = asyncio.Lock()
+        """Held by the first call: those that come with it wait for what comes of it."""
         self._began = time.monotonic()
         self.office = Office(settings.state_dir, open_store)
         self.team = Team(settings, book, self.office)
@@ -57,13 +62,30 @@ class Crew:
         self.office.back = self._back
         self._tasks = TaskSet()
 
-    async def resumed_first(self, identity: str | None, principal: str) -> str | None:
-        """Of the first call for a new agent, if the server was told to resume: the agent to go on with."""
-        if self._resume is None or identity not in (None, self._settings.default_identity):
-            return None
-        resume, self._resume = self._resume, None
+    @contextlib.asynccontextmanager
+    async def first_call(self, identity: str | None, principal: str) -> AsyncIterator[str | None]:
+        """Around a call for a new agent, if the server was told to resume: the agent to go on with.
+
+        A call that fails does not count: the next one is the first. Raises TeamRefused.
+        """
+        if not self._resumes(identity):
+            yield None
+            return
+        async with self._resuming:
+            yield await self._resumed(identity, principal) if self._resumes(identity) else None
+            self._resume = None
+
+    def _resumes(self, identity: str | None) -> bool:
+        return self._resume is not None and identity in (None, self._settings.default_identity)
+
+    async def _resumed(self, identity: str | None, principal: str) -> str | None:
+        resume = self._resume or Resume()
         if resume.reference is not None:
-            return (await self.agent(resume.reference, principal)).codex_id
+            await self.office.ready()
+            named = await self.team.recorded(resume.reference, principal)
+            if named is None:
+                raise refusals.cannot_resume(resume.reference)
+            return named.codex_id
         name = identity or resume.identity
         agent = await self._last_used(name, principal)
         if agent is None:

@@ -53,6 +53,24 @@ def not_found(reference: str) -> TeamRefused:
     return TeamRefused(Why.NOT_FOUND, text, {"asked": reference})
 
 
+def cannot_resume(reference: str) -> TeamRefused:
+    """The server was told to go on with an agent that there is not."""
+    text = (
+        f"This server was started with --resume {reference}, and no such agent is known in this team. Restart it with "
+        "the codex_id of a known agent, which codex_threads lists, or give this call an `identity` to start a new one."
+    )
+    return TeamRefused(Why.NOT_FOUND, text, {"asked": reference})
+
+
+def different_agents(agent: Agent, other: str) -> TeamRefused:
+    """A call names two agents at once."""
+    text = (
+        f"{other} does not name the same agent as {agent.codex_id}, which is {agent.identity}. "
+        "Name one agent, by its codex_id, its identity or its threadId."
+    )
+    return TeamRefused(Why.NOT_FOUND, text, {**_named(agent), "asked": other})
+
+
 def closed(agent: Agent) -> TeamRefused:
     """It must be resumed first."""
     text = (

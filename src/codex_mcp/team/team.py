@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.redact import redact
 from codex_mcp.base.settings import Settings
-from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, ThreadNotFound, ThreadSpec
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, ThreadNotFound, ThreadSpec, plain_id
 from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
 from codex_mcp.team import audit_entry, context, identity, refusals
 from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Status, at_rest
@@ -234,6 +234,19 @@ class Team:
             if begin is not None:
                 await begin(member)
         return member
+
+    async def the_one(self, references: Sequence[str], principal: str) -> str:
+        """What all of these name. Raises TeamRefused if that is not one agent."""
+        first, *others = references
+        if not others:
+            return first
+        agent = await self.recorded(first, principal)
+        if agent is None:
+            raise refusals.not_found(first)
+        for other in others:
+            if plain_id(other) not in (agent.codex_id, agent.identity, agent.thread_id):
+                raise refusals.different_agents(agent, other)
+        return agent.codex_id
 
     async def recorded(self, reference: str, principal: str) -> Agent | None:
         """The newest agent of this principal with this codex_id, identity or thread id, whoever runs it."""

@@ -5,7 +5,8 @@ import signal
 from tests.support.mcp_server import Json
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team
-from tests.support.team_server import GATE, refusal, say
+from tests.support.team_scenes import TEAM_SCRIPT
+from tests.support.team_server import GATE, refusal, say, structured
 from tests.support.told import context, last
 
 PWD = '[[scene: run cmd="pwd"]]'
@@ -163,3 +164,25 @@ async def test_so_many_agents_are_active_at_once_and_no_more(team: Team) -> None
 async def test_ten_agents_may_be_active_if_nobody_says_another_number(team: Team) -> None:
     async with team() as (server, _model):
         assert (await server.status())["threads"]["limit"] == 10
+
+
+@requirement("FR-2.8")
+async def test_a_call_that_names_two_agents_is_refused_and_one_with_two_names_of_one_agent_is_not(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, model):
+        arch, dev = [await server.start(say(name), identity=name) for name in ("arch", "dev")]
+        asked = len(model.requests)
+        for tool in ("codex-reply", "codex_close"):
+            for names in (
+                {"codex_id": arch["codex_id"], "identity": "dev"},
+                {"codex_id": arch["codex_id"], "threadId": dev["threadId"]},
+                {"identity": "arch", "threadId": dev["threadId"]},
+                {"identity": "arch", "codex_id": "codex:000000000000"},
+            ):
+                prompt = {"prompt": say("x")} if tool == "codex-reply" else {}
+                told = refusal(await server.run(tool, {**names, **prompt}))
+                assert "does not name the same agent" in told or "codex:000000000000" in told
+        assert len(model.requests) == asked
+        assert (await server.status())["threads"]["active"] == 2
+        both = {"codex_id": arch["codex_id"], "identity": "arch", "threadId": arch["threadId"].upper()}
+        assert structured(await server.run("codex-reply", {**both, "prompt": say("yes")}))["content"] == "yes"
+        assert structured(await server.run("codex_close", both))["closed"] is True

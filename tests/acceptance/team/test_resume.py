@@ -75,10 +75,12 @@ async def test_the_first_call_goes_on_with_the_agent_that_is_named(team: Team, n
 
 
 @requirement("FR-6.2")
-async def test_to_resume_somebody_unknown_is_refused_and_the_server_goes_on(team: Team) -> None:
-    async with team("--resume", "codex:0123456789ab", script=TEAM_SCRIPT) as (server, _model):
-        assert "codex:0123456789ab" in refusal(await server.run("codex", {"prompt": say("go on")}))
-        assert (await server.start(say("new")))["content"] == "new"
+async def test_to_resume_somebody_unknown_is_refused_every_time_and_an_agent_with_a_name_is_started(team: Team) -> None:
+    async with team("--resume", "codex:0123456789ab", script=TEAM_SCRIPT) as (server, model):
+        for _ in range(3):
+            assert "--resume codex:0123456789ab" in refusal(await server.run("codex", {"prompt": say("go on")}))
+        assert (await server.threads(), len(model.requests)) == ({}, 0)
+        assert (await server.start(say("new"), identity="arch"))["content"] == "new"
 
 
 @requirement("FR-6.3", "FR-16.3")
