@@ -35,3 +35,11 @@ def test_it_says_why_and_what_to_do(refusal: TeamRefused, why: Why, says: str) -
 def test_who_holds_a_name_is_said_only_to_whom_it_belongs() -> None:
     assert refusals.identity_taken("arch", None).facts == {"identity": "arch"}
     assert refusals.identity_taken("arch", agent()).facts["codex_id"] == agent().codex_id
+
+
+def test_nobody_is_told_to_continue_or_close_an_agent_that_another_server_runs() -> None:
+    elsewhere = refusals.identity_taken("arch", agent(), Owner("n", 7, "there"))
+    assert "another server runs, process 7 on there" in str(elsewhere)
+    assert "codex-reply" not in str(elsewhere)
+    assert (elsewhere.facts["codex_id"], elsewhere.facts["pid"]) == (agent().codex_id, 7)
+    assert "codex-reply" in str(refusals.identity_taken("arch", agent()))

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.state.contract import Node
-from codex_mcp.team.agent import Agent, AskedElsewhere
+from codex_mcp.team.agent import Agent, AskedElsewhere, Owner
 
 
 class Why(StrEnum):
@@ -33,11 +33,17 @@ class TeamRefused(Refused):
         self.facts = dict(facts or {})
 
 
-def identity_taken(identity: str, holder: Agent | None) -> TeamRefused:
-    """Somebody has the name; who it is, if the caller may know."""
+def identity_taken(identity: str, holder: Agent | None, elsewhere: Owner | None = None) -> TeamRefused:
+    """Another agent has the name; which one, if the caller may know, and which other server runs it."""
     facts: dict[str, object] = {"identity": identity}
     if holder is None:
         text = f'The identity "{identity}" is taken by an agent of somebody else. Choose another one.'
+    elif elsewhere is not None:
+        facts |= {"codex_id": holder.codex_id, "pid": elsewhere.pid, "host": elsewhere.host}
+        text = (
+            f'The identity "{identity}" is taken by agent {holder.codex_id}, which another server runs, process '
+            f"{elsewhere.pid} on {elsewhere.host}. Choose another identity, or close that agent there."
+        )
     else:
         facts["codex_id"] = holder.codex_id
         text = (

@@ -183,7 +183,9 @@ class Team:
 
     async def _taken(self, name: str, codex_id: str, principal: str) -> refusals.TeamRefused:
         holder = await self.recorded(codex_id, principal)
-        return refusals.identity_taken(name, holder)
+        owner = None if holder is None else holder.owner
+        elsewhere = owner if owner is not None and owner.node != self._office.owner.node else None
+        return refusals.identity_taken(name, holder, elsewhere)
 
     async def _open(self, member: Member, spec: ThreadSpec) -> None:
         """Begin its thread, with what it needs to know of itself."""
