@@ -1,6 +1,7 @@
 """The commands of a thread, found by what an old Codex writes into their environment."""
 
 import os
+import select
 import subprocess
 import uuid
 
@@ -27,9 +28,13 @@ def test_all_processes_of_the_thread_are_killed_and_no_others() -> None:
         command(other, "echo begun; exec sleep 1000") as left,
     ):
         try:
+            found = [os.pidfd_open(pid) for pid in commands_of(ours)]
             assert killed.pid in commands_of(ours)
             assert kill_commands(ours) == 2
             assert killed.wait(10) != 0
+            for process in found:  # a killed process is there until the kernel has got round to it
+                assert select.select([process], [], [], 10)[0] == [process]
+                os.close(process)
             assert left.poll() is None
         finally:
             left.kill()

@@ -65,6 +65,7 @@ class EventTranslator:
         self._context_window: int | None = None
         self._rate_limits: dict[str, object] | None = None
         self._usage: app_notes.UsageUpdated | None = None
+        self._has_had_a_turn = False
 
     # ---------------------------------------------------------------------------------------------------- what comes in
 
@@ -177,6 +178,7 @@ class EventTranslator:
         turn = note.turn
         self._items.turn_ended()  # of a core that died in mid-turn nothing else is heard
         self._turn_id, self._last_message, self._diff = turn.id, None, ""
+        self._has_had_a_turn = True
         msg = {
             "type": "task_started",
             "turn_id": turn.id,
@@ -210,8 +212,9 @@ class EventTranslator:
     # ---------------------------------------------------------------------------------------------- tokens and tidings
 
     def _usage_updated(self, note: app_notes.UsageUpdated) -> list[Event]:
-        self._usage = note
         self._context_window = note.token_usage.model_context_window
+        if self._has_had_a_turn:  # else a resumed thread repeats what its last turn used
+            self._usage = note
         return []
 
     def _limits_updated(self, note: app_notes.RateLimits) -> list[Event]:
