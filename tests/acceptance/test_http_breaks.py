@@ -168,6 +168,30 @@ async def test_an_approval_is_answered_by_coming_again(tmp_path: Path) -> None:
         assert not (server.setup.work / "made").exists(), "an answer counts once"
 
 
+async def test_a_call_that_comes_again_with_answers_waits_as_long_as_it_asked_to(tmp_path: Path) -> None:
+    async with scripted_http_server(tmp_path, "--soft-deadline", "2") as (server, model):
+        door = Door(server.port)
+        blocks = "until [ -e open ]; do sleep 0.05; done"
+        patient = {"prompt": f'[[scene: escalate cmd="{blocks}"]]', "wait-seconds": 0}
+        body, headers = stateless(call(1, "codex", patient), elicitation={})
+        async with door.stream("POST", body, **headers) as events:
+            required = (await events.rest())[-1]["result"]
+        (key,) = required["inputRequests"]
+        answers = {key: {"action": "accept", "content": {}}}
+        again = call(2, "codex", patient, inputResponses=answers, requestState=required["requestState"])
+        body, headers = stateless(again, elicitation={})
+        async with door.stream("POST", body, **headers) as events:
+            await events.message()  # it waits
+            body, headers = stateless(call(3, "codex", gate("g")))
+            async with Door(server.port).stream("POST", body, **headers) as others:
+                other = (await others.rest())[-1]["result"]
+            assert other["structuredContent"]["status"] == "running", "the server's own limit has passed"
+            (server.setup.work / "open").touch()
+            model.release("g")
+            result = (await events.rest())[-1]["result"]
+        assert (result["resultType"], result["structuredContent"]["content"]) == ("complete", "It ran.")
+
+
 # -- the end ----------------------------------------------------------------------------------------------------------
 
 

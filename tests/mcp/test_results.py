@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from codex_mcp.codex.facts import FileChange, Tokens
 from codex_mcp.mcp.catalogue import TURN_OUTPUT, WAIT_OUTPUT
 from codex_mcp.mcp.results import (
+    GoesOn,
     Result,
     WaitReport,
     described,
@@ -81,17 +82,20 @@ def test_a_turn_that_went_wrong_is_an_error_whose_text_ends_with_the_thread(stat
 
 
 @pytest.mark.parametrize(
-    ("names", "end"),
+    ("names", "goes_on", "end"),
     [
-        ({}, "threadId: t-1 (the thread is lost; codex starts a new one)"),
+        ({}, GoesOn.NEW_THREAD, "threadId: t-1 (the thread is lost; codex starts a new one)"),
         (
             {"codex_id": "codex:1", "identity": "arch"},
-            "codex_id: codex:1, threadId: t-1 (the thread is lost; codex-reply goes on with the agent in a new one)",
+            GoesOn.RESUME,
+            "codex_id: codex:1, threadId: t-1 (the agent is closed; codex with its codex_id resumes it)",
         ),
     ],
 )
-def test_of_a_thread_that_is_lost_nobody_is_told_that_it_goes_on(names: dict[str, object], end: str) -> None:
-    result = on_the_wire(turn_result(outcome(Status.FAILED, "Out of tokens."), names, lost=True))
+def test_an_error_ends_with_how_the_conversation_can_be_continued(
+    names: dict[str, object], goes_on: GoesOn, end: str
+) -> None:
+    result = on_the_wire(turn_result(outcome(Status.FAILED, "Out of tokens."), names, goes_on=goes_on))
     assert result["content"] == [{"type": "text", "text": f"Out of tokens.\n\n{end}"}]
 
 
@@ -153,7 +157,8 @@ def test_every_result_of_a_turn_fits_the_output_schema(any_outcome: Outcome) -> 
 def test_every_result_of_a_wait_fits_the_output_schema(
     finished: list[Outcome], running: list[Outcome], unchanged: list[Outcome]
 ) -> None:
-    report = WaitReport([*map(described, finished)], [*map(described, running)], [*map(described, unchanged)])
+    known = [(described(each), GoesOn.REPLY) for each in unchanged]
+    report = WaitReport([*map(described, finished)], [*map(described, running)], known)
     jsonschema.validate(on_the_wire(wait_result(report))["structuredContent"], WAIT_OUTPUT)
     told: dict[str, object] = {"threadId": "t-1", "identity": "arch", "codex_id": "codex:1", "status": "paused"}
     facts = [(kind, {**told, "content": "Why."}) for kind in (Kind.PAUSE, Kind.CLOSE)]
@@ -163,12 +168,14 @@ def test_every_result_of_a_wait_fits_the_output_schema(
 
 
 def test_what_has_not_changed_is_named_if_there_is_nothing_else_to_say() -> None:
-    unchanged = [described(outcome(Status.COMPLETED, "An old answer."), {"codex_id": "codex:1", "identity": "arch"})]
+    names = {"codex_id": "codex:1", "identity": "arch"}
+    unchanged = [(described(outcome(Status.COMPLETED, "An old answer."), names), GoesOn.RESUME)]
     result = on_the_wire(wait_result(WaitReport(unchanged=unchanged)))
     structured = result["structuredContent"]
     assert isinstance(structured, dict)
     assert [turn["identity"] for turn in structured["unchanged"]] == ["arch"]
     assert "Nothing new: the last turn is completed" in str(result["content"])
+    assert GoesOn.RESUME in str(result["content"])
     assert "An old answer." not in str(result)
     other = wait_result(WaitReport(running=[described(outcome(Status.RUNNING))], unchanged=unchanged))
     assert "unchanged" not in str(other)

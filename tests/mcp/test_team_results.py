@@ -9,6 +9,7 @@ from codex_mcp.mcp import team_catalogue as catalogue
 from codex_mcp.mcp.results import Result
 from codex_mcp.mcp.team_results import (
     ERROR_META,
+    Answered,
     OpenApproval,
     approvals_result,
     close_result,
@@ -56,7 +57,8 @@ def test_open_questions_say_how_to_answer_them() -> None:
     open_question = OpenApproval("turn/question-1", agent(), question)
     text = checked(approvals_result([open_question]), catalogue.APPROVALS_OUTPUT)
     assert 'codex_approvals {"id": "turn/question-1", "decision": "approved"}' in text
-    assert "Answered a." in checked(approvals_result([], answered="a"), catalogue.APPROVALS_OUTPUT)
+    answered = checked(approvals_result([], answered=Answered("a", "codex:1")), catalogue.APPROVALS_OUTPUT)
+    assert answered == 'Answered a. Collect the agent\'s answer with codex_wait {"ids": ["codex:1"]}.'
     assert checked(approvals_result([]), catalogue.APPROVALS_OUTPUT) == "Nothing waits for an answer."
 
 

@@ -76,7 +76,7 @@ async def test_agents_that_another_server_took_over_are_let_go_and_their_callers
         await team.model.wait_for_gate("gate")
         team.crew.office.lost()
         outcome = await turn.wait()
-        assert "Another server has taken agent arch" in outcome.content
+        assert "Another server has taken over agent arch" in outcome.content
         assert len(team.crew.roster) == 0
         team.model.release("gate")
 

@@ -24,7 +24,7 @@ ASKED = AskedElsewhere("turn/question-1", agent(), Owner("n", 7, "h"), "May I?")
         (refusals.asked_elsewhere(ASKED), Why.OWNED_ELSEWHERE, "process 7 on h. Answer it there"),
         (refusals.paused(agent(), "it rests"), Why.PAUSED, "it rests"),
         (refusals.queue_full(agent(), 2), Why.BUSY, "2 more prompts"),
-        (refusals.lost(agent()), Why.LOST, "Ask again"),
+        (refusals.lost(agent()), Why.LOST, "Continue the agent there"),
     ],
 )
 def test_it_says_why_and_what_to_do(refusal: TeamRefused, why: Why, says: str) -> None:

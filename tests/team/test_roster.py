@@ -31,6 +31,15 @@ def test_of_one_that_is_gone_the_names_are_known_for_a_while() -> None:
     assert roster.names("t-1") == members[1].names
 
 
+def test_one_that_another_server_has_taken_over_is_told_from_one_that_was_closed() -> None:
+    roster, closed, taken = Roster(), member(1), member(2)
+    for each in (closed, taken):
+        roster.add(each)
+    roster.remove(closed)
+    roster.remove(taken, taken_over=True)
+    assert [roster.was_taken_over(name) for name in ("t-1", "t-2", "t-3")] == [False, True, False]
+
+
 def test_a_later_one_of_the_same_id_is_not_removed_by_the_end_of_the_earlier() -> None:
     roster, before, after = Roster(), member(1), member(1)
     roster.add(before)

@@ -11,18 +11,23 @@ from msgspec import Struct
 from codex_mcp.base.settings import Events
 from codex_mcp.mcp import catalogue
 from codex_mcp.mcp.catalogue import Tool
-from codex_mcp.mcp.fields import read_arguments
+from codex_mcp.mcp.fields import read_arguments, read_some
 from codex_mcp.threads.news import Mode
 
 
-class TurnArguments(Struct, frozen=True, kw_only=True, rename="kebab"):
+class HowToWait(Struct, frozen=True, kw_only=True, rename="kebab"):
+    """How long a call waits for its turn."""
+
+    background: bool = False
+    wait_seconds: float | None = None
+
+
+class TurnArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
     """What every call that runs a turn may say."""
 
     prompt: str
     images: tuple[str, ...] = ()
     output_schema: dict[str, object] | None = None
-    background: bool = False
-    wait_seconds: float | None = None
     events: Events | None = None
 
 
@@ -74,6 +79,11 @@ def codex_arguments(arguments: Mapping[str, object]) -> CodexArguments:
 def reply_arguments(arguments: Mapping[str, object]) -> ReplyArguments:
     """Raises BadArguments."""
     return _read(catalogue.CODEX_REPLY, arguments, ReplyArguments)
+
+
+def how_to_wait(arguments: Mapping[str, object]) -> HowToWait:
+    """How long a call that runs a turn waits, whatever else its arguments are. Raises BadArguments."""
+    return msgspec.convert(read_some(catalogue.COMMON_FIELDS, arguments), HowToWait)
 
 
 def wait_arguments(arguments: Mapping[str, object]) -> WaitArguments:

@@ -14,7 +14,7 @@ from codex_mcp.mcp.call import Call
 from codex_mcp.mcp.fields import BadArguments
 from codex_mcp.mcp.follower import Follower, Says
 from codex_mcp.mcp.pending import client_question, fetched_question
-from codex_mcp.mcp.results import Result
+from codex_mcp.mcp.results import GoesOn, Result
 from codex_mcp.mcp.specs import events_of, new_thread, new_turn
 from codex_mcp.mcp.tools import Json, Tools
 from codex_mcp.mcp.waiting import NamedThreads, OwnThreads, View, Wait
@@ -31,7 +31,8 @@ class CodexTools:
     def __init__(self, book: Book, settings: Settings, key: bytes) -> None:
         self._book = book
         self._settings = settings
-        self._follower = Follower(book, settings, key, Says(results.no_names, self._asks))
+        self.says = Says(results.no_names, self._asks, self._goes_on)
+        self._follower = Follower(book, settings, key, self.says)
 
     def tools(self) -> Tools:
         """By name."""
@@ -97,6 +98,10 @@ class CodexTools:
                 f"No turn of thread {thread_id} is known here; codex-reply continues a thread of an earlier server."
             )
         return thread
+
+    def _goes_on(self, thread_id: str) -> GoesOn:
+        thread = self._book.open_thread(thread_id)
+        return GoesOn.NEW_THREAD if thread is not None and thread.gone else GoesOn.REPLY
 
     def _asks(self, thread_id: str) -> list[str]:
         thread = self._book.open_thread(thread_id)

@@ -94,6 +94,13 @@ def read_arguments(fields: Sequence[Field], arguments: Mapping[str, object]) -> 
     return values
 
 
+def read_some(fields: Sequence[Field], arguments: Mapping[str, object]) -> dict[str, object]:
+    """The arguments that these fields describe; others are ignored. Raises BadArguments."""
+    by_spelling = _by_spelling(tuple(fields))
+    known = {name: value for name, value in arguments.items() if name in by_spelling or _kebab(name) in by_spelling}
+    return read_arguments(fields, known)
+
+
 @functools.cache  # of few tools, and every call asks
 def _by_spelling(fields: tuple[Field, ...]) -> Mapping[str, Field]:
     return {spelling: field for field in fields for spelling in (field.name, _kebab(field.name))}

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp import results
-from codex_mcp.mcp.arguments import TurnArguments
+from codex_mcp.mcp.arguments import HowToWait, how_to_wait
 from codex_mcp.mcp.call import Call
 from codex_mcp.mcp.inputs import (
     Asked,
@@ -25,7 +25,7 @@ from codex_mcp.mcp.inputs import (
 )
 from codex_mcp.mcp.ladder import machine_load
 from codex_mcp.mcp.presence import Unattended, is_unattended
-from codex_mcp.mcp.results import Result, WaitReport, described, wait_result
+from codex_mcp.mcp.results import GoesOn, Result, WaitReport, described, wait_result
 from codex_mcp.mcp.seal import digest
 from codex_mcp.mcp.task_shapes import TaskName, created_task
 from codex_mcp.mcp.waiting import NOTHING, Wait, Waiter, question_keys
@@ -46,6 +46,8 @@ class Says(Struct, frozen=True):
     names: Names
     asks: Callable[[str], list[str]]
     """The questions of a thread that wait for an answer, each with how to answer it."""
+    goes_on: Callable[[str], GoesOn]
+    """How the conversation of a thread can be continued."""
 
 
 class Follower:
@@ -59,10 +61,13 @@ class Follower:
         self.waiter = Waiter(book)
         self.unattended = Unattended()
 
-    async def followed(self, call: Call, thread: Thread, turn: Turn, arguments: TurnArguments) -> Result:
+    async def followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
         """Wait for a turn as long as its caller wants; return what the caller is told."""
         self.waiter.begun(call, turn)
-        patience = 0.0 if arguments.background else call.patience(arguments.wait_seconds)
+        return await self._followed(call, thread, turn, how)
+
+    async def _followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
+        patience = 0.0 if how.background else call.patience(how.wait_seconds)
         outcome = await call.follow(thread, turn, patience)
         return self._told(call, thread, turn, outcome)
 
@@ -81,13 +86,16 @@ class Follower:
             WaitReport(
                 finished=[self._described(turn) for turn in seen.finished],
                 running=[self._described(turn) for turn in seen.running],
-                unchanged=[self._described(turn) for turn in seen.unchanged if wait.is_named],
+                unchanged=[self._unchanged(turn) for turn in seen.unchanged if wait.is_named],
                 facts=[(fact.news.kind, fact.told) for fact in seen.facts],
             )
         )
 
     def _described(self, turn: Turn) -> dict[str, object]:
         return described(turn.outcome, self._says.names(turn.thread_id), self._says.asks(turn.thread_id))
+
+    def _unchanged(self, turn: Turn) -> tuple[dict[str, object], GoesOn]:
+        return self._described(turn), self._says.goes_on(turn.thread_id)
 
     def _told(self, call: Call, thread: Thread, turn: Turn, outcome: Outcome) -> Result:
         """What the client hears of its turn: what it asks, or that it goes on as a task, or how it stands."""
@@ -101,7 +109,7 @@ class Follower:
             name = TaskName(turn.thread_id, turn.name, call.principal, created)
             return created_task(self._key, name, outcome, self._settings.thread_idle)
         named, asks = self._says.names(outcome.thread_id), self._says.asks(outcome.thread_id)
-        return results.turn_result(outcome, named, asks, lost=bool(thread.gone))
+        return results.turn_result(outcome, named, asks, goes_on=self._says.goes_on(thread.id))
 
     def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
         """What these turns ask, if the client has to come again for it."""
@@ -126,15 +134,7 @@ class Follower:
 
     def answered(self, call: Call) -> list[tuple[Thread, Turn]]:
         """The client comes with answers: give them to the turns that asked, and return those."""
-        state = unsealed(
-            self._key,
-            call.params.request_state or "",
-            principal=call.principal,
-            call=_digest(call),
-            now=time.time(),
-        )
-        if state is None:
-            raise invalid_params("requestState is not one that this server gave for this call, or it has expired")
+        state = self._state(call)
         turns: dict[str, tuple[Thread, Turn]] = {}
         answers = answers_by_place(state, call.params.input_responses or {})
         for place in state.asked.values():
@@ -149,6 +149,23 @@ class Follower:
             self.waiter.still_open(call, question_keys(turn))
         return list(turns.values())
 
+    def question_gone(self, call: Call) -> Result:
+        """The client comes with answers, and this server does not know the turn any longer that asked."""
+        place = next(iter(self._state(call).asked.values()))
+        return results.refused(f"The question is no longer open ({self._says.goes_on(place.thread_id)}).")
+
+    def _state(self, call: Call) -> State:
+        state = unsealed(
+            self._key,
+            call.params.request_state or "",
+            principal=call.principal,
+            call=_digest(call),
+            now=time.time(),
+        )
+        if state is None:
+            raise invalid_params("requestState is not one that this server gave for this call, or it has expired")
+        return state
+
     def _answer(self, call: Call, turn: Turn, key: str, answer: tuple[object, float]) -> None:
         """Give a turn this answer, unless it means that no person has seen the question."""
         said, seconds = answer
@@ -158,9 +175,8 @@ class Follower:
             turn.parked.answer(key, decide(turn.parked.open[key], said))
 
     async def followed_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
-        """Go on waiting for a turn whose question was answered."""
-        outcome = await call.follow(thread, turn, call.patience(None))
-        return self._told(call, thread, turn, outcome)
+        """Go on waiting for a turn whose question was answered, as long as the caller wants."""
+        return await self._followed(call, thread, turn, how_to_wait(call.params.arguments or {}))
 
 
 def _digest(call: Call) -> str:

@@ -11,7 +11,6 @@ from msgspec import Struct
 from codex_mcp.base.settings import Protocol, Settings
 from codex_mcp.mcp.codex_tools import CodexTools
 from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Methods
-from codex_mcp.mcp.results import no_names
 from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tasks import Tasks
 from codex_mcp.threads.book import Book
@@ -41,6 +40,7 @@ MakeProduct: TypeAlias = Callable[[Book, Settings, bytes], Product]
 
 def plain_product(book: Book, settings: Settings, key: bytes, around: Around | None = None) -> Product:
     """Threads without names."""
-    table = {**PRODUCT, **Tasks(book, settings, key, no_names).table()}
+    tools = CodexTools(book, settings, key)
+    table = {**PRODUCT, **Tasks(book, settings, key, tools.says).table()}
     methods = Methods(table, CAPABILITIES, stateless=settings.protocol is not Protocol.LEGACY, around=around)
-    return Product(methods, CodexTools(book, settings, key).tools())
+    return Product(methods, tools.tools())

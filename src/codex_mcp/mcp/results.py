@@ -7,6 +7,7 @@ says everything that is needed to go on: an error text ends with the thread id.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -31,12 +32,19 @@ WAITING_FOR_DECISION: Final = (
 NOTHING_TO_REPORT: Final = "Nothing is running, and nothing is left to collect."
 UNCHANGED: Final = (
     "Nothing new: the last turn is {status}, and its answer was delivered before. "
-    "codex_wait with `again: true` repeats it; codex-reply continues the conversation."
+    "codex_wait with `again: true` repeats it; {goes_on}."
 )
 INTERRUPTED: Final = "The turn was interrupted"
-GOES_ON: Final = "codex-reply continues the thread"
-GOES_ON_ELSEWHERE: Final = "the thread is lost; codex-reply goes on with the agent in a new one"
-LOST: Final = "the thread is lost; codex starts a new one"
+
+
+class GoesOn(StrEnum):
+    """How a conversation can be continued."""
+
+    REPLY = "codex-reply continues the thread"
+    NEW_THREAD = "the thread is lost; codex starts a new one"
+    REPLY_IN_NEW_THREAD = "the thread is lost; codex-reply continues the agent in a new one"
+    RESUME = "the agent is closed; codex with its codex_id resumes it"
+    OTHER_SERVER = "another server runs the agent now; it can be continued there"
 
 
 def refused(text: str) -> Result:
@@ -51,16 +59,19 @@ def refused_in_thread(text: str, thread_id: str) -> Result:
 
 
 def turn_result(
-    outcome: Outcome, names: Mapping[str, object] | None = None, asks: Sequence[str] = (), *, lost: bool = False
+    outcome: Outcome,
+    names: Mapping[str, object] | None = None,
+    asks: Sequence[str] = (),
+    *,
+    goes_on: GoesOn = GoesOn.REPLY,
 ) -> Result:
-    """The result of `codex` and `codex-reply`; `names` is what else is known of the thread, which may be lost."""
+    """The result of `codex` and `codex-reply`; `names` is what else is known of the thread."""
     structured = described(outcome, names, asks)
     if outcome.status in (Status.FAILED, Status.INTERRUPTED):
         if not outcome.thread_id and not names:
             return refused(str(structured["content"]))  # an old Codex did not even begin the thread
         name = f"codex_id: {structured['codex_id']}, " if "codex_id" in structured else ""
-        how = GOES_ON if not lost else GOES_ON_ELSEWHERE if name else LOST
-        text = f"{_words(structured)}\n\n{name}threadId: {outcome.thread_id} ({how})"
+        text = f"{_words(structured)}\n\n{name}threadId: {outcome.thread_id} ({goes_on})"
         return {"content": [_text(text)], "structuredContent": structured, "isError": True}
     return {"content": [_text(_words(structured))], "structuredContent": structured}
 
@@ -75,8 +86,8 @@ class WaitReport(Struct, frozen=True):
 
     finished: Sequence[dict[str, object]] = ()
     running: Sequence[dict[str, object]] = ()
-    unchanged: Sequence[dict[str, object]] = ()
-    """Turns that ended, and whose answers the caller has."""
+    unchanged: Sequence[tuple[dict[str, object], GoesOn]] = ()
+    """Turns that ended and whose answers the caller has, and how their conversations can be continued."""
     facts: Sequence[tuple[Kind, dict[str, object]]] = ()
     """Agents that were paused or closed; `content` says it in words."""
 
@@ -89,15 +100,15 @@ def wait_result(report: WaitReport) -> Result:
             structured[name] = facts
     told = [*report.finished, *(fact for _, fact in report.facts), *report.running]
     if not told and report.unchanged:
-        told = [_unchanged(turn) for turn in report.unchanged]
+        told = [_unchanged(turn, goes_on) for turn, goes_on in report.unchanged]
         structured["unchanged"] = told
     paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{_words(turn)}" for turn in told]
     return {"content": [_text("\n\n".join(paragraphs) or NOTHING_TO_REPORT)], "structuredContent": structured}
 
 
-def _unchanged(turn: Mapping[str, object]) -> dict[str, object]:
+def _unchanged(turn: Mapping[str, object], goes_on: GoesOn) -> dict[str, object]:
     kept = {key: turn[key] for key in ("codex_id", "identity", "team", "threadId", "status") if key in turn}
-    return {**kept, "content": UNCHANGED.format(status=turn["status"])}
+    return {**kept, "content": UNCHANGED.format(status=turn["status"], goes_on=goes_on)}
 
 
 def _shown_name(turn: Mapping[str, object]) -> object:

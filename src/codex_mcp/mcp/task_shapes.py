@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from codex_mcp.mcp import results
 from codex_mcp.mcp.elicitation import elicitation_params
-from codex_mcp.mcp.results import Result
+from codex_mcp.mcp.results import GoesOn, Result
 from codex_mcp.mcp.seal import BrokenSeal, seal, unseal
 from codex_mcp.threads.questions import Question
 from codex_mcp.threads.record import Outcome, Status
@@ -54,8 +54,8 @@ class TurnNews(Struct, frozen=True):
     """What it wants to know."""
     names: Mapping[str, object]
     """What else is known of its thread."""
-    lost: bool = False
-    """Its thread can never go on."""
+    goes_on: GoesOn = GoesOn.REPLY
+    """How its conversation can be continued."""
 
 
 def task_id(key: bytes, name: TaskName) -> str:
@@ -85,7 +85,7 @@ def described_task(text: str, name: TaskName, news: TurnNews, kept: float) -> di
         case "input_required":
             return {**task, "inputRequests": news.asks}
         case "completed":
-            result = results.turn_result(news.outcome, news.names, lost=news.lost)
+            result = results.turn_result(news.outcome, news.names, goes_on=news.goes_on)
             return {**task, "result": {"resultType": "complete", **result}}
         case _:
             return task

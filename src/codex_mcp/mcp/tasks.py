@@ -7,7 +7,7 @@ import logging
 from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings import Settings
 from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.follower import Names
+from codex_mcp.mcp.follower import Says
 from codex_mcp.mcp.methods import Handler
 from codex_mcp.mcp.task_shapes import TaskName, TurnNews, asked_by_task, described_task, task_name
 from codex_mcp.rpc.errors import invalid_params
@@ -24,11 +24,11 @@ logger = logging.getLogger(__name__)
 class Tasks:
     """The turns of a book as tasks. `key` seals their ids."""
 
-    def __init__(self, book: Book, settings: Settings, key: bytes, names: Names) -> None:
+    def __init__(self, book: Book, settings: Settings, key: bytes, says: Says) -> None:
         self._book = book
         self._settings = settings
         self._key = key
-        self._names = names
+        self._says = says
 
     def table(self) -> dict[str, Handler]:
         """The methods of the extension."""
@@ -43,7 +43,7 @@ class Tasks:
             turn.delivered = True
             self._book.reported.add(exchange.session.caller, exchange.request.id, [turn.name])
         asks = asked_by_task(turn.parked.open, turn.audience.label)
-        news = TurnNews(outcome, asks, self._names(name.thread_id), lost=bool(thread.gone))
+        news = TurnNews(outcome, asks, self._says.names(name.thread_id), self._says.goes_on(thread.id))
         return described_task(text, name, news, self._settings.thread_idle)
 
     def _update(self, exchange: Exchange) -> object:

@@ -24,11 +24,11 @@ def team_product(
 
     def make(book: Book, settings: Settings, key: bytes) -> Product:
         crew = Crew(settings, book, open_store, resume)
-        tools = TeamTools(book, settings, key, crew, roles).tools()
-        tasks = Tasks(book, settings, key, crew.roster.names)
+        tools = TeamTools(book, settings, key, crew, roles)
+        tasks = Tasks(book, settings, key, tools.says)
         table = {**PRODUCT, "tools/list": listing(TEAM_TOOLS), **tasks.table()}
         stateless = settings.protocol is not Protocol.LEGACY
         methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS)
-        return Product(methods, tools, crew.aclose, LONGEST_GRACE)
+        return Product(methods, tools.tools(), crew.aclose, LONGEST_GRACE)
 
     return make

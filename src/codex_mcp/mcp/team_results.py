@@ -38,6 +38,13 @@ class OpenApproval(Struct, frozen=True):
         }
 
 
+class Answered(Struct, frozen=True):
+    """A question that was just answered, and the agent that asked."""
+
+    id: str
+    codex_id: str
+
+
 def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> Result:
     """A refusal, with its word for programs; `asks` are the agent's open questions, if these are why."""
     meta = {ERROR_META: {"reason": refusal.why, **refusal.facts}}
@@ -105,15 +112,16 @@ def close_result(agent: Agent, how: str) -> Result:
 
 
 def approvals_result(
-    approvals: Iterable[OpenApproval], elsewhere: Iterable[AskedElsewhere] = (), answered: str | None = None
+    approvals: Iterable[OpenApproval], elsewhere: Iterable[AskedElsewhere] = (), answered: Answered | None = None
 ) -> Result:
     """What is open here and on other servers, after an answer if there was one."""
     rows = [*(approval.described() for approval in approvals), *map(_asked_elsewhere, elsewhere)]
     structured: dict[str, object] = {"approvals": rows}
     lines = [listed_question(row) for row in rows]
     if answered is not None:
-        structured["answered"] = answered
-        lines.insert(0, f"Answered {answered}. Collect the agent's answer with codex_wait.")
+        structured["answered"] = answered.id
+        collect = f'codex_wait {{"ids": ["{answered.codex_id}"]}}'
+        lines.insert(0, f"Answered {answered.id}. Collect the agent's answer with {collect}.")
     return _result(structured, lines or ["Nothing waits for an answer."])
 
 

@@ -17,7 +17,7 @@ from codex_mcp.mcp.call import Call, GivenUp
 from codex_mcp.mcp.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.follower import Follower, Says
 from codex_mcp.mcp.pending import client_question, listed_question
-from codex_mcp.mcp.results import Result, turn_result
+from codex_mcp.mcp.results import GoesOn, Result, turn_result
 from codex_mcp.mcp.specs import new_turn
 from codex_mcp.mcp.team_arguments import (
     GO_ON,
@@ -36,6 +36,7 @@ from codex_mcp.mcp.team_arguments import (
 )
 from codex_mcp.mcp.team_orders import Ordered, ordered
 from codex_mcp.mcp.team_results import (
+    Answered,
     OpenApproval,
     approvals_result,
     close_result,
@@ -73,7 +74,8 @@ class TeamTools:
         self._settings = settings
         self._crew = crew
         self._roles = roles
-        self._follower = Follower(book, settings, key, Says(self._names, self._asks))
+        self.says = Says(self._names, self._asks, self._goes_on)
+        self._follower = Follower(book, settings, key, self.says)
         crew.work.described = lambda name, agent, question: OpenApproval(name, agent, question).described()
 
     def tools(self) -> Tools:
@@ -124,6 +126,15 @@ class TeamTools:
         member = self._crew.roster.of_thread(thread_id)
         approvals = [] if member is None else [approval.described() for approval in _open_approvals(member)]
         return {**names, "approvals": approvals} if approvals else names
+
+    def _goes_on(self, thread_id: str) -> GoesOn:
+        member = self._crew.roster.of_thread(thread_id)
+        if member is None:
+            taken = self._crew.roster.was_taken_over(thread_id)
+            return GoesOn.OTHER_SERVER if taken else GoesOn.RESUME
+        if member.closing:
+            return GoesOn.RESUME
+        return GoesOn.REPLY_IN_NEW_THREAD if member.thread is not None and member.thread.gone else GoesOn.REPLY
 
     def _asks(self, thread_id: str) -> list[str]:
         member = self._crew.roster.of_thread(thread_id)
@@ -182,7 +193,7 @@ class TeamTools:
         if repeat.turn is not None and thread is not None:
             with about(thread=thread.id):
                 return await self._follower.followed(call, thread, repeat.turn, arguments)
-        return turn_result(repeat.outcome, names_of(repeat.agent))
+        return turn_result(repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat))
 
     def _order(self, arguments: StartArguments, order: Ordered, principal: str) -> Order:
         return Order(
@@ -267,7 +278,7 @@ class TeamTools:
                 done = {"request_id": call.label, "what": arguments.decision}
                 self._crew.work.audit(member.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
                 await asyncio.sleep(0)  # the one who asked takes its answer, and the question is gone from the list
-                return await self._approvals(call.principal, arguments.id)
+                return await self._approvals(call.principal, Answered(arguments.id, member.agent.codex_id))
         for asked in await asked_elsewhere(self._crew, call.principal):
             if asked.id == arguments.id:
                 raise refusals.asked_elsewhere(asked)
@@ -275,10 +286,16 @@ class TeamTools:
             f"No question {arguments.id} is open; codex_approvals without arguments lists those that are."
         )
 
-    async def _approvals(self, principal: str, answered: str | None = None) -> Result:
+    async def _approvals(self, principal: str, answered: Answered | None = None) -> Result:
         elsewhere = await asked_elsewhere(self._crew, principal)
         ours = [approval for member in self._crew.roster.of(principal) for approval in _open_approvals(member)]
         return approvals_result(ours, elsewhere, answered)
+
+
+def _goes_on_after(repeat: Repeat) -> GoesOn:
+    if repeat.is_elsewhere:
+        return GoesOn.OTHER_SERVER
+    return GoesOn.RESUME if repeat.agent.is_closed else GoesOn.REPLY
 
 
 def _open_approvals(member: Member) -> list[OpenApproval]:

@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from codex_mcp.mcp.call import Call
 from codex_mcp.mcp.fields import BadArguments
 from codex_mcp.mcp.waiting import Fact, Watched, own_turns, turns_of
-from codex_mcp.team.agent import Agent, Status
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import Agent
 from codex_mcp.team.crew import Crew
 from codex_mcp.team.member import Member
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.changes import ANY_THREAD
 from codex_mcp.threads.news import Kind, News
-
-CLOSED = (Status.CLOSED, Status.INTERRUPTED)
 
 
 class TeamView:
@@ -48,8 +47,11 @@ class TeamView:
     async def _read(self, reference: str) -> Agent:
         agent = await self._crew.agent(reference, self._call.principal)
         is_ours = self._crew.roster.called(agent.codex_id, self._call.principal) is not None
-        if agent.status in CLOSED or is_ours or (agent.thread_id and self._book.open_thread(agent.thread_id)):
+        if agent.is_closed or is_ours or (agent.thread_id and self._book.open_thread(agent.thread_id)):
             return agent
+        owner = await self._crew.office.store.leases.owner(agent.codex_id)
+        if owner is not None and owner.alive:
+            raise refusals.owned_elsewhere(agent, owner)
         raise BadArguments(f"Agent {reference} has no turn that this server knows; codex-reply continues it.")
 
     def _member(self, reference: str) -> Member | None:
@@ -89,7 +91,7 @@ class TeamView:
 
 def closed_facts(agent: Agent) -> tuple[Fact, ...]:
     """That an agent is closed, if it is."""
-    if agent.status not in CLOSED:
+    if not agent.is_closed:
         return ()
     told: dict[str, object] = {
         "codex_id": agent.codex_id,

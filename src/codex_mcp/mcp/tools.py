@@ -103,6 +103,6 @@ class Tools:
         if call.params.name == catalogue.CODEX_WAIT.name:
             return await body(call, call.params.arguments or {})
         if not turns:
-            return results.refused("The question is no longer open. Continue the thread with codex-reply.")
+            return self._follower.question_gone(call)
         ((thread, turn),) = turns
         return await self._follower.followed_again(call, thread, turn)

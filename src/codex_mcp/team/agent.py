@@ -87,6 +87,11 @@ class Agent(Struct, frozen=True, kw_only=True):
         """It has its name and can be talked to."""
         return self.status is Status.ACTIVE
 
+    @property
+    def is_closed(self) -> bool:
+        """Only `codex` with its codex_id brings it back; `codex-reply` does not."""
+        return self.status in (Status.CLOSED, Status.INTERRUPTED)
+
 
 class AskedElsewhere(Struct, frozen=True):
     """A question of an agent that another server runs."""

@@ -118,7 +118,7 @@ class Closing:
         agent = await self._team.recorded(reference, principal)
         if agent is None:
             raise refusals.not_found(reference)
-        if agent.status in (Status.CLOSED, Status.INTERRUPTED):
+        if agent.is_closed:
             return self._audited(Closed(agent, Close.ALREADY_CLOSED), cause)
         return self._audited(await self._settle_stale(agent), cause)
 

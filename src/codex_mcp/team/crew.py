@@ -210,7 +210,7 @@ class Crew:
         why = str(refusals.lost(member.agent))
         logger.error("%s", why)
         member.claim = None
-        self.roster.remove(member)
+        self.roster.remove(member, taken_over=True)
         if member.thread is not None:
             for turn in member.thread.unfinished():
                 turn.record.stop_because(why)

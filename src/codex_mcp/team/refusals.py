@@ -134,7 +134,10 @@ def queue_full(agent: Agent, limit: int) -> TeamRefused:
 
 def lost(agent: Agent) -> TeamRefused:
     """Another server took it over while this one was silent."""
-    text = f"Another server has taken agent {agent.identity} ({agent.codex_id}) over. Ask again."
+    text = (
+        f"Another server has taken over agent {agent.identity} ({agent.codex_id}). Continue the agent there; when that "
+        "server ends, this one can take it over."
+    )
     return TeamRefused(Why.LOST, text, _named(agent))
 
 

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from codex_mcp.base.settings import Settings
+from codex_mcp.state.contract import Node
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, Request
 from codex_mcp.team.kept import kept_answer
@@ -33,6 +34,8 @@ class Repeat(Struct, frozen=True):
     member: Member | None
     turn: Turn | None
     outcome: Outcome
+    is_elsewhere: bool = False
+    """Another server runs the agent now."""
 
 
 class Repeats:
@@ -68,9 +71,10 @@ class Repeats:
         if turn is not None:
             return Repeat(agent, member, turn, turn.outcome)
         outcome = await kept_answer(self._office.store, agent, request.id)
-        if outcome is None and member is None:
-            await self._check_not_elsewhere(agent)
-        return Repeat(agent, member, None, outcome or no_answer(agent))
+        node = None if member is not None else await self._other_server(agent)
+        if outcome is None and node is not None:  # which may be at it right now
+            raise refusals.owned_elsewhere(agent, node)
+        return Repeat(agent, member, None, outcome or no_answer(agent), is_elsewhere=node is not None)
 
     def _member(self, principal: str, request: Request) -> Member | None:
         ours = self._roster.of(principal)
@@ -81,8 +85,7 @@ class Repeats:
         team = self._settings.team
         return agent_of((each for each in agents if (each.principal, each.team) == (principal, team)), request.id)
 
-    async def _check_not_elsewhere(self, agent: Agent) -> None:
-        """Another server may be at it right now."""
+    async def _other_server(self, agent: Agent) -> Node | None:
+        """The server that runs it, if that is alive."""
         owner = await self._office.store.leases.owner(agent.codex_id)
-        if owner is not None and owner.alive:
-            raise refusals.owned_elsewhere(agent, owner)
+        return owner if owner is not None and owner.alive else None

@@ -6,10 +6,20 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from codex_mcp.team.member import Member
 
 NAMES_KEPT: Final = 1_000
 """Threads whose agents are gone, and of which a late answer may still have to say whose it was."""
+
+
+class Gone(Struct, frozen=True):
+    """What is remembered of a member that this server does not run any longer."""
+
+    names: Mapping[str, object]
+    taken_over: bool
+    """Another server runs it."""
 
 
 class Roster:
@@ -17,7 +27,7 @@ class Roster:
 
     def __init__(self) -> None:
         self._members: dict[str, Member] = {}
-        self._gone: OrderedDict[str, Mapping[str, object]] = OrderedDict()
+        self._gone: OrderedDict[str, Gone] = OrderedDict()
         self.removed: Callable[[Member], None] = lambda _member: None
         """Told when a member is ours no more."""
 
@@ -40,12 +50,12 @@ class Roster:
         """It is ours from now on."""
         self._members[member.agent.codex_id] = member
 
-    def remove(self, member: Member) -> None:
-        """It is ours no more."""
+    def remove(self, member: Member, *, taken_over: bool = False) -> None:
+        """This server does not run it any longer, for instance because another server has taken it over."""
         if member in self:
             del self._members[member.agent.codex_id]
         if member.thread_id is not None:
-            self._gone[member.thread_id] = member.names
+            self._gone[member.thread_id] = Gone(member.names, taken_over)
             if len(self._gone) > NAMES_KEPT:
                 self._gone.popitem(last=False)
         self.removed(member)
@@ -57,7 +67,15 @@ class Roster:
     def names(self, thread_id: str) -> Mapping[str, object]:
         """What a result says of a thread's agent, also when that is gone."""
         member = self.of_thread(thread_id)
-        return self._gone.get(thread_id, {}) if member is None else member.names
+        if member is not None:
+            return member.names
+        gone = self._gone.get(thread_id)
+        return {} if gone is None else gone.names
+
+    def was_taken_over(self, thread_id: str) -> bool:
+        """Does another server run the agent of this thread, which was ours?"""
+        gone = self._gone.get(thread_id)
+        return gone is not None and gone.taken_over
 
     def called(self, reference: str, principal: str) -> Member | None:
         """The member of this principal with this codex_id, identity or thread id."""

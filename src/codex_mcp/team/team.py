@@ -223,7 +223,7 @@ class Team:
             agent = await self.recorded(reference, principal)
             if agent is None:
                 raise refusals.not_found(reference)
-            if agent.status in (Status.CLOSED, Status.INTERRUPTED) and not resume:
+            if agent.is_closed and not resume:
                 raise refusals.closed(agent)
             # Meanwhile somebody else may have brought it back.
             member = self.roster.called(agent.codex_id, principal)

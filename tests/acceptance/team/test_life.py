@@ -1,5 +1,6 @@
 """An agent's life: busy, idle, closed, and back. Closing goes before everything, and nobody waits for ever."""
 
+from tests.support.mcp_server import Json
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team
 from tests.support.team_scenes import TEAM_SCRIPT, gate, heard, state_of
@@ -78,6 +79,12 @@ async def test_closing_again_is_fine_also_at_the_same_time(team: Team) -> None:
         assert (later["closed"], later["status"]) == (True, "already_closed")
 
 
+def assert_resumable_only_by_codex(result: Json) -> None:
+    """Does an error of a closed agent's turn end with the advice that works?"""
+    assert refusal(result).endswith("(the agent is closed; codex with its codex_id resumes it)")
+    assert "codex-reply" not in refusal(result)
+
+
 @requirement("FR-17.10")
 async def test_whoever_waits_for_an_agent_that_is_closed_is_told_so(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, model):
@@ -87,13 +94,18 @@ async def test_whoever_waits_for_an_agent_that_is_closed_is_told_so(team: Team) 
         while (await server.status())["queues"] != {"arch": 3}:
             pass
         await server.close_agent("arch")
-        assert structured(await server.result(running))["status"] == "interrupted"
+        interrupted = await server.result(running)
+        assert structured(interrupted)["status"] == "interrupted"
+        assert_resumable_only_by_codex(interrupted)
         for call in waiting:
             result = await server.result(call)
+            assert_resumable_only_by_codex(result)
             assert "closed before this turn could begin" in refusal(result)
             assert structured(result)["identity"] == "arch"
         late = await server.run("codex-reply", {"prompt": say("too late"), "identity": "arch"})
         assert "is closed" in refusal(late)
+        named = {"ids": [structured(interrupted)["codex_id"]], "timeout-seconds": 0}
+        assert "codex-reply" not in str(await server.run("codex_wait", named))
         assert not any("xylophone" in str(request.json["input"]) for request in model.requests)
 
 

@@ -36,6 +36,7 @@ async def test_the_second_server_says_whose_an_agent_is_and_names_are_those_of_b
             ("codex-reply", {"codex_id": arch["codex_id"], "prompt": say("two")}),
             ("codex", {"codex_id": arch["codex_id"], "prompt": say("two")}),
             ("codex_close", {"codex_id": arch["codex_id"]}),
+            ("codex_wait", {"ids": ["arch"]}),
         ):
             assert f"run by another server, process {one.process.pid} on" in refusal(await other.run(tool, arguments))
         taken = await other.run("codex", {"identity": "arch", "prompt": say("two")})
@@ -121,7 +122,8 @@ async def test_a_server_that_was_stopped_for_too_long_lets_go_of_what_the_other_
         finally:
             os.kill(one.process.pid, signal.SIGCONT)
         told = refusal(await one.result(call))
-        assert f"Another server has taken agent arch ({arch['codex_id']}) over" in told
+        assert f"Another server has taken over agent arch ({arch['codex_id']})" in told
+        assert told.endswith("(another server runs the agent now; it can be continued there)")
         assert structured(await other.result(taking))["content"] == "taken over"
         assert f"process {other.process.pid} on" in refusal(await one.run("codex-reply", reply))
         assert (await one.status())["identities"] == {}
