@@ -17,7 +17,7 @@ import pytest
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.mcp_server import PATIENCE, Json, McpServer, Setup, scripted_server
-from tests.support.processes import Process, all_ended, ended, processes_at, the_server
+from tests.support.processes import Process, all_ended, ended, lines_in, processes_at, the_server
 
 SCRIPT = Path(__file__).parents[1] / "support/scripts/end_of_life.toml"
 
@@ -60,21 +60,6 @@ async def start_command(server: McpServer, seconds: str) -> int | str:
     await lines_in(server.setup.work / "started", 2)
     assert len(sleepers(server, seconds)) >= 2
     return call
-
-
-async def lines_in(fifo: Path, number: int) -> None:
-    """Wait until so many lines have been written to it."""
-    lines: asyncio.Queue[bytes] = asyncio.Queue()
-    descriptor = os.open(fifo, os.O_RDWR)
-    loop = asyncio.get_running_loop()
-    loop.add_reader(descriptor, lambda: lines.put_nowait(os.read(descriptor, 1)))
-    try:
-        async with asyncio.timeout(PATIENCE):
-            for _ in range(number):
-                assert await lines.get() == b"\n"
-    finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
 
 
 # -- nothing runs -----------------------------------------------------------------------------------------------------

@@ -75,6 +75,21 @@ async def ended(process: Process) -> None:
         os.close(descriptor)
 
 
+async def lines_in(fifo: Path, number: int) -> None:
+    """Wait until so many lines have been written to it."""
+    lines: asyncio.Queue[bytes] = asyncio.Queue()
+    descriptor = os.open(fifo, os.O_RDWR)
+    loop = asyncio.get_running_loop()
+    loop.add_reader(descriptor, lambda: lines.put_nowait(os.read(descriptor, 1)))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            for _ in range(number):
+                assert await lines.get() == b"\n"
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
 def _at_home(home: Path) -> Iterator[Process]:
     wanted = f"HOME={home}".encode()
     for folder in Path("/proc").glob("[0-9]*"):

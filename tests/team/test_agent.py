@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.team.agent import Agent, Owner, State, Status, at_rest, last_used, superfluous
+from codex_mcp.team.agent import Agent, Holder, Owner, State, Status, at_rest, last_used, left_behind, superfluous
 
 
 def agent() -> Agent:
@@ -28,6 +28,12 @@ def test_when_nobody_runs_it_an_active_one_is_stale_and_a_closed_one_closed() ->
     assert (resting.status, resting.thread_state, resting.owner) == (Status.STALE, State.CLOSED, None)
     for status in (Status.CLOSED, Status.INTERRUPTED, Status.STALE):
         assert at_rest(msgspec.structs.replace(active, status=status)).status is status
+
+
+def test_only_an_agent_whose_server_was_lost_remembers_which_codex_may_have_its_conversation_open() -> None:
+    held = msgspec.structs.replace(agent(), holder=Holder(7, "h", "mark"))
+    assert at_rest(held).holder is None
+    assert left_behind(held) == msgspec.structs.replace(at_rest(held), holder=held.holder)
 
 
 @given(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.team.agent import Agent, Owner, State, Status
+from codex_mcp.team.agent import Agent, Holder, Owner, State, Status
 from codex_mcp.team.registry_text import parse_registry, registry_text, revision_of
 
 VERSION_1 = {
@@ -83,12 +83,15 @@ def test_the_order_does_not_depend_on_who_wrote(team: list[Agent], random: objec
 
 
 def test_how_it_looks() -> None:
-    whole = json.loads(registry_text([agent(owner=Owner(node="n", pid=7, host="h"))], 3, 1_763_200_800))
+    whole = json.loads(
+        registry_text([agent(owner=Owner(node="n", pid=7, host="h"), holder=Holder(7, "h", "mark"))], 3, 1_763_200_800)
+    )
     assert (whole["version"], whole["revision"], whole["written_at"]) == (2, 3, "2025-11-15T10:00:00.000Z")
     (entry,) = whole["sessions"]
     assert list(entry)[:4] == ["codex_id", "identity", "team", "cwd"]
     assert entry["started_at"] == "1970-01-01T00:00:01.000Z"
     assert entry["owner"] == {"node": "n", "pid": 7, "host": "h"}
+    assert "holder" not in entry
 
 
 def test_how_the_thread_was_set_up_is_not_shown_and_secrets_in_errors_are_masked() -> None:

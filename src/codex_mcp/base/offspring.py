@@ -17,12 +17,13 @@ def children() -> set[int]:
     """Return the processes whose parent we are now."""
     ours = str(os.getpid()).encode()
     try:
-        return {int(pid) for pid in os.listdir(PROC) if pid.isdecimal() and _parent(pid) == ours}
+        return {int(pid) for pid in os.listdir(PROC) if pid.isdecimal() and parent(pid) == ours}
     except OSError:
         return set()
 
 
-def _parent(pid: str) -> bytes:
+def parent(pid: str) -> bytes:
+    """Return the parent's process id; nothing if there is no such process."""
     try:
         with open(f"{PROC}/{pid}/stat", "rb") as stat:
             # "pid (name) state ppid …", where the name may hold anything, brackets too.

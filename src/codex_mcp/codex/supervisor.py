@@ -127,7 +127,8 @@ class Supervisor:
         self._children: set[int] = set()
         # Who started us may have left us children of its own (`helper & exec codex-mcp`). They are not ours to end.
         self._foreign = children()
-        self._mark = os.urandom(MARK_BYTES).hex()
+        self.mark = os.urandom(MARK_BYTES).hex()
+        """By which the environment of its cores and their commands can be told."""
         self._guard: Child | None = None
         # Held while a child is made, so that nobody takes the newborn for an orphan.
         self._making = asyncio.Lock()
@@ -204,7 +205,7 @@ class Supervisor:
             try:
                 limit = self._settings.max_message_bytes
                 at_birth = to_die_with_us() if launch.dies_with_us else None
-                environment = {**launch.environment, SERVED_BY: self._mark}
+                environment = {**launch.environment, SERVED_BY: self.mark}
                 child = await start_child(launch.argv, environment, limit, at_birth=at_birth)
             except OSError as exc:
                 raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
@@ -277,7 +278,7 @@ class Supervisor:
 
     async def _guarded(self, launch: Launch) -> None:
         """Have somebody end what the core leaves behind, should we be killed."""
-        if launch.is_guarded and self._guard is None and (guard := await start_guard(self._mark)) is not None:
+        if launch.is_guarded and self._guard is None and (guard := await start_guard(self.mark)) is not None:
             self._guard = guard
             self._children.add(guard.pid)
 
@@ -286,7 +287,7 @@ class Supervisor:
         found = children() - self._children - self._foreign
         if not self._foreign:
             return found
-        return {pid for pid in found if variables(pid, (SERVED_BY,)).get(SERVED_BY) == self._mark}
+        return {pid for pid in found if variables(pid, (SERVED_BY,)).get(SERVED_BY) == self.mark}
 
     async def end_orphans(self, spared: Collection[int] = ()) -> None:
         """End what commands have left to us."""

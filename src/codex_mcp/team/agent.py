@@ -40,6 +40,16 @@ class Owner(Struct, frozen=True):
     host: str
 
 
+class Holder(Struct, frozen=True):
+    """The Codex that has a conversation open, as another server on the same machine can find it."""
+
+    server: int
+    """The process id of the server that started it."""
+    host: str
+    mark: str
+    """Which that server gave to its Codex (`base.marks`)."""
+
+
 class Request(Struct, frozen=True):
     """A call with a `request_id` that gave an agent a turn."""
 
@@ -75,6 +85,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     backend: str = ""
     auto_mail: bool = True
     owner: Owner | None = None
+    holder: Holder | None = None
+    """Which Codex has its conversation open, or may have it still if its server was lost. Not shown in the registry."""
     closing: bool = False
     """It is busy being closed: should its server die now, it was closed without a summary."""
     spec: dict[str, object] = field(default_factory=dict)
@@ -107,7 +119,12 @@ def at_rest(agent: Agent) -> Agent:
     status = agent.status
     if agent.is_active:
         status = Status.INTERRUPTED if agent.closing else Status.STALE
-    return replace(agent, status=status, thread_state=State.CLOSED, owner=None, closing=False)
+    return replace(agent, status=status, thread_state=State.CLOSED, owner=None, holder=None, closing=False)
+
+
+def left_behind(agent: Agent) -> Agent:
+    """The agent at rest, after its server was lost: that server's Codex may still have the conversation open."""
+    return replace(at_rest(agent), holder=agent.holder)
 
 
 def last_used(agents: Iterable[Agent], taken: Container[str], identity: str | None) -> Agent | None:

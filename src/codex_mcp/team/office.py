@@ -15,9 +15,10 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.silent_server import end_codex_of
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.state.keeper import Keeper
-from codex_mcp.team.agent import Owner, at_rest
+from codex_mcp.team.agent import Holder, Owner, left_behind
 from codex_mcp.team.audit import Audit
 from codex_mcp.team.earlier import take_over_registry
 from codex_mcp.team.kept import APPROVAL, keep, kept_agent, kept_approvals
@@ -167,13 +168,28 @@ class Office:
         try:
             if agent is not None:
                 if agent.is_active:
-                    await keep(self.store, claim, at_rest(agent))
+                    await keep(self.store, claim, left_behind(agent))
                 await self.store.records.unbind(claim, agent.team, agent.identity)
             for key in await kept_approvals(self.store, claim.thread):  # nobody waits for the answer any longer
                 await self.store.records.delete(claim, APPROVAL, key)
             await self.store.leases.release(claim)
         except Fenced:
             return  # somebody was faster
+
+    async def end_silent(self, holder: Holder, thread_id: str) -> bool:
+        """End the Codex that has a thread of ours open, if its server has lost its lease and has not come back."""
+        where = (holder.server, holder.host)
+        nodes = await self.store.leases.nodes()
+        if holder.host != self.owner.host or any(node.alive and (node.pid, node.host) == where for node in nodes):
+            return False
+        ended = await asyncio.to_thread(end_codex_of, holder.server, holder.mark)
+        if ended:
+            logger.warning(
+                "ended the Codex of server process %d, which has been silent for too long: it had thread %s open",
+                holder.server,
+                thread_id,
+            )
+        return ended > 0
 
     async def aclose(self) -> None:
         """Write what is left, leave, close."""

@@ -24,8 +24,9 @@ VERSION: Final = 2
 OLD_NAMES: Final = {"agent_id": "codex_id"}
 """What version 1 called otherwise."""
 
-NOT_SHOWN: Final = ("spec", "requests")
-"""They may hold instructions, environments and ids that clients chose, which other readers must not see."""
+NOT_SHOWN: Final = ("spec", "requests", "holder")
+"""They may hold instructions, environments and ids that clients chose, which other readers must not see. The holder is
+of use to servers alone."""
 
 HIGHEST_REVISION: Final = 10**15
 """Ten thousand writes a second for three thousand years. A higher number is not ours, and would keep us out."""

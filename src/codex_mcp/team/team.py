@@ -24,7 +24,7 @@ from codex_mcp.base.settings import Settings
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, ThreadNotFound, ThreadSpec, plain_id
 from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
 from codex_mcp.team import audit_entry, context, identity, refusals
-from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Status, at_rest
+from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Holder, Status, left_behind
 from codex_mcp.team.guards import Usage, limits_of, with_earlier_turns
 from codex_mcp.team.kept import kept_agent, kept_turns
 from codex_mcp.team.looking import look_around
@@ -206,6 +206,7 @@ class Team:
             thread_id=thread.id,
             cwd=thread.cwd,
             spec=_remembered(spec),
+            holder=Holder(self._office.owner.pid, self._office.owner.host, core.mark),
             backend=f"{core.backend} {core.version}",
         )
         self._office.scribe.note(member)
@@ -282,7 +283,7 @@ class Team:
                 if begin is not None:
                     await begin(member)
             except BaseException:
-                member.agent = at_rest(agent)
+                member.agent = left_behind(agent)
                 await asyncio.shield(self._undo(member, self._office.scribe.settle))
                 raise
         return member
@@ -320,7 +321,7 @@ class Team:
         try:
             if member.thread_id is None:
                 raise ThreadNotFound("it has no thread yet")
-            thread = await self._found(member.thread_id, agent.principal, spec)
+            thread = await self._found(member.thread_id, agent, spec)
         except (ThreadNotFound, CannotResume) as exc:
             logger.warning("the thread of agent %s cannot be resumed (%s); it gets a new one", agent.identity, exc)
             thread = await self._book.start(spec, agent.principal)
@@ -333,12 +334,15 @@ class Team:
         thread.open()
         self._has_thread(member, thread, spec)
 
-    async def _found(self, thread_id: str, principal: str, spec: ThreadSpec) -> Thread:
-        """The thread; of a server that has just been killed, once its Codex is dead as well."""
+    async def _found(self, thread_id: str, agent: Agent, spec: ThreadSpec) -> Thread:
+        """The thread; of a server that was lost, once its Codex is dead as well."""
+        principal = agent.principal
         for delay in HELD_DELAYS:
             try:
                 return await self._book.find(thread_id, principal, spec)
             except ThreadHeld as exc:
+                if agent.holder is not None and await self._office.end_silent(agent.holder, thread_id):
+                    continue
                 logger.info("%s; trying again in %g s", exc, delay)
                 await asyncio.sleep(delay)
         return await self._book.find(thread_id, principal, spec)

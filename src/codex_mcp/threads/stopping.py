@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from codex_mcp.base.logs import about_only
-from codex_mcp.base.marks import variables
+from codex_mcp.base.marks import CALL, THREAD, variables
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.threads.litter import Litter
@@ -36,11 +36,6 @@ STILL_RUNNING: Final = (
     "try again in a while, or start a new thread"
 )
 """Why the next turn cannot begin."""
-
-
-THREAD: Final = "CODEX_THREAD_ID"
-CALL: Final = "CODEX_TOOL_CALL_ID"
-"""What Codex writes into the environment of a command: its thread, and its item."""
 
 
 class Cores(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.mcp_server import Json
+from tests.support.processes import commands_at, ended, lines_in
 from tests.support.quick_lease import quick_team
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team
@@ -99,8 +100,54 @@ async def test_agents_of_a_server_that_is_killed_go_on_with_the_other(team: Team
         assert await statuses(other) == dict.fromkeys(("arch", "dev", "test"), "active")
 
 
+FREE = {"sandbox": "danger-full-access", "approval-policy": "never"}
+
+
 @requirement("FR-3.1", "FR-3.2")
-async def test_a_server_that_was_stopped_for_too_long_lets_go_of_what_the_other_took(
+async def test_agents_of_a_server_that_stays_stopped_go_on_with_the_other(
+    tmp_path: Path, codex_flags: Sequence[str]
+) -> None:
+    quick = (tmp_path, codex_flags)
+    async with quick_team(*quick) as (one, first_model), quick_team(*quick) as (other, model):
+        arch = await one.start(say("arch remembers"), identity="arch", **FREE)
+        os.mkfifo(one.setup.work / "started")
+        calls = [one.call("codex-reply", {"identity": "arch", "prompt": "[[scene: busy]]"})]
+        await lines_in(one.setup.work / "started", 1)
+        calls.append(one.call("codex", {"identity": "dev", "prompt": gate()}))
+        await first_model.wait_for_gate("gate")
+        await other.start(say("mine"), identity="mine")  # from here on it holds its own lease, and has a Codex
+        commands = commands_at(one.setup.home, "sleep 98765")
+        os.kill(one.process.pid, signal.SIGSTOP)
+        try:
+            # As long as its lease lasts, it is its.
+            reply = {"identity": "arch", "prompt": say("taken over")}
+            assert f"process {one.process.pid} on" in refusal(await other.run("codex-reply", reply))
+            while (await statuses(other))["arch"] == "active":
+                pass
+            answered = structured(await other.run("codex-reply", reply))
+            assert (answered["content"], answered["threadId"]) == ("taken over", arch["threadId"])
+            assert "arch remembers" in heard(model)
+            assert f"ended the Codex of server process {one.process.pid}" in other.log
+            for command in commands:
+                await ended(command)
+            dev = {"identity": "dev", "prompt": say("dev as well")}
+            assert structured(await other.run("codex-reply", dev))["content"] == "dev as well"
+        finally:
+            os.kill(one.process.pid, signal.SIGCONT)
+        for call in calls:
+            told = refusal(await one.result(call))
+            assert "Another server has taken over agent" in told or "Codex ended unexpectedly (signal SIGKILL" in told
+        assert f"process {other.process.pid} on" in refusal(await one.run("codex-reply", reply))
+        assert (await one.status())["identities"] == {}
+        assert (await one.start(say("new"), identity="new"))["content"] == "new"
+        assert (await other.status())["identities"].keys() == {"arch", "dev", "mine"}
+        assert structured(await other.run("codex-reply", reply))["content"] == "taken over"
+        assert (await other.status())["core"]["starts"] == 1
+        assert len(first_model.requests) == 4  # nothing ran twice
+
+
+@requirement("FR-3.1", "FR-3.2")
+async def test_a_server_that_was_stopped_for_too_long_and_goes_on_lets_go_of_its_agents_and_keeps_its_codex(
     tmp_path: Path, codex_flags: Sequence[str]
 ) -> None:
     quick = (tmp_path, codex_flags)
@@ -111,21 +158,16 @@ async def test_a_server_that_was_stopped_for_too_long_lets_go_of_what_the_other_
         await other.threads()  # from here on it holds its own lease
         os.kill(one.process.pid, signal.SIGSTOP)
         try:
-            # As long as its lease lasts, it is its.
-            reply = {"identity": "arch", "prompt": say("taken over")}
-            assert f"process {one.process.pid} on" in refusal(await other.run("codex-reply", reply))
-            while (await statuses(other))["arch"] == "active":
-                pass
-            taking = other.call("codex-reply", reply)
-            # Its Codex still has the thread open, and nobody else can: we wait for it.
-            await until(other, lambda: "trying again" in other.log)
+            await until(other, lambda: f"(process {one.process.pid} on" in other.log)
         finally:
             os.kill(one.process.pid, signal.SIGCONT)
         told = refusal(await one.result(call))
         assert f"Another server has taken over agent arch ({arch['codex_id']})" in told
         assert told.endswith("(another server runs the agent now; it can be continued there)")
-        assert structured(await other.result(taking))["content"] == "taken over"
-        assert f"process {other.process.pid} on" in refusal(await one.run("codex-reply", reply))
-        assert (await one.status())["identities"] == {}
         assert (await one.start(say("new"), identity="dev"))["content"] == "new"
+        reply = {"identity": "arch", "prompt": say("taken over")}
+        assert structured(await other.run("codex-reply", reply))["content"] == "taken over"
+        assert f"process {other.process.pid} on" in refusal(await one.run("codex-reply", reply))
+        status = await one.status()
+        assert (list(status["identities"]), status["core"]["starts"]) == (["dev"], 1)
         assert (await other.status())["identities"] == {"arch": arch["codex_id"]}
