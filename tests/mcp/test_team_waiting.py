@@ -135,6 +135,19 @@ async def test_a_close_by_another_caller_is_news_once(tmp_path: Path) -> None:
         assert "closed" not in structured(own), "whoever closes an agent knows"
 
 
+async def test_a_close_ends_a_wait_of_the_same_caller_and_is_not_repeated(tmp_path: Path) -> None:
+    async with team_server(tmp_path) as (server, _model):
+        agent = await server.start(say("done"), identity="arch")
+        waiting = server.call("codex_wait", {"ids": ["arch"]})
+        await meanwhile(server)
+        assert is_unanswered(server, waiting)
+        await server.close_agent("arch")
+        told = await server.result(waiting)
+        assert [each["codex_id"] for each in structured(told)["closed"]] == [agent["codex_id"]]
+        again = await server.run("codex_wait", {"ids": [agent["codex_id"]], "timeout-seconds": 0.1})
+        assert "closed" not in structured(again)
+
+
 async def test_of_an_agent_that_comes_back_during_a_wait_the_answer_is_news(tmp_path: Path) -> None:
     async with team_server(tmp_path) as (server, model):
         agent = await server.start(say("done"), identity="arch")

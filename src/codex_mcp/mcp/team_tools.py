@@ -259,7 +259,8 @@ class TeamTools:
         await self._crew.office.ready()
         reference = await self._crew.team.the_one(arguments.references, call.principal)
         closed = await self._crew.closing.close(reference, call.principal, call.label)
-        self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
+        if not self._follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):
+            self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
         return close_result(closed.agent, closed.how)
 
     async def _codex_approvals(self, call: Call, given: Json) -> Result:

@@ -117,17 +117,40 @@ def turns_of(thread: Thread, caller: str) -> tuple[Turn, ...]:
     )
 
 
+class _InFlight:
+    """A wait that is not answered yet."""
+
+    __slots__ = ("caller", "keys")
+
+    def __init__(self, caller: str) -> None:
+        self.caller = caller
+        self.keys: frozenset[str] = frozenset()
+
+
 class Waiter:
     """Carries out waits for the agents of one book, and knows what was reported to which caller."""
 
     def __init__(self, book: Book) -> None:
         self._reported: Reported = book.reported
         self._changes: Changes = book.changes
+        self._in_flight: list[_InFlight] = []
 
     async def wait(self, call: Call, wait: Wait) -> Seen:
         """Wait for news. The caller of this method reports it, without a pause."""
         if not wait.is_named and not wait.view.watched():
             return NOTHING
+        in_flight = _InFlight(call.caller)
+        self._in_flight.append(in_flight)
+        try:
+            return await self._wait(call, wait, in_flight)
+        finally:
+            self._in_flight.remove(in_flight)
+
+    def is_waited_for(self, caller: str, key: str) -> bool:
+        """Does a wait of this caller that is not answered yet concern this thread or agent?"""
+        return any(each.caller == caller and key in each.keys for each in self._in_flight)
+
+    async def _wait(self, call: Call, wait: Wait, in_flight: _InFlight) -> Seen:
         while True:
             watcher: Watcher = asyncio.get_running_loop().create_future()
             keys = list(wait.view.early)
@@ -135,11 +158,12 @@ class Waiter:
             try:
                 await wait.view.prepare()
                 watched = wait.view.watched()
+                in_flight.keys = frozenset(key for each in watched for key in each.keys)
                 seen, decided = self._looked(call, wait, watched)
                 patience = _patience(call, wait, decided)
                 if decided is Verdict.REPORT or patience == 0:
                     return seen
-                more = [call.caller, *(key for each in watched for key in each.keys)]
+                more = [call.caller, *in_flight.keys]
                 self._changes.watch(more, watcher)
                 keys += more
                 for turn in seen.running:
