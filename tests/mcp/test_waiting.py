@@ -185,6 +185,8 @@ async def test_in_the_stateless_era_the_same_holds_on_a_pipe(tmp_path: Path) -> 
         assert seen(await server.run("codex_wait", {**named, "again": True}, meta=meta())) == (["one"], 0)
 
 
+JSON = "application/json"
+
 # -- over HTTP --------------------------------------------------------------------------------------------------------
 
 
@@ -247,6 +249,26 @@ async def test_an_answer_whose_connection_was_cut_is_news_to_its_session(tmp_pat
         await all_gone(server, "streams")
         model.release("one")
         assert seen(await result_at(door, call(2, "codex_wait"))) == (["one"], 0)
+
+
+@pytest.mark.parametrize(("path", "accept"), [("/mcp", JSON), ("/mcp", f"{JSON}, text/event-stream"), ("/", JSON)])
+async def test_an_answer_whose_connection_was_cut_before_it_began_is_news(
+    tmp_path: Path, path: str, accept: str
+) -> None:
+    async with scripted_http_server(tmp_path, "--quiet-time", "30") as (server, model):
+        door = await shake_hands(server.port) if path == "/mcp" else Door(server.port, path, mcp_session_id="chosen")
+        await result_at(door, begins(1, "one"))
+        async with door.waiting("POST", call(2, "codex_wait"), accept=accept):
+            await answers_others(server)
+        await answers_others(server)
+        model.release("one")
+        assert seen(await result_at(door, call(3, "codex_wait"))) == (["one"], 0)
+
+
+async def answers_others(server: ChildServer) -> None:
+    """Two round trips on other connections: by then the server has handled what came before on any connection."""
+    for _ in range(2):
+        assert (await Door(server.port, "/readyz").ask("GET")).status == 200
 
 
 async def test_a_client_without_a_session_that_hangs_up_was_told_nothing(tmp_path: Path) -> None:

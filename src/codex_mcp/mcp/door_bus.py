@@ -20,7 +20,7 @@ from codex_mcp.mcp.door import RETRY_LATER, Refusal, answer_json, read_message, 
 from codex_mcp.mcp.http_channel import InboxFull
 from codex_mcp.mcp.hub import Hub, HubSession, TooManySessions
 from codex_mcp.transports.http import Header, HttpExchange
-from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Message, Request
+from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Id, Message, Request
 
 SESSION_HEADER: Final = "mcp-session-id"
 POST_STREAM_HEADER: Final = "x-mcp-post-stream"
@@ -94,8 +94,12 @@ class Bus:
             raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
         if http.headers.get(POST_STREAM_HEADER, "").strip() != "1":
             answer.readers = 1
-            deliver(session, message)
-            await answer_json(http, answer)
+            http.when_lost(lambda: _hung_up(session, message.id))
+            try:
+                deliver(session, message)
+                await answer_json(http, answer)
+            finally:
+                http.when_lost(None)
             return
         subscriber = session.channel.subscribe()
         # The answer is put to the listeners before it ends its own stream: what is there then is all there is to send.
@@ -105,6 +109,12 @@ class Bus:
             await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
         finally:
             session.channel.unsubscribe(subscriber)
+
+
+def _hung_up(session: HubSession, request_id: Id) -> None:
+    """The client that asked is gone; listeners of its session get the answer as well."""
+    if not session.channel.subscribers:
+        session.session.answer_unread(request_id)
 
 
 def too_many(why: TooManySessions) -> Refusal:

@@ -126,10 +126,12 @@ class McpDoor:
             raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
         session.channel.reader_came(stream)
         was_read = False
+        http.when_lost(lambda: session.session.answer_unread(message.id))
         try:
             deliver(session, message)
             was_read = await self._answer(http, stream, resumable=True)
         finally:
+            http.when_lost(None)
             session.channel.reader_left(stream)
             if not http.is_stream:
                 session.channel.taken_whole(stream)

@@ -36,6 +36,9 @@ CONNECTION: Final = "codex_mcp.connection"
 class Connection(Protocol):
     """What a request may do with its connection."""
 
+    when_lost: dict[object, Callable[[], None]]
+    """By request: what to call when the connection is over."""
+
     def admitted(self) -> None:
         """Whoever is at the other end may use this server."""
 
@@ -101,6 +104,15 @@ class HttpExchange:
         """Wait until the client is gone. To be called once, after the body was read."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+
+    def when_lost(self, call: Callable[[], None] | None) -> None:
+        """Call this as soon as the client is gone; None: nothing any longer."""
+        if self.connection is None:
+            return
+        if call is None:
+            self.connection.when_lost.pop(self, None)
+        else:
+            self.connection.when_lost[self] = call
 
     async def respond(self, status: int, body: bytes = b"", *headers: Header) -> None:
         """Answer in one piece."""

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_LINGER, SOL_SOCKET, TCP_NODELAY
 from typing import Any, Final
 
@@ -141,6 +141,8 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._earlier: list[RequestResponseCycle] = []
         self._read = b""
+        self.when_lost: dict[object, Callable[[], None]] = {}
+        """What the requests on it do when it is over."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody calls."""
@@ -169,6 +171,8 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         for cycle in self._earlier:
             cycle.disconnected = True
             cycle.message_event.set()
+        for call in [*self.when_lost.values()]:
+            call()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -299,6 +303,7 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
     def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits
+        self.when_lost: dict[object, Callable[[], None]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection was an HTTP one until now."""
