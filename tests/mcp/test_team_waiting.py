@@ -64,12 +64,27 @@ async def test_a_prompt_that_is_refused_because_of_a_question_states_it(tmp_path
         assert states(refusal(refused), approval)
 
 
+ASKS_LATER = """
+[scenes.gate]
+steps = [{ gate = "gate" }, { say = "The gate is open." }]
+[scenes.ask]
+steps = [{ gate = "ask" }, { run = "touch made.txt", escalate = true }, { say = "It ran." }]
+[scenes.say]
+parameters = { text = "" }
+steps = [{ say = "{text}" }]
+"""
+
+
 async def test_a_question_that_comes_during_a_wait_ends_it_in_either_mode(tmp_path: Path) -> None:
-    async with team_server(tmp_path, elicitation=False) as (server, model):
+    script = tmp_path / "script.toml"
+    script.write_text(ASKS_LATER)
+    async with team_server(tmp_path, script=script, elicitation=False) as (server, model):
         await server.start(GATE, identity="dev", background=True)
+        await server.start("[[scene: ask]]", identity="arch", background=True, **ASKS)
         waits = [server.call("codex_wait", {"mode": mode}) for mode in ("all", "first")]
-        asked = await server.run("codex", {"prompt": ESCALATES, "identity": "arch", "background": True, **ASKS})
-        assert structured(asked)["status"] == "running"
+        await meanwhile(server)
+        assert is_unanswered(server, *waits)
+        model.release("ask")
         told = await server.wait_for(lambda message: message.get("id") in waits)
         waits.remove(told["id"])
         asking = [turn for turn in structured(told["result"])["running"] if "approvals" in turn]
