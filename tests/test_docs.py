@@ -1,10 +1,15 @@
-"""The documentation is true as far as a machine can tell: links lead somewhere, examples parse."""
+"""The documentation is true as far as a machine can tell: links lead somewhere, examples parse, settings and files are
+those that exist."""
 
 import json
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from codex_mcp.base.options import OPTIONS, Place
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -49,3 +54,54 @@ def test_every_json_and_toml_example_parses() -> None:
                 parsers.get(language, str)(example)
             except ValueError as exc:
                 raise AssertionError(f"{page.relative_to(ROOT)}: cannot parse an example: {exc}:\n{example}") from exc
+
+
+def table_rows(page: Path) -> list[list[str]]:
+    """The cells of every row of a page's tables."""
+    lines = page.read_text().splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+
+
+def test_every_setting_is_documented() -> None:
+    named = {name for row in table_rows(ROOT / "docs/settings.md") for name in re.findall(r"`(\w+)`", row[0])}
+    assert sorted(OPTIONS.keys() - named) == []
+
+
+def in_bytes(text: str) -> float:
+    """A number of the table, which may have a unit."""
+    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+    return float(text[:-3]) * units[text[-3:]] if text[-3:] in units else float(text)
+
+
+def documented_bounds() -> dict[str, tuple[float, float]]:
+    """At least and at most, by setting."""
+    bounds = ROOT / "docs/settings.md"
+    rows = [row for row in table_rows(bounds) if len(row) == 4 and re.match(r"[\d.]+", row[1]) and row[2][0].isdigit()]
+    return {name: (in_bytes(row[1]), in_bytes(row[2])) for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_bounds_of_every_number_are_documented(name: str) -> None:
+    """The error of a number that is too small names the bounds."""
+    try:
+        OPTIONS[name].kind("-1", Place("/", "/"))
+        says = ""
+    except ValueError as exc:
+        says = str(exc)
+    found = re.search(r"from ([\d.]+) to (\d+)", says)
+    expected = None if found is None else (float(found[1]), float(found[2]))
+    assert documented_bounds().get(name) == expected
+
+
+def test_the_architecture_names_every_file_in_the_row_of_its_folder() -> None:
+    sources = ROOT / "src/codex_mcp"
+    rows = table_rows(ROOT / "ARCHITECTURE.md")
+    missing = []
+    for path in sorted(sources.glob("*/**/*.py")):
+        folder = path.relative_to(sources).parts[0]
+        named = [
+            word for row in rows if row[0].startswith(f"`{folder}/`") for word in re.findall(r"`([\w*]+)`", row[-1])
+        ]
+        if path.stem != "__init__" and not any(path.match(f"{word}.py") for word in named):
+            missing.append(str(path.relative_to(sources)))
+    assert missing == []

@@ -39,7 +39,7 @@ def test_a_profile_never_leads_out_of_codex_home(tmp_path: Path) -> None:
 
 def test_a_profile_that_cannot_be_parsed_is_named(tmp_path: Path) -> None:
     (tmp_path / "p.config.toml").write_text("model =")
-    with pytest.raises(BadOverride, match=r"cannot read .*p\.config\.toml: .*; mend the file"):
+    with pytest.raises(BadOverride, match=r"cannot read .*p\.config\.toml: .*; fix the file"):
         read_profile(str(tmp_path), "p")
 
 

@@ -20,8 +20,8 @@ def test_a_wrong_value_in_a_file_names_the_file_and_the_line(world: World) -> No
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("x = 1\ny =\nz = 2", r"cannot read .*config\.toml: .*line 2.*; mend the file"),
-        ("x = " + "[" * 5000, r"cannot read .*config\.toml: it is nested too deeply; mend the file"),
+        ("x = 1\ny =\nz = 2", r"cannot read .*config\.toml: .*line 2.*; fix the file"),
+        ("x = " + "[" * 5000, r"cannot read .*config\.toml: it is nested too deeply; fix the file"),
         ("plugins = 3", None),
         ("[plugins]\ncodex-mcp = 3", r"cannot use plugins\.codex-mcp from .*config\.toml:2: it must be a table"),
         ("[other]\nx = 1", None),

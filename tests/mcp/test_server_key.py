@@ -36,5 +36,5 @@ def test_a_file_that_holds_no_key_is_replaced(tmp_path: Path, broken: bytes) -> 
 
 def test_a_home_that_takes_no_key_is_told(tmp_path: Path) -> None:
     (tmp_path / KEY_FILE).parent.write_text("in the way")
-    with pytest.raises(Refused, match=r"cannot keep the server's key in .*server\.key: .*; mend that, or name another"):
+    with pytest.raises(Refused, match=r"cannot keep the server's key in .*server\.key: .*; fix that, or name another"):
         server_key(str(tmp_path))

@@ -18,11 +18,11 @@ class BadSetting(Refused):
 
 
 class BadOverride(Refused):
-    """A `-c key=value` or a call's `config` cannot be applied to Codex' configuration."""
+    """A `-c key=value` or a call's `config` cannot be applied to Codex's configuration."""
 
 
 class UnknownProfile(Refused):
-    """A profile was asked for by name, and Codex' home has none of that name."""
+    """A profile was asked for by name, and Codex's home has none of that name."""
 
 
 class NoCodex(Refused):

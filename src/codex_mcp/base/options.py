@@ -255,16 +255,16 @@ def _number(value: object, allowed: str) -> float:
 
 
 OPTIONS: dict[str, Option] = {
-    "codex_home": Option(path, "Codex' folder (default: $CODEX_HOME, else ~/.codex)", "DIR"),
+    "codex_home": Option(path, "Codex's folder (default: $CODEX_HOME, else ~/.codex)", "DIR"),
     "codex_bin": Option(program, "the Codex to run (default: one on PATH that we know, else our own)", "FILE"),
     "allow_untested_codex": Option(switch, "run codex_bin even in a version that we do not know", is_switch=True),
     "backend": Option(
         one_of(Backend), "run Codex as app-server, or an old one as mcp-server (default: by its version)", "WHICH"
     ),
     "overrides": Option(
-        assignments, "override a value of Codex' config.toml", "KEY=VALUE", flag="config", short="c", is_list=True
+        assignments, "override a value of Codex's config.toml", "KEY=VALUE", flag="config", short="c", is_list=True
     ),
-    "profile": Option(text, "the profile of Codex' configuration to use", "NAME", short="p"),
+    "profile": Option(text, "the profile of Codex's configuration to use", "NAME", short="p"),
     "scripted": Option(path, "play this script in place of a real model", "FILE"),
     "trust_repo_settings": Option(switch, "let the repository's .atm.toml say what runs", is_switch=True),
     "events": Option(one_of(Events), "which codex/event notifications to send: standard, full or none", "WHICH"),
@@ -351,7 +351,7 @@ OPTIONS: dict[str, Option] = {
     "approval_policy": Option(
         one_of(ApprovalPolicy), "when a person is asked: " + ", ".join(ApprovalPolicy), "POLICY", is_for_team=True
     ),
-    "base_prompt_file": Option(path, "instructions in place of Codex' own", "FILE", is_for_team=True),
+    "base_prompt_file": Option(path, "instructions in place of Codex's own", "FILE", is_for_team=True),
     "extra_instructions_file": Option(path, "instructions in addition, for every agent", "FILE", is_for_team=True),
     "auto_mail": Option(switch, "hand new mail to idle agents: yes or no", "YES|NO", is_for_team=True),
     "turns_per_hour": Option(limit(1_000_000), "turns of one agent in an hour (0: no limit)", "N", is_for_team=True),

@@ -74,7 +74,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """What the server was told, with defaults for what it was not."""
 
     codex_home: str
-    """Codex' own folder: config.toml, sign-in, threads; our log. `$CODEX_HOME`, else `~/.codex`."""
+    """Codex's own folder: config.toml, sign-in, threads; our log. `$CODEX_HOME`, else `~/.codex`."""
 
     codex_bin: str | None = None
     """The Codex to run, a path or a name on PATH. None: the `codex` on PATH if we know its version, else our own."""
@@ -86,10 +86,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """`mcp-server` runs an old Codex (0.103 to 0.153), which can do less; `auto` does so only if `codex_bin` is one."""
 
     overrides: tuple[str, ...] = ()
-    """`key=value` for Codex' configuration, as its own `-c` takes them, in order; they win over config.toml."""
+    """`key=value` for Codex's configuration, as its own `-c` takes them, in order; they win over config.toml."""
 
     profile: str | None = None
-    """The profile of Codex' configuration for calls that name none."""
+    """The profile of Codex's configuration for calls that name none."""
 
     scripted: str | None = None
     """A script file: the model is then the scripted one, on this machine, and needs no account."""
@@ -296,19 +296,19 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Agents that a server may run, idle ones as well; the next one is refused. Each has a conversation in memory."""
 
     model: str | None = None
-    """The model of agents whose call and role name none. None: what Codex' configuration says."""
+    """The model of agents whose call and role name none. None: what Codex's configuration says."""
 
     reasoning_effort: str | None = None
     """How hard it thinks. Not a choice of ours: what there is depends on the model."""
 
     sandbox: Sandbox | None = None
-    """What commands of agents may do whose call and role do not say. None: what Codex' configuration says."""
+    """What commands of agents may do whose call and role do not say. None: what Codex's configuration says."""
 
     approval_policy: ApprovalPolicy | None = None
     """When a person is asked, likewise."""
 
     base_prompt_file: str | None = None
-    """A file that takes the place of Codex' own system prompt."""
+    """A file that takes the place of Codex's own system prompt."""
 
     extra_instructions_file: str | None = None
     """A file of instructions that every agent of the team gets in addition."""

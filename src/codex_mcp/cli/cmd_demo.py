@@ -1,4 +1,4 @@
-"""`codex-mcp demo`: an agent mends a failing test, and the person at the terminal watches and decides.
+"""`codex-mcp demo`: an agent fixes a failing test, and the person at the terminal watches and decides.
 
 Everything is real (Codex, its sandbox, the repository, the test) but the model, which plays a script. Exit codes: 0 the
 test passes afterwards, 1 it does not, 2 the demo cannot be run here, 130 interrupted.
@@ -30,11 +30,11 @@ from codex_mcp.cli.demo_show import Decider, Show
 from codex_mcp.cli.demo_workshop import Workshop, open_workshop
 from codex_mcp.scripted_model.load import PACKAGED
 
-DESCRIPTION: Final = "See a Codex agent mend a failing test, without an account or a network."
+DESCRIPTION: Final = "See a Codex agent fix a failing test, without an account or a network."
 
-TITLE: Final = "codex-mcp demo: a Codex agent mends a failing test"
+TITLE: Final = "codex-mcp demo: a Codex agent fixes a failing test"
 INTRODUCTION: Final = "No account, no network: the model plays a script. All the rest is real."
-PROMPT: Final = "The test in this repository fails. Find the mistake and mend it. Run the test with `{test}`."
+PROMPT: Final = "The test in this repository fails. Find the mistake and fix it. Run the test with `{test}`."
 
 TEST_FAILS: Final = 1
 INTERRUPTED: Final = 128 + signal.SIGINT

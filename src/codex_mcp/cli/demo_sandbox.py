@@ -1,4 +1,4 @@
-"""Can Codex' sandbox work on this machine? In some containers it cannot: then the demo asks before every command.
+"""Can Codex's sandbox work on this machine? In some containers it cannot: then the demo asks before every command.
 
 the sandbox  commands          files            the person is asked about
 -----------  ----------------  ---------------  ------------------------------

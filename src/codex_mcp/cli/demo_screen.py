@@ -121,7 +121,7 @@ class Screen:
         self._print(Block(Who.RUNS, body), Text())
 
     def asks(self, message: str, changes: Mapping[str, Change]) -> None:
-        """Print Codex' question, and what it is about."""
+        """Print Codex's question, and what it is about."""
         body = prose(f"asks: {message}", Who.CODEX)
         for path, change in changes.items():
             body.append(f"\n\n{change.type} {visible(path)}\n", "bold")

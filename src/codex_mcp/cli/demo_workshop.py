@@ -1,6 +1,6 @@
 """The demo's own place: a temporary folder with a git repository whose test fails, and a home for Codex beside it.
 
-Nothing of the user's is read or touched: neither the home folder, nor git's or Codex' settings.
+Nothing of the user's is read or touched: neither the home folder, nor git's or Codex's settings.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Workshop:
 
     @property
     def codex_home(self) -> Path:
-        """Codex' own folder."""
+        """Codex's own folder."""
         return self.folder / "home" / ".codex"
 
     @property

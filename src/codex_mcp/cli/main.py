@@ -34,7 +34,7 @@ COMMANDS: Final = {
     "threads": ("codex_mcp.cli.cmd_threads", "list the agents of the state folder, and forget old ones"),
     "summary": ("codex_mcp.cli.cmd_summary", "show what an agent said of its work when it was closed"),
     "audit": ("codex_mcp.cli.cmd_audit", "show what the agents did, and what came of it"),
-    "demo": ("codex_mcp.cli.cmd_demo", "see an agent mend a failing test, without an account or a network"),
+    "demo": ("codex_mcp.cli.cmd_demo", "see an agent fix a failing test, without an account or a network"),
 }
 
 FAILED: Final = 1

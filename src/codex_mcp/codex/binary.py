@@ -24,7 +24,7 @@ Version = tuple[int, int, int]
 
 TESTED_FROM: Version = (0, 163, 0)
 TESTED_BELOW: Version = (0, 167, 0)
-"""Codex' protocol only grows, but its behaviour changes: every version in this range has been run through our tests.
+"""Codex's protocol only grows, but its behaviour changes: every version in this range has been run through our tests.
 The dependency on openai-codex-cli-bin in pyproject.toml names the same range."""
 
 OLD_FROM: Version = (0, 103, 0)

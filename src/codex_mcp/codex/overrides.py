@@ -1,9 +1,9 @@
-"""Pure. What is laid over Codex' config.toml, by whom, and in which order. The later one wins:
+"""Pure. What is laid over Codex's config.toml, by whom, and in which order. The later one wins:
 
-    config.toml (and Codex' own layers)  <  server's profile  <  server's -c  <  call's profile  <  call's config
+    config.toml (and Codex's own layers)  <  server's profile  <  server's -c  <  call's profile  <  call's config
                                                                                     <  call's own arguments
 
-Within the server it is Codex' own order: its `-c` beats its `--profile`. Codex' app-server has no profiles any more
+Within the server it is Codex's own order: its `-c` beats its `--profile`. Codex's app-server has no profiles any more
 and does not start with `approval_policy = "untrusted"` or `profile = …`; both are lifted out here and given to it
 in the way that it still takes.
 """
@@ -20,7 +20,7 @@ Config = Mapping[str, object]
 Tree = dict[str, object]
 
 PROFILE_NAME = re.compile(r"[A-Za-z0-9_-]+")
-"""A profile's name becomes part of a file name: it must not lead out of Codex' home."""
+"""A profile's name becomes part of a file name: it must not lead out of Codex's home."""
 
 OFF_BY_DEFAULT = ("features.plugins", "features.apps", "analytics.enabled", "feedback.enabled")
 """Switched off unless the user sets them: with them Codex calls github.com, api.github.com and chatgpt.com by itself,
@@ -129,7 +129,7 @@ def profile_layer(name: str, own_file: Config | None, user_config: Config | None
     if not PROFILE_NAME.fullmatch(name) or not isinstance(layer, Mapping):
         raise UnknownProfile(
             f"Failed to load Codex configuration from overrides: config profile `{name}` not found; "
-            f"put its settings into {name}.config.toml in Codex' home, or leave the profile out"
+            f"put its settings into {name}.config.toml in Codex's home, or leave the profile out"
         )
     return {key: value for key, value in layer.items() if key not in ("profile", "profiles")}
 

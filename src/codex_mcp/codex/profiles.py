@@ -1,4 +1,4 @@
-"""Reads Codex' own config.toml and its profiles. Codex reads them too: this is for what its app-server cannot do."""
+"""Reads Codex's own config.toml and its profiles. Codex reads them too: this is for what its app-server cannot do."""
 
 import functools
 import os
@@ -36,7 +36,7 @@ def _read_toml(path: str) -> Tree | None:
     except OSError as error:
         raise BadOverride(f"cannot read {path}: {error.strerror or error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadOverride(f"cannot read {path}: {error}; mend the file") from error
+        raise BadOverride(f"cannot read {path}: {error}; fix the file") from error
 
 
 @functools.lru_cache(maxsize=FILES_REMEMBERED)

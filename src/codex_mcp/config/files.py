@@ -121,8 +121,8 @@ def _read(path: str) -> _Text | None:
         raise BadSetting(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise BadSetting(f"cannot read {path}:{line}: it is not UTF-8; mend the file") from error
+        raise BadSetting(f"cannot read {path}:{line}: it is not UTF-8; fix the file") from error
     except msgspec.DecodeError as error:
-        raise BadSetting(f"cannot read {path}: {error}; mend the file") from error
+        raise BadSetting(f"cannot read {path}: {error}; fix the file") from error
     except RecursionError as error:
-        raise BadSetting(f"cannot read {path}: it is nested too deeply; mend the file") from error
+        raise BadSetting(f"cannot read {path}: it is nested too deeply; fix the file") from error

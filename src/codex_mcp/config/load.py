@@ -46,7 +46,7 @@ ENVIRONMENT_ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "sandbox": ("ATM_AGENT_MCP_SANDBOX",),
     "approval_policy": ("ATM_AGENT_MCP_APPROVAL_POLICY",),
 }
-"""Other variables that count, after our own: Codex', the old server's, OpenTelemetry's, and those of atm. ATM_IDENTITY
+"""Other variables that count, after our own: Codex's, the old server's, OpenTelemetry's, and those of atm. ATM_IDENTITY
 is not among them: that is the person's own name, not an agent's."""
 
 

@@ -106,12 +106,12 @@ class ExecServerClient:
 
     @property
     def can_resize(self) -> bool:
-        """Does the server offer `Process.resize()`? (Codex' own does not.)"""
+        """Does the server offer `Process.resize()`? (Codex's own does not.)"""
         return self._link.capabilities.process_resize
 
     @property
     def can_close_stdin(self) -> bool:
-        """Does the server offer `Process.close_stdin()`? (Codex' own does not.)"""
+        """Does the server offer `Process.close_stdin()`? (Codex's own does not.)"""
         return self._link.capabilities.process_close_stdin
 
     async def environment_info(self) -> EnvironmentInfo:

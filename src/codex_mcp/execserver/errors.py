@@ -1,6 +1,6 @@
 """Pure. What the exec-server answers when it will not or cannot: the codes, and the operating system's errors as codes.
 
-Texts of the operating system are Codex' own ("No such file or directory (os error 2)"), since Codex shows them to its
+Texts of the operating system are Codex's own ("No such file or directory (os error 2)"), since Codex shows them to its
 model, and models know them.
 """
 

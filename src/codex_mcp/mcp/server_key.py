@@ -20,7 +20,7 @@ def server_key(codex_home: str) -> bytes:
         return _kept(path)
     except OSError as exc:
         raise Refused(
-            f"cannot keep the server's key in {path}: {exc.strerror}; mend that, or name another folder by --codex-home"
+            f"cannot keep the server's key in {path}: {exc.strerror}; fix that, or name another folder by --codex-home"
         ) from exc
 
 

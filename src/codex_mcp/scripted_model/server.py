@@ -45,7 +45,7 @@ KEPT_FAILURES = 10_000
 """Steps whose failures are counted; the oldest is forgotten, and would fail again."""
 
 PROVIDER = "scripted"
-"""The id of the model provider in Codex' configuration."""
+"""The id of the model provider in Codex's configuration."""
 
 NO_OUTBOUND_CALLS = ("features.plugins=false", "features.apps=false", "analytics.enabled=false")
 """Codex calls home for these even with a provider of our own."""

@@ -47,7 +47,7 @@ def read_agent_file(path: str, base: str) -> AgentFile:
     try:
         values, body = split(text)
     except ValueError as error:
-        raise Refused(f"cannot use the agent file `{path}`: {error}; mend the file") from error
+        raise Refused(f"cannot use the agent file `{path}`: {error}; fix the file") from error
     if not body.strip():
         raise Refused(f"cannot use the agent file `{path}`: it has no prompt; write one below its head")
     return _agent(values, body.strip())

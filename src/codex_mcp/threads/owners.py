@@ -58,7 +58,7 @@ class RecordedOwners:
             self._database = _opened(path, sqlite.Connection)
         except (OSError, sqlite.Error) as exc:
             raise Refused(
-                f"cannot read whose thread is whose in {path}: {exc}; mend it or bring it back: without it, "
+                f"cannot read whose thread is whose in {path}: {exc}; fix it or restore it: without it, "
                 "threads that are there already would be found by nobody"
             ) from exc
 

@@ -90,7 +90,7 @@ class DialledSocket(WSListener):
         return messages
 
     def _acknowledge(self) -> None:
-        """Let the kernel say at once that this came: Codex' server sends no small message before it knows, which else
+        """Let the kernel say at once that this came: Codex's server sends no small message before it knows, which else
         costs 40 ms each. The kernel forgets the wish, so that it is repeated."""
         if self._tcp is not None and not self._lost:
             with suppress(OSError):
