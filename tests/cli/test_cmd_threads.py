@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from codex_mcp.team.agent import Status
 from codex_mcp.team.summaries import write_summary
 from tests.support.commands import command
 from tests.support.registered import an_agent, owned, record, register, state_folder_of
+from tests.support.terminal import Terminal
 
 
 @pytest.fixture
@@ -24,6 +26,13 @@ def test_without_a_state_there_is_an_empty_table_and_nothing_is_made(tmp_path: P
     assert (told.returncode, told.stderr) == (0, "")
     assert told.stdout.split() == ["CODEX", "ID", "IDENTITY", "TEAM", "STATE", "SEEN", "TURNS", "REPO", "BRANCH"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_at_a_terminal_an_empty_table_is_explained(tmp_path: Path) -> None:
+    program = [str(Path(sys.executable).with_name("codex-mcp")), "threads"]
+    with Terminal(program, {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, columns=60) as terminal:
+        assert terminal.exit_code() == 0
+    assert "no agents are active or stale; --all lists closed ones too" in terminal.shown
 
 
 async def test_agents_of_a_running_server_are_active_and_the_others_stale(tmp_path: Path, folder: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from codex_mcp import __version__
 from codex_mcp.cli.main import COMMANDS, main
+from tests.support.terminal import Terminal
 
 SCRIPTS = Path(sys.executable).parent
 
@@ -39,6 +40,17 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str], name:
     assert ended.value.code == 0
     assert out.startswith(f"usage: codex-mcp {name}")
     assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("name", ["serve", "exec"])
+def test_help_fits_the_terminal(tmp_path: Path, name: str, columns: int) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    with Terminal([str(SCRIPTS / "codex-mcp"), name, "--help"], environment, columns) as terminal:
+        assert terminal.exit_code() == 0
+        lines = terminal.shown.splitlines()
+    assert lines[0].startswith(f"usage: codex-mcp {name}")
+    assert max(map(len, lines)) < columns
 
 
 @pytest.mark.parametrize("words", [[], ["frobnicate"], ["--frobnicate"], ["--", "mcp-server"], ["mcp-serve"]])

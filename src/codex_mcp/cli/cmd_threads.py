@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from codex_mcp.cli.agents import OPTIONAL, TITLES, chosen, entries, outdated, row
-from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text
+from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
 from codex_mcp.cli.pruning import pruned
 from codex_mcp.cli.state_folder import add_state_argument, agents_in, readable, state_folder
 from codex_mcp.team.agent import Agent
@@ -54,6 +54,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         print_json({"schema": SCHEMA, "state_dir": folder, "threads": entries(agents, now)})
     else:
         print_table(TITLES, [row(agent, now) for agent in agents], whole=1, optional=OPTIONAL)
+        if not agents and terminal_width() is not None:
+            print_text("no agents" if closed else "no agents are active or stale; --all lists closed ones too")
     return 0
 
 

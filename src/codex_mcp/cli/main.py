@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
@@ -72,9 +73,27 @@ def exec_server_main() -> int:
     return _run("exec-server", sys.argv[1:])
 
 
-def _help_formatter(prog: str) -> argparse.HelpFormatter:
-    """Of a fixed width: to ask for the terminal's costs some milliseconds, at every start."""
-    return argparse.HelpFormatter(prog, width=100)
+HELP_WIDTH: Final = 100
+LEAST_HELP_WIDTH: Final = 40
+
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Fits the terminal. It asks for the width only when help is shown: that takes some milliseconds."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=HELP_WIDTH)
+
+    def format_help(self) -> str:
+        """Lay it out."""
+        with contextlib.suppress(OSError, ValueError):  # not a terminal
+            self._width = max(LEAST_HELP_WIDTH, min(HELP_WIDTH, _columns() - 2))
+            self._max_help_position = min(self._max_help_position, self._width - LEAST_HELP_WIDTH // 2)
+        return super().format_help()
+
+
+def _columns() -> int:
+    """Of the terminal, or what COLUMNS says. Raises OSError or ValueError if there is neither."""
+    return int(os.environ.get("COLUMNS") or os.get_terminal_size(sys.stdout.fileno()).columns)
 
 
 def _replace_closed_streams() -> None:
@@ -98,7 +117,7 @@ def _working_folder() -> str:
 def _run(name: str, words: Sequence[str]) -> int:
     command: Command = importlib.import_module(COMMANDS[name][0])
     parser = argparse.ArgumentParser(
-        prog=f"codex-mcp {name}", description=command.DESCRIPTION, formatter_class=_help_formatter
+        prog=f"codex-mcp {name}", description=command.DESCRIPTION, formatter_class=_HelpFormatter
     )
     _replace_closed_streams()
     command.configure(parser)
