@@ -5,11 +5,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from codex_mcp.base.errors import BadOverride
 from codex_mcp.codex.core import ThreadSpec
-from codex_mcp.codex.permissions import Grant, Permissions, needs_configuration, permissions_for, refuse_trust
-from codex_mcp.wire.appserver import ConfigLayer, Configuration, LayerName
+from codex_mcp.codex.permissions import (
+    Grant,
+    Permissions,
+    names_sandbox,
+    needs_configuration,
+    permissions_for,
+    refuse_trust,
+    restored,
+)
+from codex_mcp.wire.appserver import ConfigLayer, Configuration, LayerName, TurnContext
 
 FULL = Grant(policy={"type": "dangerFullAccess"})
 WORKSPACE = Grant(
@@ -169,3 +178,54 @@ def test_a_call_may_distrust(config: dict[str, object]) -> None:
 def test_a_call_may_not_trust(config: dict[str, object]) -> None:
     with pytest.raises(BadOverride, match="a call cannot"):
         refuse_trust(config)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        ThreadSpec(sandbox="read-only"),
+        ThreadSpec(config={"sandbox_mode": "read-only"}),
+        ThreadSpec(config={"default_permissions": "mine"}),
+        ThreadSpec(config={"sandbox_workspace_write.network_access": True}),
+    ],
+)
+def test_settings_with_a_sandbox_replace_the_one_that_a_thread_had(spec: ThreadSpec) -> None:
+    assert names_sandbox(spec)
+
+
+@pytest.mark.parametrize("spec", [ThreadSpec(), ThreadSpec(config={"model": "x"})])
+def test_a_thread_keeps_its_sandbox_if_its_settings_have_none(spec: ThreadSpec) -> None:
+    assert not names_sandbox(spec)
+
+
+@pytest.mark.parametrize(
+    ("policy", "profile", "expected"),
+    [
+        (b'{"type": "workspace-write"}', None, WORKSPACE),
+        (b'{"type": "workspace-write"}', {"id": ":workspace"}, None),
+        (b'{"type": "read-only"}', None, None),
+        (b'{"type": "danger-full-access"}', None, None),
+        (b'{"type": "external-sandbox", "network_access": "enabled"}', None, None),
+        (b"null", None, None),
+    ],
+)
+def test_only_workspace_write_has_to_be_restored(
+    policy: bytes, profile: dict[str, object] | None, expected: Grant | None
+) -> None:
+    assert restored(TurnContext(Raw(policy), profile)) == expected
+
+
+def test_a_restored_workspace_write_has_all_its_settings() -> None:
+    policy = (
+        b'{"type": "workspace-write", "writable_roots": ["/a"], "network_access": true, '
+        b'"exclude_tmpdir_env_var": true, "exclude_slash_tmp": true}'
+    )
+    assert restored(TurnContext(Raw(policy))) == Grant(
+        policy={
+            "type": "workspaceWrite",
+            "writableRoots": ["/a"],
+            "networkAccess": True,
+            "excludeTmpdirEnvVar": True,
+            "excludeSlashTmp": True,
+        }
+    )

@@ -38,6 +38,7 @@ from codex_mcp.codex.facts import fact_of
 from codex_mcp.codex.overrides import Config, flattened, merged
 from codex_mcp.codex.permissions import READ_ONLY, Grant, Permissions, needs_configuration, permissions_for
 from codex_mcp.codex.process import CoreProcess
+from codex_mcp.codex.rollout import sandbox_to_restore
 from codex_mcp.codex.too_long import must_be_whole, told
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed, request_failed
@@ -188,8 +189,8 @@ class AppServer:
         )
 
     async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
-        """Load a thread from disk."""
-        spec = self._overridden(spec)
+        """Load a thread from disk, with the sandbox that it had unless `spec` has another."""
+        asked, spec = spec, self._overridden(spec)
         params = appserver.ThreadResume(
             thread_id=thread_id,
             exclude_turns=True,
@@ -201,7 +202,9 @@ class AppServer:
             developer_instructions=_given(spec.developer_instructions),
             config=dict(spec.config) or UNSET,
         )
-        return await self._open("thread/resume", params)
+        opened = await self._open("thread/resume", params)
+        grant = await asyncio.to_thread(sandbox_to_restore, asked, opened.response)
+        return opened if grant is None else await self._granted(opened, grant)
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
         """Begin a turn of a thread that was set up so; return its id."""

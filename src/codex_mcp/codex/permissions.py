@@ -19,12 +19,13 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from codex_mcp.base.errors import BadOverride
 from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.codex.overrides import UNTRUSTED, Config, expanded, merged
-from codex_mcp.wire.appserver import ConfigLayer, Configuration
+from codex_mcp.wire.appserver import ConfigLayer, Configuration, TurnContext, WorkspacePolicy
 
 READ_ONLY: Final = "read-only"
 WORKSPACE_WRITE: Final = "workspace-write"
@@ -95,6 +96,28 @@ def permissions_for(spec: ThreadSpec, configured: Configuration, home: str) -> P
         return _granted(Grant(policy=_workspace_policy(workspace, spec.cwd or "/", home)))
     # Read-only, something that Codex will refuse, or nothing: Codex's default does not make a folder trusted.
     return Permissions(spec.sandbox)
+
+
+def names_sandbox(spec: ThreadSpec) -> bool:
+    """Whether a thread is resumed with a sandbox of its own, in place of the one that it had."""
+    return spec.sandbox is not None or not {MODE, PROFILE, WORKSPACE}.isdisjoint(expanded(spec.config))
+
+
+def restored(last: TurnContext) -> Grant | None:
+    """What a resumed thread is granted so that it has the sandbox of its last turn; None if Codex restores that.
+
+    Codex restores all but a `workspace-write` that is not a named profile.
+    """
+    if last.active_permission_profile is not None:
+        return None
+    try:
+        policy = msgspec.json.decode(last.sandbox_policy, type=WorkspacePolicy)
+    except msgspec.MsgspecError:  # full access and others may have fields of their own
+        return None
+    if policy.type != WORKSPACE_WRITE:
+        return None
+    fields = {name: value for name, value in msgspec.structs.asdict(policy).items() if name != "type"}
+    return Grant(policy=_workspace_policy(fields, "/", ""))
 
 
 def _granted(grant: Grant) -> Permissions:

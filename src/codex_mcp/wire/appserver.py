@@ -5,7 +5,7 @@ Field names are camelCase on the wire. Unknown fields are ignored, by us and by 
 
 from __future__ import annotations
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 
 class ClientInfo(Struct, frozen=True, rename="camel"):
@@ -137,6 +137,8 @@ class Thread(Struct, frozen=True, rename="camel"):
     """The part of a thread that we read."""
 
     id: str
+    path: str | None = None
+    """Its rollout file."""
 
 
 class ThreadOpened(Struct, frozen=True, rename="camel"):
@@ -144,6 +146,30 @@ class ThreadOpened(Struct, frozen=True, rename="camel"):
 
     thread: Thread
     cwd: str = ""
+
+
+class RolloutLine(Struct, frozen=True):
+    """A line of a thread's rollout file."""
+
+    type: str
+    payload: Raw = Raw(b"null")
+
+
+class WorkspacePolicy(Struct, frozen=True):
+    """The sandbox policy of a turn, as a rollout file has it. All but `type` is about `workspace-write`."""
+
+    type: str
+    writable_roots: tuple[str, ...] = ()
+    network_access: bool = False
+    exclude_tmpdir_env_var: bool = False
+    exclude_slash_tmp: bool = False
+
+
+class TurnContext(Struct, frozen=True):
+    """What a rollout file says of how a turn was set up: a line of type `turn_context`."""
+
+    sandbox_policy: Raw = Raw(b"null")
+    active_permission_profile: dict[str, object] | None = None
 
 
 class TextInput(Struct, frozen=True, tag_field="type", tag="text"):

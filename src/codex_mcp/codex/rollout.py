@@ -1,0 +1,52 @@
+"""Which sandbox the last turn of a thread had, read from its rollout file.
+
+`thread/resume` restores read-only, full access and named permission profiles. It replaces `workspace-write` with the
+sandbox of config.toml, which may allow more than the thread was started with.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import msgspec
+from msgspec import Raw
+
+from codex_mcp.codex.core import ThreadSpec
+from codex_mcp.codex.permissions import Grant, names_sandbox, restored
+from codex_mcp.wire.appserver import RolloutLine, ThreadOpened, TurnContext
+
+logger = logging.getLogger(__name__)
+
+TURN_CONTEXT = b'"turn_context"'
+
+
+def sandbox_to_restore(asked: ThreadSpec, response: Raw) -> Grant | None:
+    """What to grant to a thread that Codex resumed with this response; None if it has the right sandbox already."""
+    if names_sandbox(asked):
+        return None
+    path = msgspec.json.decode(response, type=ThreadOpened).thread.path
+    if path is None:
+        return None
+    try:
+        context = _last_context(path)
+    except OSError as exc:
+        logger.warning("cannot read the last sandbox of a thread from %s: %s", path, exc.strerror)
+        return None
+    return None if context is None else restored(context)
+
+
+def _last_context(path: str) -> TurnContext | None:
+    last: TurnContext | None = None
+    with open(path, "rb") as file:
+        for line in file:
+            if TURN_CONTEXT in line:
+                last = _context_in(line) or last
+    return last
+
+
+def _context_in(line: bytes) -> TurnContext | None:
+    try:
+        entry = msgspec.json.decode(line, type=RolloutLine)
+        return msgspec.json.decode(entry.payload, type=TurnContext) if entry.type == "turn_context" else None
+    except msgspec.MsgspecError:  # the last line may be half written
+        return None
