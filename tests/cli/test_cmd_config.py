@@ -50,7 +50,7 @@ def test_programs_get_json(tmp_path: Path, file: Path) -> None:
     assert shown["schema"] == 1
     assert shown["settings"]["events"] == {"value": "standard", "origin": "default"}
     assert shown["warnings"] == [
-        f"{file}:2 sets mdoel, which is no setting of this version; it is not heeded; did you mean model?"
+        f"{file}:2 sets mdoel, which is not a setting of this version and is ignored; did you mean model?"
     ]
 
 

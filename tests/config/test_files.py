@@ -47,7 +47,7 @@ def test_a_file_that_cannot_be_read_is_an_error(world: World) -> None:
 def test_a_name_that_we_do_not_know_is_a_warning(world: World) -> None:
     home = table(world.home_file, 'evnts = "none"')
     assert world.load().warnings == (
-        f"{home}:2 sets evnts, which is no setting of this version; it is not heeded; did you mean events?",
+        f"{home}:2 sets evnts, which is not a setting of this version and is ignored; did you mean events?",
     )
 
 

@@ -96,7 +96,7 @@ def _values(text: _Text, table: str) -> dict[str, Sourced]:
             meant = nearest(name, OPTIONS)
             hint = f"; did you mean {meant}?" if meant else ""
             text.warnings.append(
-                f"{sourced.source} sets {key}, which is no setting of this version; it is not heeded{hint}"
+                f"{sourced.source} sets {key}, which is not a setting of this version and is ignored{hint}"
             )
     return old | values
 

@@ -48,7 +48,7 @@ EARLY_EVENTS: Final = 256
 OUTCOMES_KEPT: Final = 32
 """Turns that have ended; of more, one whose outcome was given to somebody goes first. As many as may wait."""
 
-UNLOADED: Final = "Codex has put the thread away in the middle of a turn; call codex-reply to go on"
+UNLOADED: Final = "Codex has unloaded the thread in the middle of a turn; call codex-reply to continue it"
 CLOSED: Final = "the thread was closed before this turn could begin"
 
 
