@@ -185,6 +185,17 @@ async def test_in_the_stateless_era_the_same_holds_on_a_pipe(tmp_path: Path) -> 
         assert seen(await server.run("codex_wait", {**named, "again": True}, meta=meta())) == (["one"], 0)
 
 
+async def test_a_turn_that_its_caller_has_stopped_is_no_news_to_it(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path) as (server, model):
+        held = server.call("codex", {"prompt": gate("one")})
+        await model.wait_for_gate("one")
+        server.send(notification("notifications/cancelled", requestId=held))
+        thread = (await server.result(held))["structuredContent"]["threadId"]
+        await server.run("codex-reply", {"threadId": thread, "prompt": gate("two"), "background": True})
+        model.release("two")
+        assert seen(await server.run("codex_wait", {"threadIds": [thread]})) == (["two"], 0)
+
+
 JSON = "application/json"
 
 # -- over HTTP --------------------------------------------------------------------------------------------------------

@@ -91,6 +91,11 @@ class Call:
         return self._answer_by is None and not self.is_unread
 
     @property
+    def is_cancelled(self) -> bool:
+        """Its caller took it back, and is there to know."""
+        return self._answer_by is not None and not self.is_unread
+
+    @property
     def thread_id(self) -> str:
         """The thread that it works in, once it has one; for the log."""
         return self._turn[0].id if self._turn is not None else ""

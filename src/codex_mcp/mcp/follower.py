@@ -101,6 +101,8 @@ class Follower:
         """What the client hears of its turn: what it asks, or that it goes on as a task, or how it stands."""
         questions = [key for each in (turn, *thread.unfinished()) for key in question_keys(each)]
         self.waiter.report(call, [turn] if turn.ended else [], questions)
+        if call.is_cancelled and outcome.status is Status.INTERRUPTED:
+            self.waiter.stopped(call, turn)
         asked = self._input_required(call, [turn])
         if asked is not None:
             return asked

@@ -209,6 +209,10 @@ class Waiter:
         if call.can_deliver:
             self._reported.add(call.caller, call.request_id, [*(turn.name for turn in finished), *others])
 
+    def stopped(self, call: Call, turn: Turn) -> None:
+        """The caller has stopped this turn by cancelling its call: that is no news to it, though it gets no answer."""
+        self._reported.add(call.caller, (call.request_id, "cancelled"), [turn.name])
+
     def answer_lost(self, caller: str, request_id: Id) -> None:
         """An answer did not reach its caller: what it told is news again."""
         if self._reported.revoke(caller, request_id):
