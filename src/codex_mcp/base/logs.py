@@ -15,8 +15,10 @@ import functools
 import logging
 import os
 import select
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import NamedTuple
 
@@ -68,31 +70,34 @@ NOTHING = Subject()
 _subject: ContextVar[Subject] = ContextVar("log_subject", default=NOTHING)
 
 
-@contextlib.contextmanager
-def about(*, session: str = "", request: str = "", thread: str = "") -> Iterator[None]:
+class _About:
+    """A context manager as a class: every call enters several, and a generator takes three times as long."""
+
+    __slots__ = ("_before", "_inside")
+
+    def __init__(self, inside: Subject) -> None:
+        self._inside = inside
+
+    def __enter__(self) -> None:
+        self._before = _subject.set(self._inside)
+
+    def __exit__(self, *_: object) -> None:
+        _subject.reset(self._before)
+
+
+def about(*, session: str = "", request: str = "", thread: str = "") -> AbstractContextManager[None]:
     """Lines logged inside, also by tasks started inside, carry these ids; an inner id replaces an outer one."""
     known = _subject.get()
-    before = _subject.set(
-        Subject(session or known.session, known.principal, request or known.request, thread or known.thread)
-    )
-    try:
-        yield
-    finally:
-        _subject.reset(before)
+    return _About(Subject(session or known.session, known.principal, request or known.request, thread or known.thread))
 
 
-@contextlib.contextmanager
-def about_only(subject: Subject) -> Iterator[None]:
+def about_only(subject: Subject) -> AbstractContextManager[None]:
     """Lines logged inside carry these ids and no others, whoever started the task.
 
     A task inherits the ids of whoever started it. What serves many (the core), and what works for one request but is
     started by another (the next turn of a thread), says here what it is about.
     """
-    before = _subject.set(subject)
-    try:
-        yield
-    finally:
-        _subject.reset(before)
+    return _About(subject)
 
 
 def current_subject() -> Subject:
@@ -100,9 +105,18 @@ def current_subject() -> Subject:
     return _subject.get()
 
 
-@functools.lru_cache(maxsize=1024)  # a call has several lines
 def _ids(subject: Subject) -> str:
-    return " ".join([f"{name}={_id(value)}" for name, value in zip(subject._fields, subject, strict=True) if value])
+    """The ids of a line, each with a space before it."""
+    session, principal, request, thread = subject
+    ids = _session_ids(session, principal)
+    if request:
+        ids += f" request={_id(request)}"
+    return f"{ids} thread={_id(thread)}" if thread else ids
+
+
+@functools.lru_cache(maxsize=1024)  # the same for all lines of a session
+def _session_ids(session: str, principal: str) -> str:
+    return (f" session={_id(session)}" if session else "") + (f" principal={_id(principal)}" if principal else "")
 
 
 def _id(text: str) -> str:
@@ -149,8 +163,9 @@ def line_for(record: logging.LogRecord, mask: Callable[[str], str] = str) -> str
     if record.exc_info:
         text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"
     level = "TRACE" if record.levelno == TRACE else record.levelname
-    head = f"{_second(int(record.created))}.{int(record.msecs):03d}Z {level:<7} {record.name}"
-    return " ".join(filter(None, (head, _ids(_subject.get()), _shown(mask(text))))) + "\n"
+    shown = _shown(mask(text))
+    when = f"{_second(int(record.created))}.{int(record.msecs):03d}Z"
+    return f"{when} {level:<7} {record.name}{_ids(_subject.get())}{' ' if shown else ''}{shown}\n"
 
 
 def _shown(text: str) -> str:
@@ -208,6 +223,8 @@ class LogFile(logging.Handler):
         self._kept = kept
         self._descriptor: int | None = None
         self._gathered: list[str] = []
+        self._flushing_thread: int | None = None
+        """The thread whose event loop flushes in a moment."""
         self._complained = False
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -219,16 +236,20 @@ class LogFile(logging.Handler):
     def flush(self) -> None:
         """Write what has gathered."""
         with self.lock or contextlib.nullcontext():
+            self._flushing_thread = None
             self._write_gathered()
 
     def _comes_back(self) -> bool:
-        """Somebody will flush in a moment."""
+        """An event loop flushes in a moment."""
+        thread = threading.get_ident()
+        if self._flushing_thread == thread:
+            return True
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # another thread, or no loop any longer
             return False
-        if len(self._gathered) == 1:
-            loop.call_later(GATHERING, self.flush)
+        loop.call_later(GATHERING, self.flush)
+        self._flushing_thread = thread
         return True
 
     def _write_gathered(self) -> None:

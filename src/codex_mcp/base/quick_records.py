@@ -21,19 +21,24 @@ class QuickRecord(logging.LogRecord):
     """What a line needs. Whoever asks for more gets a default."""
 
     def __init__(self, name: str, level: int, _pathname: str, _lineno: int, msg: object, *more: Any) -> None:
-        args, exc_info, _function, stack_info = (*more, None, None)[:4]
-        self.__dict__.update(UNKNOWN)
-        self.name = name
-        self.msg = msg
+        args, exc_info = more[0], more[1]
         # One mapping is what a text with names (%(name)s) is filled from.
-        self.args = args[0] if args and len(args) == 1 and isinstance(args[0], Mapping) and args[0] else args
-        self.levelno = level
-        self.levelname = logging.getLevelName(level)
-        self.exc_info = exc_info
-        self.exc_text = None
-        self.stack_info = stack_info
-        self.created = now = time.time()
-        self.msecs = int((now - int(now)) * 1000)
+        if args and len(args) == 1 and type(args[0]) is not str and isinstance(args[0], Mapping) and args[0]:
+            args = args[0]
+        now = time.time()
+        self.__dict__.update(
+            UNKNOWN,
+            name=name,
+            msg=msg,
+            args=args,
+            levelno=level,
+            levelname=logging.getLevelName(level),
+            exc_info=exc_info,
+            exc_text=None,
+            stack_info=more[3] if len(more) > 3 else None,
+            created=now,
+            msecs=int(now % 1 * 1000),
+        )
 
 
 @contextlib.contextmanager
