@@ -28,6 +28,11 @@ class HeldHead:
             self._head = b""
         self._transport.write(data)
 
+    def write_whole(self, data: bytes) -> None:
+        """Send an answer in one piece, its head included."""
+        self._head = b""
+        self._transport.write(data)
+
     def is_closing(self) -> bool:
         """Will nothing more be sent?"""
         return self._transport.is_closing()

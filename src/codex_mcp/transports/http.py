@@ -33,6 +33,12 @@ CONNECTION: Final = "codex_mcp.connection"
 """In a request's scope: the connection that it came on."""
 
 
+WholeAnswer: TypeAlias = Callable[[int, Sequence[Header], bytes], bool]
+
+WHOLE_ANSWER: Final = "codex_mcp.whole_answer"
+"""In a request's scope, where a server has it: sends status, headers and body in one piece, or answers False."""
+
+
 class Connection(Protocol):
     """What a request may do with its connection."""
 
@@ -117,6 +123,10 @@ class HttpExchange:
     async def respond(self, status: int, body: bytes = b"", *headers: Header) -> None:
         """Answer in one piece."""
         self.started = True
+        self.status = status
+        whole: WholeAnswer | None = self._scope.get(WHOLE_ANSWER)
+        if whole is not None and whole(status, (*headers, *self.extra_headers), body):
+            return
         length = (b"content-length", str(len(body)).encode())
         await self._start(status, [*headers, length])
         await self._send({"type": "http.response.body", "body": body})
@@ -142,14 +152,17 @@ class HttpExchange:
 
 def header_map(headers: Sequence[Header]) -> Mapping[str, str]:
     """Headers by lower-case name; of several with one name, joined as HTTP says."""
-    found: dict[str, str] = {}
+    found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
+    if len(found) == len(headers):
+        return found
+    found.clear()
     for raw_name, raw_value in headers:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         found[name] = f"{found[name]}, {value}" if name in found else value
     return found
 
 
-def accepts(headers: Mapping[str, str], *kinds: str) -> bool:
-    """Does the client accept all of these content types? Without the header it accepts anything."""
+def accepts(headers: Mapping[str, str], kind: str) -> bool:
+    """Does the client accept this content type? Without the header it accepts anything."""
     accepted = headers.get("accept", "*/*").lower()
-    return all(kind in accepted or f"{kind.split('/', 1)[0]}/*" in accepted or "*/*" in accepted for kind in kinds)
+    return kind in accepted or "*/*" in accepted or f"{kind.split('/', 1)[0]}/*" in accepted

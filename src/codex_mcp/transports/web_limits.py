@@ -12,6 +12,7 @@ import logging
 import struct
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_LINGER, SOL_SOCKET, TCP_NODELAY
 from typing import Any, Final
 
@@ -23,7 +24,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from codex_mcp.transports.connections import Connections
 from codex_mcp.transports.held_head import HeldHead
-from codex_mcp.transports.http import CONNECTION, WHOLE_BODY
+from codex_mcp.transports.http import CONNECTION, WHOLE_ANSWER, WHOLE_BODY
+from codex_mcp.transports.whole_answer import send_whole
 
 logger = logging.getLogger(__name__)
 
@@ -264,6 +266,7 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         # Something is written before a head that is asked for with 100-continue, and nothing after one without a body.
         if not cycle.waiting_for_100_continue and cycle.scope["method"] != "HEAD":
             cycle.transport = HeldHead(self.transport)  # type: ignore[assignment]
+            cycle.scope[WHOLE_ANSWER] = partial(send_whole, cycle)  # type: ignore[typeddict-unknown-key]
         super()._start_asgi_task(cycle, app)
 
     def _watch_the_end(self) -> None:
