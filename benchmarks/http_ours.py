@@ -45,6 +45,10 @@ class NoCodex:
         """Nothing calls this."""
         raise AssertionError(f"{call.params.name} was called")
 
+    def answer_at_once(self, params: mcp.CallTool, principal: str, caller: str) -> object | None:
+        """Nothing calls this."""
+        raise AssertionError(f"{params.name} was called")
+
     def warm_up(self) -> None:
         """There is no Codex."""
 

@@ -5,6 +5,7 @@ scripted model, and a question has the key that the suite expects; everything el
 """
 
 import argparse
+import inspect
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -80,7 +81,9 @@ class Renamed:
             arguments=CALLS[params.name](params.arguments or {}),
             input_responses=None if params.input_responses is None else answers,
         )
-        return _with_their_keys(exchange.session.call_tool(exchange.request.id, renamed, exchange.client))
+        work = exchange.session.call_tool(exchange.request.id, renamed, exchange.client)
+        assert inspect.isawaitable(work)  # only `codex_wait` may be answered at once
+        return _with_their_keys(work)
 
 
 def _ours(key: str) -> str:

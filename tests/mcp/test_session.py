@@ -1,14 +1,18 @@
 """A session knows its calls: they can be taken back from the moment they arrive, and waited for."""
 
 import asyncio
+import inspect
 import logging
 from pathlib import Path
 
 import pytest
 
+from codex_mcp.mcp.results import WaitReport, wait_result
 from codex_mcp.wire.mcp import CallTool, Change
 from tests.support.mcp_server import PATIENCE, scripted_server
 from tests.support.mcp_session import memory_session
+
+WAIT_FOR_A_THREAD = CallTool("codex_wait", {"threadIds": ["0193c0a7-0000-7000-8000-000000000000"]})
 
 
 async def test_every_session_has_an_id_of_its_own(tmp_path: Path) -> None:
@@ -27,15 +31,29 @@ async def test_a_session_without_calls_is_idle(tmp_path: Path) -> None:
 
 async def test_a_session_is_busy_from_the_moment_a_call_arrives_until_it_is_answered(tmp_path: Path) -> None:
     async with memory_session(tmp_path) as (_client, session):
-        work = session.call_tool(1, CallTool("codex_wait"), session.client)
+        work = session.call_tool(1, WAIT_FOR_A_THREAD, session.client)
+        assert inspect.iscoroutine(work)
         assert await session.wait_idle(0.01) is False
         await work
         assert await session.wait_idle(0.01) is True
 
 
+async def test_a_wait_of_a_caller_without_turns_is_answered_at_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with memory_session(tmp_path) as (_client, session):
+        with caplog.at_level(logging.INFO, logger="codex_mcp.mcp.session"):
+            answer = session.call_tool(1, CallTool("codex_wait"), session.client)
+            assert answer == wait_result(WaitReport())
+            assert not session.busy
+            assert session.call_tool(2, CallTool("codex_wait", {"threadIds": []}), session.client) == answer
+        assert caplog.messages == ["call of codex_wait", "call of codex_wait ended"] * 2
+
+
 async def test_several_can_wait_for_a_session_to_be_idle(tmp_path: Path) -> None:
     async with memory_session(tmp_path) as (_client, session):
-        work = session.call_tool(1, CallTool("codex_wait"), session.client)
+        work = session.call_tool(1, WAIT_FOR_A_THREAD, session.client)
+        assert inspect.iscoroutine(work)
         waiting = asyncio.gather(session.wait_idle(PATIENCE), session.wait_idle(PATIENCE))
         await asyncio.sleep(0)
         await work

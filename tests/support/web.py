@@ -16,6 +16,7 @@ from codex_mcp.mcp.hub import Hub
 from codex_mcp.mcp.methods import Handler, Methods
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.serve_http import web_server
+from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
 KEY = bytes(KEY_BYTES)
@@ -28,6 +29,10 @@ class NoTools:
     def run(self, call: Call) -> Awaitable[object]:
         """Nothing calls this."""
         raise AssertionError(f"{call.params.name} was called")
+
+    def answer_at_once(self, params: mcp.CallTool, principal: str, caller: str) -> object | None:
+        """Nothing calls this."""
+        raise AssertionError(f"{params.name} was called")
 
     def warm_up(self) -> None:
         """There is nothing to start."""

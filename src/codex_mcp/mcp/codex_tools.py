@@ -17,7 +17,7 @@ from codex_mcp.mcp.pending import client_question, fetched_question
 from codex_mcp.mcp.results import GoesOn, Result
 from codex_mcp.mcp.specs import events_of, new_thread, new_turn
 from codex_mcp.mcp.tools import Json, Tools
-from codex_mcp.mcp.waiting import NamedThreads, OwnThreads, View, Wait
+from codex_mcp.mcp.waiting import NamedThreads, OwnThreads, View, Wait, own_turns
 from codex_mcp.threads.book import Book
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turns import QueueFull
@@ -41,7 +41,9 @@ class CodexTools:
             catalogue.CODEX_REPLY.name: self._codex_reply,
             catalogue.CODEX_WAIT.name: self._codex_wait,
         }
-        return Tools(bodies, self._follower, self._book.warm_up)
+        tools = Tools(bodies, self._follower, self._book.warm_up)
+        tools.at_once = {catalogue.CODEX_WAIT.name: self._nothing_to_wait_for}
+        return tools
 
     async def _codex(self, call: Call, given: Json) -> Result:
         arguments = codex_arguments(given)
@@ -90,6 +92,14 @@ class CodexTools:
             view = NamedThreads(self._book, call, [self._known(call, each) for each in asked])
         wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
         return await self._follower.waited(call, wait)
+
+    def _nothing_to_wait_for(self, given: Json, principal: str, caller: str) -> Result | None:
+        """The answer to a `codex_wait` that names no thread, from a caller that has no turns."""
+        try:
+            ids = wait_arguments(given).thread_ids if given else None
+        except BadArguments:
+            return None  # the body says what is wrong
+        return None if ids or own_turns(self._book, principal, caller) else results.NOTHING_NEW
 
     def _known(self, call: Call, thread_id: str) -> Thread:
         thread = self._book.known(thread_id, call.principal)

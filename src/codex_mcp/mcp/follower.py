@@ -25,7 +25,7 @@ from codex_mcp.mcp.inputs import (
 )
 from codex_mcp.mcp.ladder import machine_load
 from codex_mcp.mcp.presence import Unattended, is_unattended
-from codex_mcp.mcp.results import GoesOn, Result, WaitReport, described, wait_result
+from codex_mcp.mcp.results import NOTHING_NEW, GoesOn, Result, WaitReport, described, wait_result
 from codex_mcp.mcp.seal import digest
 from codex_mcp.mcp.task_shapes import TaskName, created_task
 from codex_mcp.mcp.waiting import NOTHING, Wait, Waiter, question_keys
@@ -75,7 +75,7 @@ class Follower:
         """Wait for news of several agents; return what the caller is told."""
         seen = await self.waiter.wait(call, wait)
         if seen is NOTHING:
-            return wait_result(WaitReport())
+            return NOTHING_NEW
         asking = [turn for turn in seen.running if seen.questions.intersection(question_keys(turn))]
         asked = self._input_required(call, asking)
         if asked is not None:  # the rest is told when the client comes with its answers

@@ -35,7 +35,18 @@ class Delivery:
 class LiveStream:
     """One stream, and at most one who reads it: who comes last."""
 
-    __slots__ = ("_delivery", "_reader", "_taken_at", "_waiter", "ended", "name", "on_end", "readers", "stream")
+    __slots__ = (
+        "_delivery",
+        "_loop",
+        "_reader",
+        "_taken_at",
+        "_waiter",
+        "ended",
+        "name",
+        "on_end",
+        "readers",
+        "stream",
+    )
 
     def __init__(
         self,
@@ -54,7 +65,8 @@ class LiveStream:
         """Connections that read it. What is dropped while there is none, nobody has missed."""
         self.on_end: Callable[[], None] | None = None
         """Called when nothing more will come."""
-        self._taken_at = asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        self._taken_at = self._loop.time()
         self._waiter: asyncio.Future[None] | None = None
         self._reader = 0
 
@@ -107,7 +119,7 @@ class LiveStream:
 
     def _lags(self) -> bool:
         # Who waits for more has everything that came before.
-        reads = self._waiter is not None or asyncio.get_running_loop().time() <= self.lags_at
+        reads = self._waiter is not None or self._loop.time() <= self.lags_at
         return not (self.readers and reads)
 
     def poke(self) -> None:
@@ -119,17 +131,16 @@ class LiveStream:
         self.stream.read(number)
         if self.stream.last <= number and not self.ended:
             await self._wait(patience)
-        self._taken_at = asyncio.get_running_loop().time()
+        self._taken_at = self._loop.time()
         if 2 * self.stream.unread_bytes <= self.stream.most_bytes:
             self._delivery.backlog.caught_up(self)
         return self.stream.after(number, BATCH_BYTES)
 
     async def _wait(self, patience: float | None) -> None:
         # Every call and every open stream waits here; asyncio.timeout would take as long again, and 500 bytes more.
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
+        waiter: asyncio.Future[None] = self._loop.create_future()
         self._waiter = waiter
-        timer = None if patience is None else loop.call_later(patience, tell, waiter)
+        timer = None if patience is None else self._loop.call_later(patience, tell, waiter)
         try:
             await waiter
         finally:

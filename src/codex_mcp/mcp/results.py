@@ -161,3 +161,7 @@ def _content(outcome: Outcome, asks: Sequence[str]) -> str:
 
 def _text(text: str) -> dict[str, object]:
     return {"type": "text", "text": text}
+
+
+NOTHING_NEW: Final = wait_result(WaitReport())
+"""The result of a wait that has nothing to wait for."""

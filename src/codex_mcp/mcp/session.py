@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
 
 from codex_mcp.base.logs import Subject, about, about_only
 from codex_mcp.base.settings import Settings
@@ -30,6 +30,9 @@ class ToolBox(Protocol):
 
     def run(self, call: Call) -> Awaitable[object]:
         """Run one call to its end."""
+
+    def answer_at_once(self, params: mcp.CallTool, principal: str, caller: str) -> object | None:
+        """The answer to a call that has nothing to wait for; None if the call must run."""
 
     def warm_up(self) -> None:
         """Somebody will call soon."""
@@ -100,9 +103,16 @@ class Session:
         if self.on_shutdown is not None:
             asyncio.get_running_loop().call_soon(self.on_shutdown)
 
-    def call_tool(self, request_id: Id, params: mcp.CallTool, client: Client) -> Coroutine[Any, Any, object]:
-        """Begin a call. From now on it can be cancelled."""
-        subject = self.subject._replace(request=str(request_id)[:LOGGED_CHARS])
+    def call_tool(self, request_id: Id, params: mcp.CallTool, client: Client) -> object:
+        """Answer a call at once, without a task of its own, or begin it: from then on it can be cancelled."""
+        subject = Subject(self.id, self.principal, str(request_id)[:LOGGED_CHARS])
+        name = params.name[:LOGGED_CHARS]
+        with about_only(subject):
+            logger.info("call of %s", name)
+            answer = self._tools.answer_at_once(params, self.principal, self.caller)
+            if answer is not None:
+                logger.info("call of %s %s", name, ending_of(answer))
+                return answer
         call = Call(client, request_id, params, self._settings, subject)
         call.caller = self.caller
         self._calls[request_id] = call
@@ -111,7 +121,6 @@ class Session:
     async def _run(self, call: Call) -> object:
         name = call.params.name[:LOGGED_CHARS]
         with about_only(call.subject):
-            logger.info("call of %s", name)
             ending = "ended"
             try:
                 result = await self._tools.run(call)

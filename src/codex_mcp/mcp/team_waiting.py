@@ -63,7 +63,7 @@ class TeamView:
             return [self._named(reference) for reference in self._references]
         members = [
             (self._crew.roster.of_thread(thread.id), thread, turns)
-            for thread, turns in own_turns(self._book, self._call)
+            for thread, turns in own_turns(self._book, self._call.principal, self._call.caller)
         ]
         return [Watched((thread.id,), turns, self._paused(member)) for member, thread, turns in members]
 

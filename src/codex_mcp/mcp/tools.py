@@ -14,6 +14,7 @@ from codex_mcp.mcp.fields import BadArguments
 from codex_mcp.mcp.follower import Follower
 from codex_mcp.mcp.results import Result
 from codex_mcp.mcp.specs import CONFIG_REFUSED
+from codex_mcp.wire import mcp
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +22,9 @@ Json: TypeAlias = Mapping[str, object]
 
 Body: TypeAlias = Callable[[Call, Json], Awaitable[Result]]
 """What a tool does with its arguments."""
+
+AtOnce: TypeAlias = Callable[[Json, str, str], Result | None]
+"""What a tool answers to its arguments, a principal and a caller without waiting; None if it must wait."""
 
 MISSING: Final = {
     catalogue.CODEX.name: "Missing arguments for codex tool-call; the `prompt` field is required.",
@@ -59,8 +63,17 @@ class Tools:
         self._parks = parks
         self.answer_lost = follower.waiter.answer_lost
         """Called with caller and request when an answer did not reach its caller."""
+        self.at_once: Mapping[str, AtOnce] = {}
+        """Tools that can answer some calls without waiting."""
         self.warm_up = warm_up
         """Somebody will call soon."""
+
+    def answer_at_once(self, params: mcp.CallTool, principal: str, caller: str) -> Result | None:
+        """The answer to a call that has nothing to wait for; None if the call must run."""
+        answer = self.at_once.get(params.name)
+        if answer is None or params.request_state is not None:
+            return None
+        return answer(params.arguments or {}, principal, caller)
 
     async def run(self, call: Call) -> Result:
         """Run one call to its end."""

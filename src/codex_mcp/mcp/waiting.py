@@ -254,12 +254,9 @@ class NamedThreads:
         return [Watched((thread.id,), turns_of(thread, self._call.caller)) for thread in self._threads.values()]
 
 
-def own_turns(book: Book, call: Call) -> list[tuple[Thread, tuple[Turn, ...]]]:
+def own_turns(book: Book, principal: str, caller: str) -> list[tuple[Thread, tuple[Turn, ...]]]:
     """The turns that this caller asked for, by thread."""
-    found = [
-        (thread, tuple(turn for turn in thread.turns if turn.caller == call.caller))
-        for thread in book.of(call.principal)
-    ]
+    found = [(thread, tuple(turn for turn in thread.turns if turn.caller == caller)) for thread in book.of(principal)]
     return [(thread, turns) for thread, turns in found if turns]
 
 
@@ -270,11 +267,11 @@ class OwnThreads:
 
     def __init__(self, book: Book, call: Call) -> None:
         self._book = book
-        self._call = call
+        self._whose = call.principal, call.caller
 
     async def prepare(self) -> None:
         """Nothing takes time."""
 
     def watched(self) -> list[Watched]:
         """As they are now."""
-        return [Watched((thread.id,), turns) for thread, turns in own_turns(self._book, self._call)]
+        return [Watched((thread.id,), turns) for thread, turns in own_turns(self._book, *self._whose)]
