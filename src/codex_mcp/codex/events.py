@@ -295,15 +295,13 @@ N = TypeVar("N", bound=app_notes.InTurn)
 
 
 def _reads(kind: type[T], handle: Callable[[EventTranslator, T], list[Event]]) -> Handler:
-    decode = msgspec.json.Decoder(kind).decode
-    return lambda translator, params: handle(translator, decode(params))
+    # A decoder that is made here would be made by every server before its first answer.
+    return lambda translator, params: handle(translator, msgspec.json.decode(params, type=kind))
 
 
 def _says(kind: type[N], make: Callable[[N], dict[str, object]]) -> Handler:
-    decode = msgspec.json.Decoder(kind).decode
-
     def handle(_: EventTranslator, params: msgspec.Raw) -> list[Event]:
-        note = decode(params)
+        note = msgspec.json.decode(params, type=kind)
         return [Event(note.turn_id, make(note))]
 
     return handle
