@@ -231,7 +231,7 @@ async def main():
     while len(children()) > 1:
         await supervisor.bury_orphans()
     spared = await asyncio.create_subprocess_exec("sleep", "1000")
-    await supervisor.end_orphans(spared=[spared.pid])
+    await supervisor.end_orphans(lambda pid: pid != spared.pid)
     print("spared:", children() == {supervisor.pid, spared.pid})
     spared.kill()
     await spared.wait()

@@ -13,10 +13,6 @@ PROC: Final = "/proc"
 SERVED_BY: Final = "CODEX_SERVED_BY"
 """Given to a core, and by it to its commands: which server has started it."""
 
-THREAD: Final = "CODEX_THREAD_ID"
-CALL: Final = "CODEX_TOOL_CALL_ID"
-"""Given by Codex to a command: its thread, and its item."""
-
 
 def variables(pid: int, names: Collection[str]) -> dict[str, str]:
     """Those of the variables that a process of ours was started with."""

@@ -16,11 +16,12 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from codex_mcp.base.ending import end_processes
 from codex_mcp.base.logs import NOTHING, about_only
 from codex_mcp.base.marks import SERVED_BY, variables
 from codex_mcp.base.offspring import children
@@ -289,10 +290,17 @@ class Supervisor:
             return found
         return {pid for pid in found if variables(pid, (SERVED_BY,)).get(SERVED_BY) == self.mark}
 
-    async def end_orphans(self, spared: Collection[int] = ()) -> None:
-        """End what commands have left to us."""
+    async def end_orphans(self, is_meant: Callable[[int], bool] = lambda _: True) -> None:
+        """End what commands have left to us, as far as it is meant."""
         async with self._making:
-            kill_orphans(self._children.union(spared), self.orphans)
+            kill_orphans(self._children, lambda: {pid for pid in self.orphans() if is_meant(pid)})
+
+    async def end_commands(self, is_meant: Callable[[int], bool]) -> int:
+        """End the processes of our commands that are meant, orphans or not. Return how many there were."""
+        ours = {SERVED_BY: self.mark}
+        return await asyncio.to_thread(
+            end_processes, lambda pid: variables(pid, (SERVED_BY,)) == ours and is_meant(pid)
+        )
 
     async def bury_orphans(self) -> None:
         """Bury those that have ended by themselves."""

@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from typing import Final, Protocol
 
 from codex_mcp.base.logs import about_only
-from codex_mcp.base.marks import CALL, THREAD, variables
+from codex_mcp.base.marks import variables
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import Core, CoreError
+from codex_mcp.threads.left_processes import CALL, THREAD, Belongs, belongs
 from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turns import Action, State, TurnQueue
@@ -30,6 +31,9 @@ WAKING_GRACE: Final = 10.0
 """Seconds for a core that has answered late to announce the turn and to end it, which takes it some hundredths. Nobody
 waits for that but the turns behind it."""
 
+
+COMMANDS_REMEMBERED: Final = 10_000
+"""Of earlier turns of a thread. What an older command has left running would count as the stopped turn's."""
 
 STILL_RUNNING: Final = (
     "Codex is still busy with a turn of this thread that was stopped and did not end; "
@@ -47,8 +51,11 @@ class Cores(Protocol):
     def orphans(self) -> set[int]:
         """Processes that commands have left to us."""
 
-    async def end_orphans(self, spared: Collection[int] = ()) -> None:
-        """End them."""
+    async def end_orphans(self, is_meant: Callable[[int], bool]) -> None:
+        """End those of them that are meant."""
+
+    async def end_commands(self, is_meant: Callable[[int], bool]) -> int:
+        """End the processes of our commands that are meant, orphans or not. Return how many there were."""
 
 
 class Stopper:
@@ -69,6 +76,21 @@ class Stopper:
         self._grace = grace
         self._waking_grace = max(grace, WAKING_GRACE)
         self._tasks = TaskSet()
+        self._interrupting: set[asyncio.Task[None]] = set()
+        self._begun: Turn | None = None
+        self._earlier: dict[str, None] = {}  # commands of earlier turns, oldest first
+
+    def left(self, turn: Turn) -> None:
+        """The turn is over: its commands are those of an earlier turn from here on."""
+        self._earlier |= dict.fromkeys(turn.record.commands)
+        while len(self._earlier) > COMMANDS_REMEMBERED:
+            del self._earlier[next(iter(self._earlier))]
+
+    async def prepare(self, turn: Turn) -> None:
+        """Before the core is given a turn: wait, up to the grace, until the commands of a stopped one have ended."""
+        if self._interrupting:
+            await asyncio.wait(self._interrupting, timeout=self._grace)
+        self._begun = turn
 
     def begin(self, turn: Turn) -> None:
         """Interrupt a turn, and see that it ends."""
@@ -109,37 +131,43 @@ class Stopper:
         if turn.core is not None:
             # Should the core take longer to answer, the commands are killed all the same; only nobody waits for it.
             interrupting = self._tasks.spawn(
-                interrupt(turn.core, turn, self._cores, self._litter), name=f"end of commands in {turn.thread_id}"
+                self._interrupt(turn.core, turn), name=f"end of commands in {turn.thread_id}"
             )
+            self._interrupting.add(interrupting)
+            interrupting.add_done_callback(self._interrupting.discard)
             await asyncio.wait([interrupting], timeout=deadline - clock())
         tell(stopped)
         await self._wait_for_end(turn, max(0.0, deadline - clock()))
 
+    async def _interrupt(self, core: Core, turn: Turn) -> None:
+        """Stop a turn and end its commands. Whether the turn has ended is another matter: the core announces that."""
+        already_orphans = self._cores.orphans()
+        with contextlib.suppress(CoreError):
+            await core.interrupt_turn(turn.thread_id, turn.place.turn_id)
+        if turn.record.running_commands:
+            with contextlib.suppress(CoreError, TimeoutError):
+                async with asyncio.timeout(COMMAND_GRACE):
+                    await _end_commands(core, turn)
+        # Also without a command that we know of: the core may have been stopped before it announced one.
+        ended = await self._cores.end_commands(lambda pid: self._origin(pid, turn) is Belongs.TO_TURN)
+        await self._cores.end_orphans(lambda pid: self._leaves(turn, pid, is_new=pid not in already_orphans))
+        if ended or turn.record.commands:
+            self._litter.clean()
+
+    def _leaves(self, turn: Turn, pid: int, *, is_new: bool) -> bool:
+        """Did the turn leave us this orphan? One without marks did it if it came while the turn's commands ended."""
+        origin = self._origin(pid, turn)
+        return origin is Belongs.TO_TURN or (origin is Belongs.UNKNOWN and is_new and bool(turn.record.commands))
+
+    def _origin(self, pid: int, turn: Turn) -> Belongs:
+        # Until the next turn begins, a command that has not been announced can only be this turn's.
+        is_last = self._begun is turn
+        mark = variables(pid, (THREAD, CALL))
+        return belongs(mark, turn.thread_id, turn.record.commands, self._earlier if is_last else None)
+
     async def aclose(self) -> None:
         """Stop nothing any longer."""
         await self._tasks.aclose()
-
-
-async def interrupt(core: Core, turn: Turn, cores: Cores, litter: Litter) -> None:
-    """Stop a turn and kill its commands. Whether it has ended is another matter: the core announces that."""
-    already_orphans = cores.orphans()
-    with contextlib.suppress(CoreError):
-        await core.interrupt_turn(turn.thread_id, turn.place.turn_id)
-    if not turn.record.commands:
-        return
-    if turn.record.running_commands:
-        with contextlib.suppress(CoreError, TimeoutError):
-            async with asyncio.timeout(COMMAND_GRACE):
-                await _end_commands(core, turn)
-    # Looked at only now: a process that was becoming another program had no environment for a moment.
-    await cores.end_orphans(spared={pid for pid in already_orphans if not _is_left_by(pid, turn)})
-    litter.clean()
-
-
-def _is_left_by(pid: int, turn: Turn) -> bool:
-    """Did a command of this turn start it, and detach it?"""
-    mark = variables(pid, (THREAD, CALL))
-    return mark.get(THREAD) == turn.thread_id and mark.get(CALL) in turn.record.commands
 
 
 async def _end_commands(core: Core, turn: Turn) -> None:

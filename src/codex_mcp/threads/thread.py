@@ -305,6 +305,7 @@ class Thread:
                 if self.admission is not None and not await self.admission.enter(turn, self.principal):
                     self._perform(self._queue.start_failed(turn.place))
                     return
+                await self._stopper.prepare(turn)
                 core = await self._loaded()
                 if turn.ended:  # nobody waits for it any longer, and the core has not heard of it
                     self._perform(self._queue.start_failed(turn.place))
@@ -364,6 +365,7 @@ class Thread:
 
     def _leave(self, turn: Turn) -> None:
         del self._turns[turn.place]
+        self._stopper.left(turn)
         self.used_at = time.monotonic()
         turn.left.set()
 
