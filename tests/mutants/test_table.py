@@ -3,6 +3,7 @@
 import pytest
 
 from tests.mutants.table import ROOT, Mutant, mutants
+from tests.support.requirements import requirements
 from tests.test_requirements import shown
 
 BY_LABEL = {mutant.label: mutant for mutant in mutants()}
@@ -27,6 +28,17 @@ def _exists(mutant: Mutant) -> bool:
     file, _, name = mutant.test.partition("::")
     path = ROOT / file
     return path.is_file() and f"def {name.partition('[')[0]}(" in path.read_text(encoding="utf-8")
+
+
+def test_every_requirement_has_a_mutant_that_its_own_test_kills() -> None:
+    killers = {
+        mutant.requirement
+        for mutant in mutants()
+        if mutant.requirement is not None
+        and mutant.test.partition("[")[0].removeprefix("tests/") in shown().get(mutant.requirement, [])
+    }
+    missing = [name for name, each in requirements().items() if each.waits_for is None and name not in killers]
+    assert missing == []
 
 
 def test_a_mutant_of_a_requirement_names_a_test_of_that_requirement() -> None:

@@ -105,14 +105,15 @@ async def test_messages_may_come_in_pieces_and_many_at_once(team: Team) -> None:
         messages = [{"jsonrpc": "2.0", "id": f"ping-{number}", "method": "ping"} for number in range(20)]
         messages.append(tool_call("snow", "codex", {"prompt": say("\N{SNOWMAN}" * 5)}))
         data = b"".join(msgspec.json.encode(message) + b"\n" for message in messages)
-        stdin = server.process.stdin
-        assert stdin is not None
-        for start in range(0, len(data), 7):
-            server.write(data[start : start + 7])
-            await stdin.drain()
-            await asyncio.sleep(0)
+        # Each write ends in the middle of a line, and the answer to the line before shows that it was read.
+        written = 0
         for number in range(20):
+            end = data.index(b"\n", written) + 1
+            write_to = end + data[end:].index(b"\n") // 2
+            server.write(data[written:write_to])
+            written = write_to
             assert (await server.answer(f"ping-{number}"))["result"] == {}
+        server.write(data[written:])
         assert structured(await server.result("snow"))["content"] == "\N{SNOWMAN}" * 5
         server.write(data.replace(b"ping-", b"pong-").replace(b'"snow"', b'"hail"'))
         assert (await server.answer("pong-19"))["result"] == {}
