@@ -210,7 +210,7 @@ async def test_a_thread_that_is_resumed_makes_no_folder_trusted(
         async with McpServer(setup) as server:
             await server.initialize()
             said = await call(server, repository.root, say("hi"), WAYS[0])
-            (core,) = children_of(server.process.pid)
+            (core,) = cores_of(server.process.pid)
             os.kill(core, signal.SIGKILL)
             reply = {"threadId": said["threadId"], "prompt": repository.escape}
             await server.run("codex-reply", reply)  # it may have reached the core before that was dead, and failed
@@ -225,8 +225,10 @@ async def test_a_thread_that_is_resumed_makes_no_folder_trusted(
     assert repository.damage() == []
 
 
-def children_of(pid: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+def cores_of(pid: int) -> list[int]:
+    """A server has other children as well, such as the guard."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children if b"app-server" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 async def test_an_agent_of_a_team_makes_no_folder_trusted(
