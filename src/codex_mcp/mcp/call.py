@@ -92,8 +92,8 @@ class Call:
 
     @property
     def is_cancelled(self) -> bool:
-        """Its caller took it back, and is there to know."""
-        return self._answer_by is not None and not self.is_unread
+        """Its caller took it back."""
+        return self._answer_by is not None
 
     @property
     def thread_id(self) -> str:

@@ -260,7 +260,6 @@ class McpDoor:
 
         def leave(_: object) -> None:
             if not was_read:
-                session.answer_unread(request.id)
                 session.cancel(mcp.Cancelled(request.id, "the client closed the stream"))
 
         def watch() -> None:
