@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.files import make_private, read_if_there, remove_drafts, write_whole
+from codex_mcp.base.files import make_private, make_private_folder, read_if_there, remove_drafts, write_whole
 
 
 def test_a_missing_file_reads_as_none(tmp_path: Path) -> None:
@@ -81,3 +81,16 @@ def test_a_file_is_made_private_whether_it_is_there_or_not(tmp_path: Path) -> No
     path.chmod(0o664)
     make_private(str(path))
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("kept", 0o600)
+
+
+def test_every_folder_that_is_made_is_for_its_owner_alone(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir(mode=0o755)
+    make_private_folder(str(there / "a/b/c"))
+    make_private_folder(str(there / "a/b/c"))
+    made = [there / "a", there / "a/b", there / "a/b/c"]
+    assert [stat.S_IMODE(each.stat().st_mode) for each in made] == [0o700] * 3
+    assert stat.S_IMODE(there.stat().st_mode) == 0o755
+    (there / "file").touch()
+    with pytest.raises(FileExistsError):
+        make_private_folder(str(there / "file"))

@@ -33,6 +33,21 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> in
     return descriptor
 
 
+def make_private_folder(path: str) -> None:
+    """Make this folder, and those above it that are missing, readable by us alone. One that exists stays as it is."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileNotFoundError:
+        parent = os.path.dirname(path)
+        if parent in ("", path):
+            raise
+        make_private_folder(parent)
+        make_private_folder(path)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+
+
 def make_private(path: str) -> None:
     """Let nobody else read this file; make it, empty, if it is not there. For files that a library writes itself."""
     descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)

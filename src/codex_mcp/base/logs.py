@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-from codex_mcp.base.files import PRIVATE
+from codex_mcp.base.files import PRIVATE, make_private_folder
 from codex_mcp.base.quick_records import quick_records
 from codex_mcp.base.redact import redact
 from codex_mcp.base.settings import LogLevel, Settings
@@ -285,7 +285,7 @@ class LogFile(logging.Handler):
 
     def _opened(self) -> int:
         if self._descriptor is None:
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            make_private_folder(os.path.dirname(self._path))
             # A file never blocks; a pipe in its place, which nobody reads, would hold up all of the server.
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
             self._descriptor = os.open(self._path, flags, PRIVATE)

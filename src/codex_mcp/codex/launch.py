@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import make_private_folder
 from codex_mcp.base.settings import Settings
 from codex_mcp.codex.binary import Binary, find_codex_soon, shown
 from codex_mcp.codex.client import AppServer
@@ -49,7 +50,7 @@ def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
         binary = await find_codex_soon(settings, search_path)
         for note in binary.notes:
             logger.warning("%s", note)
-        os.makedirs(settings.codex_home, mode=0o700, exist_ok=True)  # Codex does not start without its home
+        make_private_folder(settings.codex_home)  # Codex does not start without its home
         _hide_snapshots(settings.codex_home)
         config = core_config(settings.overrides, read_user_config(settings.codex_home))
         child_environment = {
@@ -74,7 +75,7 @@ def _hide_snapshots(codex_home: str) -> None:
     """
     folder = os.path.join(codex_home, SNAPSHOTS)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private_folder(folder)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as exc:
         logger.warning("cannot make %s readable by you alone: %s", folder, exc.strerror)

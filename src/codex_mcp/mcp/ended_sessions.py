@@ -13,7 +13,7 @@ import time
 from typing import Final
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import make_private
+from codex_mcp.base.files import make_private, make_private_folder
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class EndedSessions:
         path = os.path.join(codex_home, DATABASE)
         self._kept = kept
         try:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            make_private_folder(os.path.dirname(path))
             make_private(path)
             self._database = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)
             self._database.execute("PRAGMA journal_mode = WAL")

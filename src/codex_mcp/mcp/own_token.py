@@ -7,7 +7,7 @@ import secrets
 from typing import Final
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import make_private, read_if_there, write_whole
+from codex_mcp.base.files import make_private, make_private_folder, read_if_there, write_whole
 
 TOKEN_FILE: Final = os.path.join("codex-mcp", "token")
 
@@ -23,7 +23,7 @@ def own_token(codex_home: str) -> str:
     """The token of servers with this home; made at the first use. Raises Refused."""
     path = token_path(codex_home)
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(path))
         make_private(path)
         kept = (read_if_there(path) or b"").decode("ascii", "replace").strip()
         if len(kept) >= TOKEN_BYTES:

@@ -7,7 +7,7 @@ import secrets
 from typing import Final
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import read_if_there, write_whole
+from codex_mcp.base.files import make_private_folder, read_if_there, write_whole
 from codex_mcp.mcp.seal import KEY_BYTES
 
 KEY_FILE: Final = os.path.join("codex-mcp", "server.key")
@@ -28,7 +28,7 @@ def _kept(path: str) -> bytes:
     key = read_if_there(path)
     if key is not None and len(key) == KEY_BYTES:
         return key
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    make_private_folder(os.path.dirname(path))
     key = secrets.token_bytes(KEY_BYTES)
     write_whole(path, key)
     return key

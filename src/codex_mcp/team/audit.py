@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from codex_mcp.base.files import open_regular
+from codex_mcp.base.files import make_private_folder, open_regular
 from codex_mcp.base.locks import flocked
 from codex_mcp.team.audit_entry import AuditEntry, Outcome, entry_in, line_of, without_tails
 from codex_mcp.team.moments import written_moment
@@ -181,7 +181,7 @@ class Audit:
     def _append_some(self, lines: list[bytes]) -> int:
         """Append as many lines as fit into the current file, at least one. Returns how many."""
         while True:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            make_private_folder(self._folder)
             descriptor = open_regular(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 with _flocked_if_possible(descriptor) as held:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codex_mcp.base.files import PRIVATE, open_regular, remove_drafts, write_whole
+from codex_mcp.base.files import PRIVATE, make_private_folder, open_regular, remove_drafts, write_whole
 from codex_mcp.base.locks import flocked
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.registry_text import Registry, parse_registry, registry_text, revision_of
@@ -58,7 +58,7 @@ class RegistryFile:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        make_private_folder(self._folder)
         with _locked(self._folder) as lock:
             if not self._tidy:  # nobody else writes now, so that every draft is of somebody who died
                 remove_drafts(self._path)

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import open_regular, remove_drafts, write_whole
+from codex_mcp.base.files import make_private_folder, open_regular, remove_drafts, write_whole
 from codex_mcp.base.redact import redact
 from codex_mcp.team.identity import why_invalid
 from codex_mcp.team.moments import written_moment
@@ -65,10 +65,7 @@ def path_of(state_dir: str, identity: str, thread_id: str) -> str:
 def write_summary(state_dir: str, identity: str, thread_id: str, text: str) -> str:
     """Replace the thread's summary, secrets masked, and return its path. Raises Refused, OSError."""
     path = path_of(state_dir, identity, thread_id)
-    os.makedirs(state_dir, mode=0o700, exist_ok=True)
-    for folder in (os.path.dirname(os.path.dirname(path)), os.path.dirname(path)):
-        if not os.path.isdir(folder):
-            os.mkdir(folder, 0o700)  # makedirs would make all but the last one with the rights of the umask
+    make_private_folder(os.path.dirname(path))
     remove_drafts(path)  # whoever writes has the claim on the thread, so that nobody else does
     data = redact(text).encode(errors="replace")
     if len(data) > LONGEST:

@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Final, Protocol
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import make_private
+from codex_mcp.base.files import make_private, make_private_folder
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,7 +78,7 @@ class RecordedOwners:
 
 
 def _opened(path: str, sqlite: type[sqlite3.Connection]) -> sqlite3.Connection:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    make_private_folder(os.path.dirname(path))
     make_private(path)
     database = sqlite(path, timeout=BUSY_TIMEOUT, isolation_level=None)
     try:

@@ -11,7 +11,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from codex_mcp.base.files import PRIVATE
+from codex_mcp.base.files import PRIVATE, make_private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ class NodeLock:
     """The sign of life of one node, from its making until it is given up."""
 
     def __init__(self, state_dir: str, node_id: str) -> None:
-        os.makedirs(os.path.join(state_dir, FOLDER), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.join(state_dir, FOLDER))
         self._path = _path(state_dir, node_id)
         self._descriptor: int | None = _locked(self._path)
 

@@ -14,7 +14,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from codex_mcp.base.files import PRIVATE
+from codex_mcp.base.files import PRIVATE, make_private_folder
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.flock import alone_while_opening, has_died, nodes_with_locks
 from codex_mcp.state.embedded.schema import MIGRATIONS, TABLES, steps_from
@@ -42,7 +42,7 @@ class Damaged(Exception):
 
 def open_database(state_dir: str) -> sqlite3.Connection:
     """The database of a state folder, ready for use. To be used by the calling thread alone."""
-    os.makedirs(state_dir, mode=0o700, exist_ok=True)
+    make_private_folder(state_dir)
     path = os.path.join(state_dir, NAME)
     with alone_while_opening(state_dir):
         others_live = any(not has_died(state_dir, node_id) for node_id in nodes_with_locks(state_dir))
