@@ -53,8 +53,9 @@ async def test_a_name_that_is_none_starts_nothing(tmp_path: Path) -> None:
 async def test_as_many_agents_as_may_be_and_no_more(tmp_path: Path) -> None:
     async with crewed(tmp_path, max_concurrent_threads=1) as team:
         first = await team.start()
-        with pytest.raises(TeamRefused, match="1 agents are active"):
+        with pytest.raises(TeamRefused, match="1 agents of yours are active"):
             await team.start()
+        await team.start("theirs", principal="another")
         await team.crew.closing.close(first.agent.codex_id, "local")
         await team.start()
 

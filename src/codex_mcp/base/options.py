@@ -344,7 +344,9 @@ OPTIONS: dict[str, Option] = {
         flag="timeout",
         is_for_team=True,
     ),
-    "max_concurrent_threads": Option(count(1, 1000), "active agents, idle ones as well", "N", is_for_team=True),
+    "max_concurrent_threads": Option(
+        count(1, 1000), "active agents of a principal, idle ones as well", "N", is_for_team=True
+    ),
     "model": Option(text, "the model of agents whose call and role name none", "NAME", is_for_team=True),
     "reasoning_effort": Option(text, "how hard it thinks, such as low or high", "EFFORT", is_for_team=True),
     "sandbox": Option(one_of(Sandbox), "what their commands may do: " + ", ".join(Sandbox), "MODE", is_for_team=True),

@@ -293,7 +293,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     mostly takes, and a team must not wait for ever for one of its agents. `mcp-server`, without a team, has none."""
 
     max_concurrent_threads: int = 10
-    """Agents that a server may run, idle ones as well; the next one is refused. Each has a conversation in memory."""
+    """Agents that a server may run for one principal, idle ones as well; the next one is refused. Each has a
+    conversation in memory."""
 
     model: str | None = None
     """The model of agents whose call and role name none. None: what Codex's configuration says."""

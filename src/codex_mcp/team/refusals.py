@@ -87,9 +87,9 @@ def closed(agent: Agent) -> TeamRefused:
 
 
 def too_many(limit: int) -> TeamRefused:
-    """As many agents as may be."""
+    """The principal has as many agents as it may have."""
     text = (
-        f"{limit} agents are active, which is the limit (max_concurrent_threads). Close one with codex_close, "
+        f"{limit} agents of yours are active, which is the limit (max_concurrent_threads). Close one with codex_close, "
         "or raise the limit."
     )
     return TeamRefused(Why.TOO_MANY, text, {"limit": limit})

@@ -88,7 +88,7 @@ class Team:
         await self._office.ready()
         if order.identity is not None and (why := identity.why_invalid(order.identity)) is not None:
             raise Refused(why)
-        self._check_capacity()
+        self._check_capacity(order.principal)
         claim = await self._claimed_for(order)
         member = Member(self._new_agent(claim.thread, order))
         async with member.life, self._joining(member, claim):
@@ -151,7 +151,7 @@ class Team:
         """It is one of us from here on, unless it fails."""
         member.claim = claim
         try:
-            self._check_capacity()  # again: others may have come meanwhile
+            self._check_capacity(member.agent.principal)  # again: others may have come meanwhile
             self.roster.add(member)
             yield
         except BaseException:
@@ -266,7 +266,7 @@ class Team:
 
     async def _bring_back(self, agent: Agent, begin: Begin | None) -> Member:
         """Resume an agent that nobody runs."""
-        self._check_capacity()
+        self._check_capacity(agent.principal)
         member = Member(replace(agent, status=Status.ACTIVE, owner=self._office.owner))
         member.summed_up = agent.status is Status.CLOSED
         member.usage = Usage(tokens=agent.tokens)
@@ -347,8 +347,8 @@ class Team:
                 await asyncio.sleep(delay)
         return await self._book.find(thread_id, principal, spec)
 
-    def _check_capacity(self) -> None:
-        if len(self.roster) >= self._settings.max_concurrent_threads:
+    def _check_capacity(self, principal: str) -> None:
+        if len(self.roster.of(principal)) >= self._settings.max_concurrent_threads:
             raise refusals.too_many(self._settings.max_concurrent_threads)
 
 
