@@ -184,7 +184,7 @@ async def test_whatever_callers_do_every_request_is_answered_once_and_the_state_
                     await caller.result(number)
             await caller.look()
             if caller.is_active:
-                await caller.result(caller.call("codex_wait", ids=[AGENT]))
+                await caller.result(caller.call("codex_wait", ids=[AGENT], **{"timeout-seconds": 0}))
             await caller.close()
             await caller.look()
         assert {number: len(answers) for number, answers in caller.answers.items() if len(answers) != 1} == {}
