@@ -66,8 +66,8 @@ def test_every_recording_has_a_counterpart() -> None:
     assert named == RECORDINGS
 
 
-def test_every_defect_has_a_test_that_shows_it_mended() -> None:
-    rows = [row.strip("| ").split(" | ") for row in section("What is mended")]
+def test_every_defect_has_a_test_that_shows_it_fixed() -> None:
+    rows = [row.strip("| ").split(" | ") for row in section("What is fixed")]
     assert [name for name, *_rest in rows] == [f"F{number}" for number in range(1, DEFECTS + 1)]
     assert [name for name, *_rest, test in rows if not TEST_NAME.search(test)] == []
 
