@@ -84,7 +84,8 @@ async def test_what_came_while_nobody_was_connected_is_fetched(tmp_path: Path) -
         await asyncio.to_thread(done.read_text)
         setting.proxy.is_refusing = False
         rest = [event async for event in events]
-        assert ProcessOutput(process.id, 2, Stream.STDOUT, b"b\n") in rest
+        # Wherever it stands: the real server may report the exit before the output that came with it.
+        assert [event.chunk for event in rest if isinstance(event, ProcessOutput)] == [b"b\n"]
         assert rest[-1] == ProcessClosed(process.id, 4)
 
 
