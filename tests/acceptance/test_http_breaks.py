@@ -109,8 +109,8 @@ async def test_a_client_that_hangs_up_has_cancelled_its_turn_if_it_stands_for_it
         async with Door(server.port).stream("POST", body, **headers) as events:
             await model.wait_for_gate("g")
             thread = (await events.message())["params"]["_meta"]["threadId"]
-        # The thread's turn ends, though nobody opens its gate; its outcome can be asked for.
-        wait = call(2, "codex_wait", {"threadIds": [thread], "timeout-seconds": 20})
+        # The turn ends, though its gate stays shut. That is no news to the client that stopped it, unless it asks.
+        wait = call(2, "codex_wait", {"threadIds": [thread], "timeout-seconds": 20, "again": True})
         body, headers = stateless(wait)
         answer = await Door(server.port).ask("POST", body, **headers)
         (finished,) = msgspec.json.decode(answer.body)["result"]["structuredContent"]["finished"]
@@ -122,7 +122,7 @@ async def test_so_has_one_that_hangs_up_before_it_was_told_anything(tmp_path: Pa
         body, headers = stateless(call(1, "codex", {**gate("g"), "events": "none"}))
         async with Door(server.port).waiting("POST", body, **{**headers, "accept": "application/json"}):
             await model.wait_for_gate("g")
-        body, headers = stateless(call(2, "codex_wait", {"timeout-seconds": 20}))
+        body, headers = stateless(call(2, "codex_wait", {"timeout-seconds": 20, "again": True}))
         answer = await Door(server.port).ask("POST", body, **headers)
         (finished,) = msgspec.json.decode(answer.body)["result"]["structuredContent"]["finished"]
         assert finished["status"] == "interrupted"
