@@ -9,6 +9,7 @@ from pathlib import Path
 
 from codex_cli_bin import bundled_codex_path
 
+from codex_mcp.base import marks
 from tests.support.terminal import CTRL_C, Terminal
 
 DEMO = [sys.executable, "-m", "codex_mcp", "demo"]
@@ -38,7 +39,7 @@ def processes_of(folder: Path) -> list[str]:
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            if str(folder).encode() in (place / "environ").read_bytes():
+            if str(folder).encode() in marks.environment(place.name):
                 found.append((place / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue  # it has ended, or is somebody else's

@@ -31,3 +31,21 @@ def test_a_process_that_clears_its_environment_cannot_be_told() -> None:
         assert variables(child.pid, ("A",)) == {}
     finally:
         child.communicate(b"\n")
+
+
+AGAIN = """
+import os, sys
+left, program = int(sys.argv[1]), sys.argv[2]
+if left:
+    os.execv(sys.executable, [sys.executable, "-SsE", "-c", program, str(left - 1), program])
+input()
+"""
+"""Replaces its program a number of times, then waits for a line."""
+
+
+def test_a_process_is_told_also_while_it_replaces_its_program() -> None:
+    child = subprocess.Popen([sys.executable, "-SsE", "-c", AGAIN, "50", AGAIN], stdin=subprocess.PIPE, env={"A": "1"})
+    try:
+        assert [found for _ in range(20000) if (found := variables(child.pid, ("A",))) != {"A": "1"}] == []
+    finally:
+        child.communicate(b"\n")

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from codex_mcp.base.marks import environment
+
 PATIENCE = 30.0
 """Seconds until a process that should end is taken for one that does not."""
 
@@ -95,6 +97,6 @@ def _at_home(home: Path) -> Iterator[Process]:
     for folder in Path("/proc").glob("[0-9]*"):
         # It may end while we look; a zombie has neither environment nor arguments.
         with contextlib.suppress(OSError):
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+            if wanted in environment(folder.name).split(b"\0"):
                 words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
                 yield Process(int(folder.name), tuple(words))

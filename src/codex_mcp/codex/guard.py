@@ -2,8 +2,9 @@
 
 The server cannot do it itself then, and nobody inherits the processes who would know them. The guard waits until the
 server's end of a pipe is closed, gives the core the time to end by itself, and kills every process that has the
-server's mark in its environment, until there is none. A shell is enough for that, and takes a tenth of a Python's
-memory. Linux only; without `sh` and a `grep` that knows -z there is no guard.
+server's mark in its environment, until it finds none twice: the kernel does not show the environment of a process
+that is replacing its program. A shell is enough for that, and takes a tenth of a Python's memory. Linux only; without
+`sh` and a `grep` that knows -z there is no guard.
 """
 
 from __future__ import annotations
@@ -28,9 +29,16 @@ SCRIPT: Final = f"""
 read -r _
 sleep {PATIENCE}
 rounds={ROUNDS}
+looked=
 while [ $rounds -gt 0 ]; do
     found=$(grep -lsz "^{SERVED_BY}=$1\\$" /proc/[0-9]*/environ)
-    [ -n "$found" ] || exit 0
+    if [ -z "$found" ]; then
+        [ -z "$looked" ] || exit 0
+        looked=yes
+        sleep 0.1
+        continue
+    fi
+    looked=
     for file in $found; do
         pid=${{file#/proc/}}
         kill -9 "${{pid%/environ}}"

@@ -11,6 +11,8 @@ import os
 import signal
 from typing import Final
 
+from codex_mcp.base.marks import environment
+
 logger = logging.getLogger(__name__)
 
 PROC: Final = "/proc"
@@ -41,13 +43,5 @@ def commands_of(thread_id: str) -> set[int]:
     """The processes that were started for this thread."""
     mark = f"{MARK}={thread_id}".encode()
     with contextlib.suppress(OSError):
-        return {int(pid) for pid in filter(str.isdecimal, os.listdir(PROC)) if mark in _environment(pid)}
+        return {int(pid) for pid in filter(str.isdecimal, os.listdir(PROC)) if mark in environment(pid).split(b"\0")}
     return set()
-
-
-def _environment(pid: str) -> list[bytes]:
-    try:
-        with open(f"{PROC}/{pid}/environ", "rb") as environ:
-            return environ.read().split(b"\0")
-    except OSError:
-        return []  # another user's, or it has ended since
