@@ -15,7 +15,7 @@ from benchmarks.place import Place
 from benchmarks.rows import Row, Unit
 from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.options import Launch
-from codex_mcp.wire.execserver import ProcessOutput
+from codex_mcp.wire.exec.protocol import ProcessOutput
 
 ROUNDS = 10
 SECONDS = 25.0

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 from benchmarks.lines import Heard, LineProcess, NoAnswer, Program
 from benchmarks.replay import Recording
 from codex_mcp.codex.client import CLIENT
-from codex_mcp.wire import appserver
+from codex_mcp.wire.app import requests
 
 PROMPT = "Say that you are done."
 INITIALIZE = {
@@ -117,19 +117,19 @@ class CoreClient(LineProcess):
 
     def initialize(self) -> None:
         """Shake hands."""
-        self.ask("initialize", appserver.Initialize(CLIENT, appserver.ClientCapabilities()))
+        self.ask("initialize", requests.Initialize(CLIENT, requests.ClientCapabilities()))
         self.send(_encode({"method": "initialized"}) + b"\n")
 
     def start_thread(self, prompt: str = PROMPT) -> str:
         """Run one turn in a new thread; return the thread."""
-        opened = self.ask("thread/start", appserver.ThreadStart(cwd=self._cwd))
-        thread = msgspec.json.decode(opened, type=appserver.ThreadOpened).thread.id
+        opened = self.ask("thread/start", requests.ThreadStart(cwd=self._cwd))
+        thread = msgspec.json.decode(opened, type=requests.ThreadOpened).thread.id
         self.reply(thread, prompt)
         return thread
 
     def reply(self, thread: str, prompt: str = PROMPT) -> None:
         """Run one turn in this thread."""
-        self.ask("turn/start", appserver.TurnStart(thread, [appserver.TextInput(prompt)]))
+        self.ask("turn/start", requests.TurnStart(thread, [requests.TextInput(prompt)]))
         self.hear(
             lambda heard: (
                 heard.method == "turn/completed"
@@ -139,10 +139,10 @@ class CoreClient(LineProcess):
 
     def record(self) -> Recording:
         """Run a turn in a new thread, and keep everything that is said."""
-        opened = self.ask("thread/start", appserver.ThreadStart(cwd=self._cwd))
-        thread = msgspec.json.decode(opened, type=appserver.ThreadOpened).thread.id
-        started = self.ask("turn/start", appserver.TurnStart(thread, [appserver.TextInput(PROMPT)]))
-        turn_id = msgspec.json.decode(started, type=appserver.TurnStartResponse).turn.id
+        opened = self.ask("thread/start", requests.ThreadStart(cwd=self._cwd))
+        thread = msgspec.json.decode(opened, type=requests.ThreadOpened).thread.id
+        started = self.ask("turn/start", requests.TurnStart(thread, [requests.TextInput(PROMPT)]))
+        turn_id = msgspec.json.decode(started, type=requests.TurnStartResponse).turn.id
         said: list[Raw] = []
 
         def is_last(heard: Heard) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.lines import Program
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.supervisor import Launch, Launcher
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.options import OPTIONS, Place
+from codex_mcp.base.settings.options import OPTIONS, Place
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")

@@ -10,8 +10,8 @@ import msgspec
 
 from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from codex_mcp.threads.approvals import core_answer, decide, explanation
-from codex_mcp.threads.questions import Question, Unreadable, question_from
+from codex_mcp.threads.questions.approvals import core_answer, decide, explanation
+from codex_mcp.threads.questions.questions import Question, Unreadable, question_from
 from tests.support import inner_server
 from tests.support.app_server import AppServer, Turn
 

@@ -7,7 +7,7 @@ import pytest
 from websockets.asyncio.client import connect as connect_socket
 from websockets.exceptions import ConnectionClosedError
 
-from codex_mcp.base.settings import SlowReader
+from codex_mcp.base.settings.groups import SlowReader
 from tests.support.echo_methods import serving
 from tests.support.mcp_http import SESSION, Door, Json, request, shake_hands, stateless
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.codex.command_line import visible
-from codex_mcp.codex.overrides import (
+from codex_mcp.codex.config.command_line import visible
+from codex_mcp.codex.config.overrides import (
     CoreConfig,
     ThreadConfig,
     core_config,
@@ -17,7 +17,7 @@ from codex_mcp.codex.overrides import (
     parse_overrides,
     thread_config,
 )
-from codex_mcp.codex.profiles import read_profile, read_user_config
+from codex_mcp.codex.config.profiles import read_profile, read_user_config
 from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.app_server import PATIENCE, AppServer, Json

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from websockets.asyncio.client import connect as connect_socket
 
-from tests.mcp.test_metrics import numbers
+from tests.mcp.http.test_metrics import numbers
 from tests.support.http_server import scripted_http_server
 from tests.support.mcp_http import SESSION, Door, Events, Json, call, shake_hands, stateless
 

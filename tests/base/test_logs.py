@@ -21,10 +21,10 @@ from codex_mcp.base.logs import (
     line_for,
     logs_written,
 )
-from codex_mcp.base.settings import LogLevel, Settings
+from codex_mcp.base.settings.groups import LogLevel, Settings
 from codex_mcp.base.tasks import TaskSet
 
-logger = logging.getLogger("codex_mcp.threads.book")
+logger = logging.getLogger("codex_mcp.threads.threads")
 
 
 def settings(home: Path, level: LogLevel | None = None) -> Settings:

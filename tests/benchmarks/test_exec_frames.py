@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from benchmarks.exec_frames import Frames, framed, is_news, output_size
 from codex_mcp.transports.websocket import CONTINUATION, TEXT, frame_header
-from codex_mcp.wire.exec_envelope import encode_notification
-from codex_mcp.wire.execserver import ProcessClosed, ProcessOutput, Stream
+from codex_mcp.wire.exec.envelope import encode_notification
+from codex_mcp.wire.exec.protocol import ProcessClosed, ProcessOutput, Stream
 
 PING = bytes((0x89, 2)) + b"hi"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from tests.support.commands import PROGRAM, command
 
 SECRET = "sk-abcdefghijklmnop"

@@ -162,7 +162,7 @@ async def test_without_the_extra_no_traces_are_sent_and_the_server_says_so(tmp_p
 
 def test_who_wants_no_traces_does_not_wait_for_their_modules() -> None:
     code = (
-        "import sys, codex_mcp.cli.cmd_mcp_server, codex_mcp.mcp.serve_http; "
+        "import sys, codex_mcp.cli.cmd_mcp_server, codex_mcp.mcp.http.serve; "
         "print(*(name for name in sys.modules if name.startswith('opentelemetry')))"
     )
     argv = [sys.executable, "-c", code]

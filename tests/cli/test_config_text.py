@@ -3,10 +3,10 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.base.settings import Sandbox
+from codex_mcp.base.settings.groups import Sandbox
 from codex_mcp.cli.config_text import as_json, as_toml
 from codex_mcp.config.layers import Sourced, SourcedRole
-from codex_mcp.team.roles import Role
+from codex_mcp.team.profile.roles import Role
 
 values = st.one_of(
     st.booleans(),

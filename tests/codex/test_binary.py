@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.errors import NoCodex
-from codex_mcp.base.settings import Backend, Settings
+from codex_mcp.base.settings.groups import Backend, Settings
 from codex_mcp.codex import binary
 from codex_mcp.codex.binary import Binary, Origin, find_codex, find_codex_soon, is_tested, parse_version, shown
 

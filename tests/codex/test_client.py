@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import OVERLOAD_DELAYS, AppServer
 from codex_mcp.codex.core import (

@@ -10,7 +10,7 @@ from codex_cli_bin import bundled_codex_path
 
 from codex_mcp.base.errors import NoCodex, Refused
 from codex_mcp.codex.launch import UNLOAD_DELAY, launcher
-from codex_mcp.codex.legacy_core import LegacyCore
+from codex_mcp.codex.legacy.core import LegacyCore
 from codex_mcp.codex.supervisor import Launch, Launcher
 from codex_mcp.rpc.channel import memory_pair
 from tests.support.cores import Listener, no_pace, settings_below

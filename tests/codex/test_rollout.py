@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw
 
+from codex_mcp.codex.config.permissions import Grant
 from codex_mcp.codex.core import ThreadSpec
-from codex_mcp.codex.permissions import Grant
 from codex_mcp.codex.rollout import sandbox_to_restore
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 
-from codex_mcp.base.marks import SERVED_BY
+from codex_mcp.base.processes.marks import SERVED_BY
 from codex_mcp.codex.silent_server import end_codex_of
 
 OURS = os.urandom(8).hex()

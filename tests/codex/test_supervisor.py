@@ -208,8 +208,8 @@ async def test_a_dead_core_waits_for_no_answer(tmp_path: Path) -> None:
 
 ADOPTION = """
 import asyncio, os, sys
-from codex_mcp.base.offspring import children
-from codex_mcp.base.orphans import adopt_orphans
+from codex_mcp.base.processes.offspring import children
+from codex_mcp.base.processes.orphans import adopt_orphans
 from codex_mcp.codex.supervisor import Supervisor
 from tests.support.cores import Listener, no_pace, program, settings_below
 from pathlib import Path

@@ -1,10 +1,10 @@
 import pytest
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.options import Place
-from codex_mcp.base.settings import Sandbox
+from codex_mcp.base.settings.groups import Sandbox
+from codex_mcp.base.settings.options import Place
 from codex_mcp.config.layers import Layer, RawRole, Sourced, SourcedRole, checked, combined, combined_roles
-from codex_mcp.team.roles import Role
+from codex_mcp.team.profile.roles import Role
 
 PLACE = Place("/repo", "/home/me")
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.options import OPTIONS
-from codex_mcp.base.settings import ApprovalPolicy, Events, LogLevel, Sandbox, Settings
+from codex_mcp.base.settings.groups import ApprovalPolicy, Events, LogLevel, Sandbox, Settings
+from codex_mcp.base.settings.options import OPTIONS
 from codex_mcp.config import load
 from codex_mcp.config.layers import Sourced
 from codex_mcp.config.load import add_arguments
-from codex_mcp.team.roles import Role
+from codex_mcp.team.profile.roles import Role
 from tests.support.settings_world import World, table
 
 ROOT = Path(__file__).parents[2]

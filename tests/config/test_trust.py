@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.options import OPTIONS, Place
-from codex_mcp.base.settings import Events, Sandbox, Settings
+from codex_mcp.base.settings.groups import Events, Sandbox, Settings
+from codex_mcp.base.settings.options import OPTIONS, Place
 from codex_mcp.config.layers import Layer, RawRole, Sourced
 from codex_mcp.config.trust import MAY_BE_TIGHTENED, MAY_COME_FROM_A_REPOSITORY, untrusted
 from tests.support.settings_world import World, table

@@ -5,7 +5,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from codex_mcp.mcp.signals import signals_received
+from codex_mcp.base.signals import signals_received
 from codex_mcp.wire import mcp
 from tests.conformance.fixtures import CAPABILITIES, Fixtures
 from tests.support.web import KEY, Served, served

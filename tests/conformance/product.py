@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.serving import add_serving_arguments, serve
 from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.methods import Methods
-from codex_mcp.mcp.product import MakeProduct, Product, plain_product
-from codex_mcp.threads.book import Book
+from codex_mcp.mcp.tools.product import MakeProduct, Product, plain_product
+from codex_mcp.threads.threads import Book
 from codex_mcp.wire import mcp
 
 Json = dict[str, Any]

@@ -10,7 +10,7 @@ from msgspec import Raw
 from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.errors import ExecServerError, OutcomeUnknown, ProcessLost, RequestRefused, SessionLost
 from codex_mcp.execclient.options import ExecServerClientConnectOptions, Launch
-from codex_mcp.wire.execserver import EnvironmentStatus, EnvPolicy, Inherit
+from codex_mcp.wire.exec.protocol import EnvironmentStatus, EnvPolicy, Inherit
 from codex_mcp.wire.jsonrpc import Notification
 from tests.support.exec_server import PATIENCE, Setting, connected
 from tests.support.processes import Process as SeenProcess

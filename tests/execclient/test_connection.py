@@ -10,7 +10,7 @@ from codex_mcp.execclient.errors import ExecServerError, PathNotFound, RequestRe
 from codex_mcp.execclient.flow import Flow
 from codex_mcp.rpc.channel import MemoryChannel, memory_pair
 from codex_mcp.rpc.errors import ConnectionLost
-from codex_mcp.wire.execserver import EnvironmentStatus, Initialized, Shell
+from codex_mcp.wire.exec.protocol import EnvironmentStatus, Initialized, Shell
 from codex_mcp.wire.jsonrpc import Notification
 
 

@@ -2,7 +2,7 @@
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.execclient.errors import EventGap, ExecServerError, OutputUnread, PathNotFound, RequestRefused
-from codex_mcp.wire.execserver import NOT_FOUND
+from codex_mcp.wire.exec.protocol import NOT_FOUND
 
 
 def test_every_error_is_an_exec_server_error_and_a_sentence_for_people() -> None:

@@ -8,8 +8,8 @@ import pytest
 from codex_mcp.execclient.errors import ExecServerError, OutcomeUnknown, PathNotFound, RequestRefused
 from codex_mcp.execclient.files import BLOCK_BYTES, RemoteFiles
 from codex_mcp.execclient.uris import file_path, file_uri
-from codex_mcp.wire.exec_files import DirectoryEntry, WalkEntry, WalkKind
-from codex_mcp.wire.exec_sandbox import (
+from codex_mcp.wire.exec.files import DirectoryEntry, WalkEntry, WalkKind
+from codex_mcp.wire.exec.sandbox import (
     Access,
     Entry,
     Managed,

@@ -9,7 +9,7 @@ from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.errors import CannotConnect, OutcomeUnknown, SessionLost
 from codex_mcp.execclient.options import ExecServerClientConnectOptions
 from codex_mcp.execclient.recovery import State
-from codex_mcp.wire.execserver import EnvironmentStatus
+from codex_mcp.wire.exec.protocol import EnvironmentStatus
 from tests.support.exec_server import connected, running_exec_server
 
 IMPATIENT = ExecServerClientConnectOptions(recovery_seconds=0.3)

@@ -2,7 +2,7 @@
 
 from codex_mcp.execclient.options import DEFAULT_LAUNCH, DEFAULT_OPTIONS
 from codex_mcp.execclient.recovery import RECOVERY_SECONDS
-from codex_mcp.wire.execserver import Inherit
+from codex_mcp.wire.exec.protocol import Inherit
 
 SERVER_KEEPS_SESSIONS = 30.0
 """Seconds that a server keeps a session without a connection."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from codex_mcp.execclient.errors import EventGap
 from codex_mcp.execclient.ordering import EARLY_BYTES, UNKNOWN_EXIT_CODE, Event, EventOrder, event_bytes
-from codex_mcp.wire.execserver import Chunk, ProcessClosed, ProcessExited, ProcessOutput, ProcessRead, Stream
+from codex_mcp.wire.exec.protocol import Chunk, ProcessClosed, ProcessExited, ProcessOutput, ProcessRead, Stream
 
 ID = "p1"
 

@@ -9,7 +9,7 @@ import pytest
 from codex_mcp.execclient.errors import EventGap, ExecServerError, NotOffered, OutputUnread
 from codex_mcp.execclient.options import Launch
 from codex_mcp.execclient.process import WRITE_BYTES, Completed
-from codex_mcp.wire.execserver import EnvironmentStatus, ProcessClosed, ProcessExited, ProcessOutput, Stream
+from codex_mcp.wire.exec.protocol import EnvironmentStatus, ProcessClosed, ProcessExited, ProcessOutput, Stream
 from tests.support.exec_server import connected
 
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.execserver import processes
 from codex_mcp.execserver.connection import QUEUE, Connection
-from codex_mcp.execserver.files import QUICK_BYTES
-from codex_mcp.execserver.sandbox import Confinement
+from codex_mcp.execserver.files.requests import QUICK_BYTES
+from codex_mcp.execserver.processes import processes
+from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
-from codex_mcp.wire.execserver import EnvironmentInfo, Shell
+from codex_mcp.wire.exec.protocol import EnvironmentInfo, Shell
 from tests.support.exec_parts import ENV, Outlet, eventually
 
 

@@ -12,7 +12,7 @@ import asyncio, io, os, signal
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execserver.embedding import DEFAULT_LISTEN_URL, ExecServerRuntimePaths, run_main
-from codex_mcp.wire.execserver import ProcessOutput
+from codex_mcp.wire.exec.protocol import ProcessOutput
 
 async def main():
     tasks = TaskSet()

@@ -4,7 +4,7 @@ import os
 import pytest
 
 from codex_mcp.execserver.errors import already_attached, file_error, not_found, unknown_method
-from codex_mcp.wire.execserver import ALREADY_ATTACHED, NOT_FOUND
+from codex_mcp.wire.exec.protocol import ALREADY_ATTACHED, NOT_FOUND
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.execserver.sandbox import Confinement
+from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.serve import Address, Plan, environment_info, parse_listen
 
 

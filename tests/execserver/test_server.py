@@ -3,9 +3,9 @@ import json
 import pytest
 
 from codex_mcp.execserver import server as module
-from codex_mcp.execserver.sandbox import Confinement
+from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
-from codex_mcp.wire.execserver import EnvironmentInfo, Shell
+from codex_mcp.wire.exec.protocol import EnvironmentInfo, Shell
 from tests.support.exec_parts import ENV, Outlet, eventually
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli import cmd_exec_server
+from codex_mcp.cli.exec import cmd_exec_server
 from codex_mcp.execserver.serve import Address
 from codex_mcp.execserver.starting import refusal_for
 

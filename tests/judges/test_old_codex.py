@@ -13,15 +13,15 @@ import pytest
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.core import CannotResume, ThreadSpec, TurnSpec
-from codex_mcp.codex.legacy_processes import commands_of
-from codex_mcp.mcp.specs import CONFIG_REFUSED
+from codex_mcp.codex.legacy.processes import commands_of
+from codex_mcp.mcp.tools.specs import CONFIG_REFUSED
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.team.member import Member
-from codex_mcp.threads.book import Book
-from codex_mcp.threads.decisions import Aborted, Decision, Denied
-from codex_mcp.threads.questions import CommandQuestion, PatchQuestion, Question
+from codex_mcp.threads.questions.decisions import Aborted, Decision, Denied
+from codex_mcp.threads.questions.questions import CommandQuestion, PatchQuestion, Question
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Book
 from codex_mcp.threads.turn import Turn
 from tests.support import inner_server
 from tests.support.cores import PATIENCE, Watcher, scripted_book

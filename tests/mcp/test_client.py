@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.client import Client
 from codex_mcp.rpc.channel import memory_pair

@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.live import LiveStream
+from codex_mcp.mcp.http.streams.live_stream import LiveStream
+from codex_mcp.mcp.http.streams.stream_link import StreamLink
 from codex_mcp.mcp.session import Session
-from codex_mcp.mcp.stream_link import StreamLink
 from codex_mcp.wire.jsonrpc import Request
 from codex_mcp.wire.mcp import CallTool
 from tests.support.web import NoTools

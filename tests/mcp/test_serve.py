@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.serve import serve_stdio
 from tests.support.mcp_session import NO_CODEX, PATIENCE, Json, no_codex

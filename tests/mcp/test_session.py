@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.mcp.results import WaitReport, wait_result
+from codex_mcp.mcp.schema.results import WaitReport, wait_result
 from codex_mcp.wire.mcp import CallTool, Change
 from tests.support.mcp_server import PATIENCE, scripted_server
 from tests.support.mcp_session import memory_session

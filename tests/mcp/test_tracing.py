@@ -13,12 +13,12 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.live import LiveStream
+from codex_mcp.mcp.http.streams.live_stream import LiveStream
+from codex_mcp.mcp.http.streams.stream_link import StreamLink
 from codex_mcp.mcp.methods import Handler, Methods
 from codex_mcp.mcp.session import Session
-from codex_mcp.mcp.stream_link import StreamLink
 from codex_mcp.mcp.tracing import Tracing
 from codex_mcp.rpc.errors import RequestFailed, invalid_params
 from codex_mcp.wire.jsonrpc import Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from codex_mcp.codex.events import Event, EventTranslator
+from codex_mcp.codex.events.translator import Event, EventTranslator
 
 Json = dict[str, object]
 

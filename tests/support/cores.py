@@ -10,16 +10,16 @@ from typing import Any
 from msgspec import Raw
 
 from codex_mcp.base.logs import Subject
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import Core, CoreLost
-from codex_mcp.codex.events import Event
+from codex_mcp.codex.events.translator import Event
 from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.supervisor import Launch, Launcher, Supervisor
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from codex_mcp.threads.book import Book
-from codex_mcp.threads.decisions import Approved, Decision
-from codex_mcp.threads.questions import Question
+from codex_mcp.threads.questions.decisions import Approved, Decision
+from codex_mcp.threads.questions.questions import Question
+from codex_mcp.threads.threads import Book
 from codex_mcp.wire.jsonrpc import Id
 from tests.support.mcp_server import TOUR
 

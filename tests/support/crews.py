@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
@@ -14,8 +14,8 @@ from codex_mcp.team.crew import Crew, Resume
 from codex_mcp.team.member import Member
 from codex_mcp.team.team import Order
 from codex_mcp.team.work import Assignment
-from codex_mcp.threads.book import Book
 from codex_mcp.threads.record import Outcome
+from codex_mcp.threads.threads import Book
 from codex_mcp.threads.turn import Turn
 from tests.support.cores import PATIENCE, Watcher, scripted_book
 from tests.support.mcp_server import TOUR

@@ -10,7 +10,7 @@ from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.options import Launch
 from codex_mcp.execclient.ordering import Event
 from codex_mcp.execclient.process import Process
-from codex_mcp.wire.execserver import ProcessClosed, ProcessExited, ProcessOutput
+from codex_mcp.wire.exec.protocol import ProcessClosed, ProcessExited, ProcessOutput
 from tests.execclient import test_client, test_files, test_link, test_process
 from tests.support.cutting_proxy import CuttingProxy, Faults
 

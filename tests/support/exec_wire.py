@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codex_mcp.transports.dialled_socket import DialledSocket, dial
-from codex_mcp.wire.exec_base64 import decode_base64, encode_base64
+from codex_mcp.wire.exec.base64 import decode_base64, encode_base64
 
 PATIENCE = 20.0
 """Seconds until a message that should come is taken for one that does not."""

@@ -1,4 +1,4 @@
-"""Translates gitleaks.toml into `secret_rules.json`: `python -m tests.support.gitleaks_rules gitleaks.toml RELEASE`.
+"""Translates gitleaks.toml into `rules.json`: `python -m tests.support.gitleaks_rules gitleaks.toml RELEASE`.
 
 gitleaks searches source files with RE2, and wants certain characters around a secret. We mask in log lines, in JSON,
 in JSON inside JSON and in URLs, with Python's `re`. So a translated rule accepts whatever is not part of the secret
@@ -14,11 +14,11 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from codex_mcp.base import secret_rules
-from codex_mcp.base.secret_rules import END, START, Rule, expanded
+from codex_mcp.base.secrets import rules
+from codex_mcp.base.secrets.rules import END, START, Rule, expanded
 from tests.support.regex_samples import sample
 
-RULES_FILE: Final = Path(secret_rules.__file__).with_suffix(".json")
+RULES_FILE: Final = Path(rules.__file__).with_suffix(".json")
 
 SKIPPED: Final = {
     "generic-api-key": "names such as password are in secret_shapes, without stop words",
@@ -124,9 +124,7 @@ def main() -> None:
     """Write the rules beside the module that reads them."""
     toml, release = sys.argv[1:]
     rules = rules_from(Path(toml).read_text())
-    head = (
-        f'{{"source": "gitleaks {release}, config/gitleaks.toml, MIT licence: see secret_rules.LICENSE",\n"rules": [\n'
-    )
+    head = f'{{"source": "gitleaks {release}, config/gitleaks.toml, MIT licence: see rules.LICENSE",\n"rules": [\n'
     lines = (json.dumps([*rule], ensure_ascii=False) for rule in rules)
     RULES_FILE.write_text(head + ",\n".join(lines) + "\n]}\n")
 

@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launch
+from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.methods import handle_notification
-from codex_mcp.mcp.product import plain_product
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
+from codex_mcp.mcp.tools.product import plain_product
 from codex_mcp.rpc.channel import MemoryChannel, memory_pair
 from codex_mcp.rpc.peer import Handlers, Peer
-from codex_mcp.threads.book import Book
+from codex_mcp.threads.threads import Book
 
 Json = dict[str, Any]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from codex_mcp.base.marks import environment
+from codex_mcp.base.processes.marks import environment
 
 PATIENCE = 30.0
 """Seconds until a process that should end is taken for one that does not."""

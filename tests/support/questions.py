@@ -2,7 +2,7 @@
 
 import msgspec
 
-from codex_mcp.threads.questions import Json, Method, Question, Unreadable, question_from
+from codex_mcp.threads.questions.questions import Json, Method, Question, Unreadable, question_from
 
 IDS: Json = {"threadId": "thread-1", "turnId": "turn-1", "itemId": "call-1", "startedAtMs": 1}
 RULE = ["make", "docs"]

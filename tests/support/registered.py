@@ -7,7 +7,7 @@ import msgspec
 
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.team.agent import Agent, Owner, State, Status
-from codex_mcp.team.registry import RegistryFile
+from codex_mcp.team.records.registry import RegistryFile
 
 DAY = 86_400.0
 

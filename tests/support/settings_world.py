@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from codex_mcp.base.settings import Events, Settings
+from codex_mcp.base.settings.groups import Events, Settings
 from codex_mcp.config.load import Loaded, add_arguments, load
 
 

@@ -10,16 +10,16 @@ import pytest
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.team.agent import State, Status
 from codex_mcp.team.closing import Close
-from codex_mcp.team.forgetting import AGENTS_KEPT
+from codex_mcp.team.records.pruning import AGENTS_KEPT
+from codex_mcp.team.records.registry import read_registry
+from codex_mcp.team.records.summaries import read_summary
 from codex_mcp.team.refusals import TeamRefused
-from codex_mcp.team.registry import read_registry
-from codex_mcp.team.summaries import read_summary
 from codex_mcp.threads.record import Status as TurnStatus
 from tests.support.crews import Crewed, crewed
 from tests.support.requirements import requirement
 from tests.support.team_scenes import TEAM_SCRIPT
 from tests.support.team_server import GATE, say
-from tests.team.test_forgetting import closed, written
+from tests.team.records.test_pruning import closed, written
 
 
 def summary_of(team: Crewed, folder: Path, thread_id: str | None, identity: str = "arch") -> str | None:

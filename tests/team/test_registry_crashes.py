@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.team.agent import Agent
-from codex_mcp.team.registry import RegistryFile, read_registry
+from codex_mcp.team.records.registry import RegistryFile, read_registry
 
 GENERATIONS = 3
 
 PROGRAM = """
 import builtins, os, signal, sys
 from codex_mcp.team.agent import Agent
-from codex_mcp.team.registry import RegistryFile
+from codex_mcp.team.records.registry import RegistryFile
 
 root, moment, generations = sys.argv[1], sys.argv[2], int(sys.argv[3])
 plain_open, real_write = builtins.open, os.write

@@ -15,13 +15,13 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import State
-from codex_mcp.team.audit import read_audit
-from codex_mcp.team.audit_entry import LONGEST_TEXT
-from codex_mcp.team.kept import APPROVAL, kept_agents
+from codex_mcp.team.records.agent_store import APPROVAL, kept_agents
+from codex_mcp.team.records.audit import read_audit
+from codex_mcp.team.records.audit_entry import LONGEST_TEXT
+from codex_mcp.team.records.registry import read_registry
 from codex_mcp.team.refusals import TeamRefused, Why
-from codex_mcp.team.registry import read_registry
-from codex_mcp.threads.decisions import Approved
-from codex_mcp.threads.questions import Method
+from codex_mcp.threads.questions.decisions import Approved
+from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Status
 from tests.support.crews import crewed
 from tests.support.questions import COMMAND, ask

@@ -3,7 +3,7 @@
 import asyncio
 
 from codex_mcp.threads.changes import Changes
-from codex_mcp.threads.watchers import Watcher
+from codex_mcp.threads.waiters import Watcher
 
 
 def watcher() -> Watcher:

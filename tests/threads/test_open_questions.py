@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.threads.decisions import Approved, Decision, Denied
 from codex_mcp.threads.open_questions import OpenQuestions
-from codex_mcp.threads.questions import Method, Question
+from codex_mcp.threads.questions.decisions import Approved, Decision, Denied
+from codex_mcp.threads.questions.questions import Method, Question
 from tests.support.cores import Watcher
 from tests.support.questions import COMMAND, ask
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.codex.core import TurnSpec
-from codex_mcp.threads.questions import Method
+from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import CLOSED, UNLOADED, Thread
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turns import QueueShut
+from codex_mcp.threads.turn_queue import QueueShut
 from tests.support.cores import Watcher, scripted_book
 from tests.support.questions import COMMAND
 from tests.threads.test_thread import GATE, end, open_thread, raw, say, send_core, submit

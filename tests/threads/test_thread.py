@@ -10,13 +10,13 @@ import pytest
 from msgspec import Raw
 
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
-from codex_mcp.threads.book import Book
-from codex_mcp.threads.decisions import Aborted, Approved, Decision, Denied
-from codex_mcp.threads.questions import Method, Question
+from codex_mcp.threads.questions.decisions import Aborted, Approved, Decision, Denied
+from codex_mcp.threads.questions.questions import Method, Question
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import OUTCOMES_KEPT, Thread
+from codex_mcp.threads.threads import Book
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turns import QueueFull
+from codex_mcp.threads.turn_queue import QueueFull
 from tests.support.cores import PATIENCE, Watcher, scripted_book
 from tests.support.questions import COMMAND
 

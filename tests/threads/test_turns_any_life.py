@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from codex_mcp.threads.turns import (
+from codex_mcp.threads.turn_queue import (
     Action,
     Conclude,
     Interrupt,

@@ -10,7 +10,7 @@ from typing import Final
 from codex_mcp.cli.serving import add_serving_arguments, serve
 from codex_mcp.config.load import Loaded
 from codex_mcp.mcp.methods import Around
-from codex_mcp.mcp.product import MakeProduct, plain_product
+from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 
 DESCRIPTION: Final = "Serve Codex agents to an MCP client over stdin and stdout, or with --port to many over HTTP."
 

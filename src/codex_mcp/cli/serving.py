@@ -15,15 +15,15 @@ from typing import TypeAlias
 import msgspec
 
 from codex_mcp.base.logs import logs_written
-from codex_mcp.base.orphans import adopt_orphans
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.processes.orphans import adopt_orphans
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.launch import launcher
 from codex_mcp.config.load import Loaded, add_arguments, load
+from codex_mcp.mcp.asking.server_key import server_key
+from codex_mcp.mcp.http.access.own_token import token_path
 from codex_mcp.mcp.methods import Around
-from codex_mcp.mcp.own_token import token_path
-from codex_mcp.mcp.product import MakeProduct
 from codex_mcp.mcp.serve import serve_stdio
-from codex_mcp.mcp.server_key import server_key
+from codex_mcp.mcp.tools.product import MakeProduct
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ async def _serve(settings: Settings, environment: Mapping[str, str], make: MakeP
             await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, told, launch, make)
         else:
             # Not imported at the top: a web server takes longer to load than everything that stdio needs.
-            serve_http = importlib.import_module("codex_mcp.mcp.serve_http").serve_http
+            serve_http = importlib.import_module("codex_mcp.mcp.http.serve").serve_http
             announce = partial(_announce, settings)
             await serve_http(told, launch, server_key(settings.codex_home), announce, make)
 

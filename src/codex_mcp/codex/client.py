@@ -18,7 +18,9 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from codex_mcp import __version__
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.codex.config.overrides import Config, flattened, merged
+from codex_mcp.codex.config.permissions import READ_ONLY, Grant, Permissions, needs_configuration, permissions_for
 from codex_mcp.codex.core import (
     EXEC_ENVIRONMENT,
     PLAIN,
@@ -35,16 +37,14 @@ from codex_mcp.codex.core import (
     TurnSpec,
 )
 from codex_mcp.codex.facts import fact_of
-from codex_mcp.codex.overrides import Config, flattened, merged
-from codex_mcp.codex.permissions import READ_ONLY, Grant, Permissions, needs_configuration, permissions_for
+from codex_mcp.codex.oversized import must_be_whole, told
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.codex.rollout import sandbox_to_restore
-from codex_mcp.codex.too_long import must_be_whole, told
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
 from codex_mcp.rpc.watched import watched
-from codex_mcp.wire import appserver
+from codex_mcp.wire.app import requests
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Malformed, Notification, Request
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ Answer = TypeVar("Answer")
 OVERLOAD_DELAYS: Final = (0.05, 0.2, 0.8)
 """Seconds to wait before asking an overloaded app-server again. It empties its queue of 128 in tens of milliseconds."""
 
-CLIENT: Final = appserver.ClientInfo(name="codex-mcp-server", title="codex-mcp", version=__version__)
+CLIENT: Final = requests.ClientInfo(name="codex-mcp-server", title="codex-mcp", version=__version__)
 
 WAITS_FOR_OTHERS: Final = ("environment/add", "environment/info")
 """Requests that an exec-server has to answer: that it does not is no fault of the core."""
@@ -102,10 +102,10 @@ class AppServer:
         """Close the conversation."""
         await self._peer.aclose()
 
-    async def initialize(self) -> appserver.Initialized:
+    async def initialize(self) -> requests.Initialized:
         """Shake hands."""
-        params = appserver.Initialize(CLIENT, appserver.ClientCapabilities(opt_out_notification_methods=UNHEARD))
-        answer = await self._call("initialize", params, appserver.Initialized)
+        params = requests.Initialize(CLIENT, requests.ClientCapabilities(opt_out_notification_methods=UNHEARD))
+        answer = await self._call("initialize", params, requests.Initialized)
         self._peer.notify("initialized")
         if self._settings.exec_server is not None:
             await self._add_environment(self._settings.exec_server, self._settings.exec_server_token)
@@ -113,14 +113,14 @@ class AppServer:
 
     async def _add_environment(self, url: str, token_file: str | None) -> None:
         token = _given(await asyncio.to_thread(_read_token, token_file) if token_file is not None else None)
-        await self._call("environment/add", appserver.AddEnvironment(EXEC_ENVIRONMENT, url, token), Raw)
+        await self._call("environment/add", requests.AddEnvironment(EXEC_ENVIRONMENT, url, token), Raw)
 
     async def _check_environment(self, spec: ThreadSpec) -> None:
         """Without its exec-server, Codex would let an agent work without any tool for commands and files, silently."""
         if spec.environment != EXEC_ENVIRONMENT:
             return
         try:
-            await self._call("environment/info", appserver.EnvironmentId(EXEC_ENVIRONMENT), Raw)
+            await self._call("environment/info", requests.EnvironmentId(EXEC_ENVIRONMENT), Raw)
         except CoreLost:
             raise
         except CoreError as exc:
@@ -137,7 +137,7 @@ class AppServer:
         await self._check_environment(spec)
         spec = self._overridden(spec)
         permissions = await self._permissions(spec)
-        params = appserver.ThreadStart(
+        params = requests.ThreadStart(
             cwd=_given(spec.cwd),
             model=_given(spec.model),
             approval_policy=_given(spec.approval_policy),
@@ -156,16 +156,16 @@ class AppServer:
 
     async def _permissions(self, spec: ThreadSpec) -> Permissions:
         if not needs_configuration(spec):
-            return permissions_for(spec, appserver.Configuration(), "")
-        read = appserver.ConfigRead(cwd=_given(spec.cwd))
+            return permissions_for(spec, requests.Configuration(), "")
+        read = requests.ConfigRead(cwd=_given(spec.cwd))
         try:
-            configured = await self._call("config/read", read, appserver.Configuration)
+            configured = await self._call("config/read", read, requests.Configuration)
         except CoreLost:
             raise
         except CoreError as exc:
             # What is wrong, and in which line, thread/start says better.
             config = dict(spec.config) or UNSET
-            start = appserver.ThreadStart(cwd=_given(spec.cwd), sandbox=READ_ONLY, config=config)
+            start = requests.ThreadStart(cwd=_given(spec.cwd), sandbox=READ_ONLY, config=config)
             opened = await self._open("thread/start", start)
             await self.unload_thread(opened.thread_id)
             raise ConfigRefused(str(exc)) from exc
@@ -173,7 +173,7 @@ class AppServer:
 
     async def _granted(self, opened: OpenedThread, grant: Grant) -> OpenedThread:
         """Give a thread that was started read-only what it may do. Without that it is of no use, and let go."""
-        params = appserver.ThreadSettings(
+        params = requests.ThreadSettings(
             opened.thread_id,
             sandbox_policy=UNSET if grant.policy is None else dict(grant.policy),
             permissions=_given(grant.profile),
@@ -191,7 +191,7 @@ class AppServer:
     async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
         """Load a thread from disk, with the sandbox that it had unless `spec` has another."""
         asked, spec = spec, self._overridden(spec)
-        params = appserver.ThreadResume(
+        params = requests.ThreadResume(
             thread_id=thread_id,
             exclude_turns=True,
             cwd=_given(spec.cwd),
@@ -212,46 +212,46 @@ class AppServer:
             await self._check_environment(thread)
         schema = dict(spec.output_schema) if spec.output_schema is not None else UNSET
         images = [_image(image) for image in spec.images]
-        preface = [appserver.TextInput(spec.preface)] if spec.preface else []
-        prompt = [*preface, appserver.TextInput(spec.prompt), *images]
+        preface = [requests.TextInput(spec.preface)] if spec.preface else []
+        prompt = [*preface, requests.TextInput(spec.prompt), *images]
         where = _environments(thread) if spec.runs_commands or thread.environment is None else []
-        params = appserver.TurnStart(thread_id, prompt, schema, where)
+        params = requests.TurnStart(thread_id, prompt, schema, where)
         try:
-            return (await self._call("turn/start", params, appserver.TurnStartResponse)).turn.id
+            return (await self._call("turn/start", params, requests.TurnStartResponse)).turn.id
         except AnswerUnreadable as exc:
             self._give_up(f"has begun a turn that is not known here ({exc})")
             raise
 
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
         """Stop a turn; its end is announced by the notification that ends every turn."""
-        await self._call("turn/interrupt", appserver.TurnInterrupt(thread_id, turn_id), Raw)
+        await self._call("turn/interrupt", requests.TurnInterrupt(thread_id, turn_id), Raw)
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
         """Put an item into the conversation; the model reads it with its next request."""
-        await self._call("thread/inject_items", appserver.InjectItems(thread_id, [dict(item)]), Raw)
+        await self._call("thread/inject_items", requests.InjectItems(thread_id, [dict(item)]), Raw)
 
     async def running_commands(self, thread_id: str) -> dict[str, str]:
         """The commands that run in a thread: process ids by item id."""
-        params = appserver.ThreadId(thread_id)
-        terminals = await self._call("thread/backgroundTerminals/list", params, appserver.Terminals)
+        params = requests.ThreadId(thread_id)
+        terminals = await self._call("thread/backgroundTerminals/list", params, requests.Terminals)
         return {terminal.item_id: terminal.process_id for terminal in terminals.data}
 
     async def terminate_command(self, thread_id: str, process_id: str) -> None:
         """Kill a command that an interrupt left running."""
-        params = appserver.TerminateTerminal(thread_id, process_id)
+        params = requests.TerminateTerminal(thread_id, process_id)
         await self._call("thread/backgroundTerminals/terminate", params, Raw)
 
     async def unload_thread(self, thread_id: str) -> None:
         """Let go of a thread; it stays on disk."""
-        await self._call("thread/unsubscribe", appserver.ThreadId(thread_id), Raw)
+        await self._call("thread/unsubscribe", requests.ThreadId(thread_id), Raw)
 
-    async def account(self) -> appserver.Account:
+    async def account(self) -> requests.Account:
         """Ask who is signed in."""
-        return await self._call("account/read", appserver.AccountRead(), appserver.Account)
+        return await self._call("account/read", requests.AccountRead(), requests.Account)
 
     async def _open(self, method: str, params: object) -> OpenedThread:
         raw = await self._call(method, params, Raw)
-        opened = decoded(method, raw, appserver.ThreadOpened)
+        opened = decoded(method, raw, requests.ThreadOpened)
         return OpenedThread(opened.thread.id, opened.cwd, raw)
 
     async def _call(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
@@ -346,22 +346,22 @@ def _read_token(path: str) -> str:
         raise CoreError(f"cannot read the exec-server's token from {path}: {exc}") from exc
 
 
-def _environments(spec: ThreadSpec) -> list[appserver.Environment] | UnsetType:
+def _environments(spec: ThreadSpec) -> list[requests.Environment] | UnsetType:
     # Always by name once there are several: a thread that names none gets all of them.
     if spec.environment is None:
         return UNSET
-    return [appserver.Environment(spec.environment, spec.cwd or "/")]
+    return [requests.Environment(spec.environment, spec.cwd or "/")]
 
 
-def _image(image: str) -> appserver.ImageInput | appserver.LocalImageInput:
-    return appserver.LocalImageInput(image) if image.startswith("/") else appserver.ImageInput(image)
+def _image(image: str) -> requests.ImageInput | requests.LocalImageInput:
+    return requests.LocalImageInput(image) if image.startswith("/") else requests.ImageInput(image)
 
 
 def _given(value: str | None) -> str | UnsetType:
     return UNSET if value is None else value
 
 
-_scope = msgspec.json.Decoder(appserver.Scope)
+_scope = msgspec.json.Decoder(requests.Scope)
 
 
 def _thread_of(params: Raw) -> str:

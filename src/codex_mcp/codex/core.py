@@ -13,7 +13,7 @@ from msgspec import Raw, Struct, field
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.codex.facts import Fact
-from codex_mcp.wire.appserver import Account
+from codex_mcp.wire.app.requests import Account
 from codex_mcp.wire.jsonrpc import Id
 
 LOCAL_ENVIRONMENT: Final = "local"

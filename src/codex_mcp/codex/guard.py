@@ -14,7 +14,7 @@ import os
 import sys
 from typing import Final
 
-from codex_mcp.base.marks import SERVED_BY
+from codex_mcp.base.processes.marks import SERVED_BY
 from codex_mcp.transports.child import Child, start_child
 
 logger = logging.getLogger(__name__)

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import make_private_folder
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.binary import Binary, find_codex_soon, shown
 from codex_mcp.codex.client import AppServer
-from codex_mcp.codex.command_line import visible
-from codex_mcp.codex.overrides import CoreConfig, core_config
-from codex_mcp.codex.profiles import read_user_config
+from codex_mcp.codex.config.command_line import visible
+from codex_mcp.codex.config.overrides import CoreConfig, core_config
+from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.supervisor import Launch, Launcher
 
 if TYPE_CHECKING:
-    from codex_mcp.codex.legacy_core import LegacyCore, OldRelease
+    from codex_mcp.codex.legacy.core import LegacyCore, OldRelease
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], set
             f"cannot use an exec-server with Codex {version}; use a newer Codex (remove codex_bin and backend)"
         )
     # Loaded here, since hardly anybody needs it, and every server pays for what is imported above.
-    legacy = importlib.import_module("codex_mcp.codex.legacy_core")
+    legacy = importlib.import_module("codex_mcp.codex.legacy.core")
     core: type[LegacyCore] = legacy.LegacyCore
     release: OldRelease = legacy.OldRelease(version, config.overrides)
     return Launch(

@@ -11,9 +11,9 @@ import logging
 import msgspec
 from msgspec import Raw
 
+from codex_mcp.codex.config.permissions import Grant, names_sandbox, restored
 from codex_mcp.codex.core import ThreadSpec
-from codex_mcp.codex.permissions import Grant, names_sandbox, restored
-from codex_mcp.wire.appserver import RolloutLine, ThreadOpened, TurnContext
+from codex_mcp.wire.app.requests import RolloutLine, ThreadOpened, TurnContext
 
 logger = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
-from codex_mcp.base.ending import end_processes
-from codex_mcp.base.marks import SERVED_BY, variables
-from codex_mcp.base.offspring import PROC, parent
+from codex_mcp.base.processes.marks import SERVED_BY, variables
+from codex_mcp.base.processes.offspring import PROC, parent
+from codex_mcp.base.processes.termination import end_processes
 
 
 def end_codex_of(server: int, mark: str) -> int:

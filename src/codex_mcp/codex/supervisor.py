@@ -21,23 +21,23 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from codex_mcp.base.ending import end_processes
 from codex_mcp.base.logs import NOTHING, about_only
-from codex_mcp.base.marks import SERVED_BY, variables
-from codex_mcp.base.offspring import children
-from codex_mcp.base.orphans import kill_orphans, reap_orphans, to_die_with_us
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.processes.marks import SERVED_BY, variables
+from codex_mcp.base.processes.offspring import children
+from codex_mcp.base.processes.orphans import kill_orphans, reap_orphans, to_die_with_us
+from codex_mcp.base.processes.termination import end_processes
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
+from codex_mcp.codex.exit_reason import last_words, reason_in
 from codex_mcp.codex.first_start import RETRY_DELAYS, met_another, one_at_a_time
 from codex_mcp.codex.guard import start_guard
-from codex_mcp.codex.last_words import last_words, reason_in
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.transports.child import Child, Exit, start_child
-from codex_mcp.wire.appserver import Initialized
+from codex_mcp.wire.app.requests import Initialized
 
 logger = logging.getLogger(__name__)
 

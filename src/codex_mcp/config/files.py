@@ -17,8 +17,8 @@ from msgspec import Struct, field
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.files import read_if_there
-from codex_mcp.base.nearest import nearest
-from codex_mcp.base.options import OPTIONS, Place
+from codex_mcp.base.settings.nearest import nearest
+from codex_mcp.base.settings.options import OPTIONS, Place
 from codex_mcp.config.layers import Layer, RawRole, Sourced
 from codex_mcp.config.lines import Key, line_of, lines_of
 

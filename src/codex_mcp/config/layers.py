@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.options import OPTIONS, Place
-from codex_mcp.base.redact import redact
-from codex_mcp.team.roles import Role, over, role_from
+from codex_mcp.base.secrets.redact import redact
+from codex_mcp.base.settings.options import OPTIONS, Place
+from codex_mcp.team.profile.roles import Role, over, role_from
 
 
 class Sourced(Struct, frozen=True):

@@ -14,13 +14,13 @@ import msgspec
 from msgspec import Struct
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.nearest import nearest
-from codex_mcp.base.options import OPTIONS, Place, path
-from codex_mcp.base.settings import Settings, level_from_filter
+from codex_mcp.base.settings.groups import Settings, level_from_filter
+from codex_mcp.base.settings.nearest import nearest
+from codex_mcp.base.settings.options import OPTIONS, Place, path
 from codex_mcp.config.files import layer_of
 from codex_mcp.config.layers import Layer, Sourced, SourcedRole, combined, combined_roles
 from codex_mcp.config.trust import untrusted
-from codex_mcp.team.roles import Role
+from codex_mcp.team.profile.roles import Role
 
 REPO_FILE: Final = ".atm.toml"
 HOME_FILE: Final = os.path.join(".config", "atm", "config.toml")

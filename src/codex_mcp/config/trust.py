@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.settings import Events, Protocol, Sandbox, Settings
+from codex_mcp.base.settings.groups import Events, Protocol, Sandbox, Settings
 from codex_mcp.config.layers import Layer, RawRole, Sourced, checked
 
 MAY_COME_FROM_A_REPOSITORY: Final = frozenset({"team", "default_identity", "reasoning_effort"})

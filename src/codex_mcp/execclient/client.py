@@ -32,8 +32,8 @@ from codex_mcp.execclient.recovery import State
 from codex_mcp.execclient.uris import file_uri
 from codex_mcp.execclient.watches import Watches
 from codex_mcp.rpc.errors import ConnectionLost
-from codex_mcp.wire.exec_files import MissingChanged
-from codex_mcp.wire.execserver import (
+from codex_mcp.wire.exec.files import MissingChanged
+from codex_mcp.wire.exec.protocol import (
     EnvironmentInfo,
     EnvironmentStatus,
     ProcessClosed,

@@ -21,8 +21,8 @@ from codex_mcp.execclient.uris import file_uri
 from codex_mcp.execclient.watches import Watch, Watches
 from codex_mcp.rpc.errors import ConnectionLost
 from codex_mcp.rpc.peer import PendingCall
-from codex_mcp.wire.exec_base64 import encode_base64
-from codex_mcp.wire.exec_files import (
+from codex_mcp.wire.exec.base64 import encode_base64
+from codex_mcp.wire.exec.files import (
     BlockRead,
     Canonicalize,
     CanonicalPath,
@@ -47,8 +47,8 @@ from codex_mcp.wire.exec_files import (
     WriteBlock,
     WriteFile,
 )
-from codex_mcp.wire.exec_sandbox import Sandbox
-from codex_mcp.wire.execserver import Empty
+from codex_mcp.wire.exec.protocol import Empty
+from codex_mcp.wire.exec.sandbox import Sandbox
 
 BLOCK_BYTES: Final = 1 << 20
 """The largest block that servers read or write at once."""

@@ -19,7 +19,7 @@ from codex_mcp.execclient.options import ExecServerClientConnectOptions
 from codex_mcp.execclient.recovery import Recovery, State, Trouble
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import ConnectionLost
-from codex_mcp.wire.execserver import ALREADY_ATTACHED, Capabilities, EnvironmentInfo, Initialized
+from codex_mcp.wire.exec.protocol import ALREADY_ATTACHED, Capabilities, EnvironmentInfo, Initialized
 from codex_mcp.wire.jsonrpc import Notification
 
 logger = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from codex_mcp.execclient.recovery import RECOVERY_SECONDS
-from codex_mcp.wire.exec_sandbox import Sandbox
-from codex_mcp.wire.execserver import EnvPolicy, Inherit
+from codex_mcp.wire.exec.protocol import EnvPolicy, Inherit
+from codex_mcp.wire.exec.sandbox import Sandbox
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from codex_mcp.execclient.errors import EventGap
-from codex_mcp.wire.execserver import ProcessClosed, ProcessExited, ProcessOutput, ProcessRead
+from codex_mcp.wire.exec.protocol import ProcessClosed, ProcessExited, ProcessOutput, ProcessRead
 
 Event: TypeAlias = ProcessOutput | ProcessExited | ProcessClosed
 

@@ -17,8 +17,8 @@ from codex_mcp.execclient.errors import ExecServerError, NotOffered, OutputUnrea
 from codex_mcp.execclient.flow import HELD_BYTES, UNREAD_BYTES
 from codex_mcp.execclient.link import Link
 from codex_mcp.execclient.ordering import Event, EventOrder, event_bytes
-from codex_mcp.wire.exec_base64 import encode_base64
-from codex_mcp.wire.execserver import (
+from codex_mcp.wire.exec.base64 import encode_base64
+from codex_mcp.wire.exec.protocol import (
     CloseStdin,
     Empty,
     ProcessExited,

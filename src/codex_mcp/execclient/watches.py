@@ -12,7 +12,7 @@ from typing import TypeAlias
 from codex_mcp.execclient.errors import NotOffered
 from codex_mcp.execclient.link import Link
 from codex_mcp.execclient.uris import file_uri
-from codex_mcp.wire.exec_files import Watching, WatchMissing
+from codex_mcp.wire.exec.files import Watching, WatchMissing
 
 Watch: TypeAlias = AbstractAsyncContextManager[asyncio.Event]
 

@@ -27,11 +27,11 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.execserver.answer_budget import AnswerBudget, HeldAnswer
 from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request, unknown_method
+from codex_mcp.execserver.files.answer_budget import AnswerBudget, HeldAnswer
 from codex_mcp.execserver.methods import METHODS, URGENT, WAITING, Desk, Method
 from codex_mcp.rpc.errors import RequestFailed
-from codex_mcp.wire.exec_envelope import (
+from codex_mcp.wire.exec.envelope import (
     Call,
     Note,
     Reply,
@@ -41,7 +41,7 @@ from codex_mcp.wire.exec_envelope import (
     encode_unreadable,
     read_message,
 )
-from codex_mcp.wire.execserver import Initialize, Initialized
+from codex_mcp.wire.exec.protocol import Initialize, Initialized
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)

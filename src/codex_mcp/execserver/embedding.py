@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import IO, Final
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.execserver.sandbox import Confinement, bubblewraps
+from codex_mcp.execserver.sandbox.confinement import Confinement, bubblewraps
 from codex_mcp.execserver.serve import Plan, parse_listen, serve
 from codex_mcp.execserver.starting import bundled_bubblewrap
 

@@ -10,7 +10,7 @@ import errno
 from typing import Final
 
 from codex_mcp.rpc.errors import RequestFailed
-from codex_mcp.wire.execserver import ALREADY_ATTACHED, NOT_FOUND
+from codex_mcp.wire.exec.protocol import ALREADY_ATTACHED, NOT_FOUND
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ErrorObject
 
 REFUSED_ERRNOS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EINVAL})

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import NoReturn
 
 import codex_mcp
-from codex_mcp.base.offspring import children
-from codex_mcp.base.orphans import adopt_orphans
+from codex_mcp.base.processes.offspring import children
+from codex_mcp.base.processes.orphans import adopt_orphans
 from codex_mcp.execserver.guard_program import PASSED_ON, START
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from codex_mcp.base.offspring import kill_children
+from codex_mcp.base.processes.offspring import kill_children
 
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 

@@ -9,14 +9,14 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from codex_mcp.execserver.file_handles import FileHandles
-from codex_mcp.execserver.files import Files
-from codex_mcp.execserver.http_requests import HttpRequests
-from codex_mcp.execserver.missing_watches import MissingWatches
-from codex_mcp.execserver.processes import Processes
-from codex_mcp.wire import exec_files as fs
-from codex_mcp.wire.exec_http import HttpRequest
-from codex_mcp.wire.execserver import (
+from codex_mcp.execserver.files.handles import FileHandles
+from codex_mcp.execserver.files.missing_watches import MissingWatches
+from codex_mcp.execserver.files.requests import Files
+from codex_mcp.execserver.http.requests import HttpRequests
+from codex_mcp.execserver.processes.processes import Processes
+from codex_mcp.wire.exec import files as fs
+from codex_mcp.wire.exec.http import HttpRequest
+from codex_mcp.wire.exec.protocol import (
     CloseStdin,
     EnvironmentInfo,
     EnvironmentStatus,

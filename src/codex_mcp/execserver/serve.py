@@ -16,17 +16,17 @@ from urllib.parse import urlsplit
 
 from codex_mcp import __version__
 from codex_mcp.base.errors import Explained, Refused
-from codex_mcp.base.orphans import adopt_orphans, kill_orphans, reap_orphans
+from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans, reap_orphans
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execserver.connection import Connection
 from codex_mcp.execserver.launch import login_entry, own_children
 from codex_mcp.execserver.paths import uri_from_path
-from codex_mcp.execserver.sandbox import Confinement
+from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
 from codex_mcp.rpc.frame import Unreadable
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
 from codex_mcp.transports.websocket import Door, listen
-from codex_mcp.wire.execserver import Capabilities, EnvironmentInfo, Shell
+from codex_mcp.wire.exec.protocol import Capabilities, EnvironmentInfo, Shell
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 """The longest message on stdin."""

@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.execserver.answer_budget import AnswerBudget
 from codex_mcp.execserver.connection import Connection, Outlet
 from codex_mcp.execserver.errors import already_attached, invalid_request
-from codex_mcp.execserver.file_handles import FileHandles
-from codex_mcp.execserver.files import Files
-from codex_mcp.execserver.http_requests import HttpRequests
+from codex_mcp.execserver.files.answer_budget import AnswerBudget
+from codex_mcp.execserver.files.handles import FileHandles
+from codex_mcp.execserver.files.missing_watches import MissingWatches
+from codex_mcp.execserver.files.requests import Files
+from codex_mcp.execserver.http.requests import HttpRequests
 from codex_mcp.execserver.methods import Desk
-from codex_mcp.execserver.missing_watches import MissingWatches
-from codex_mcp.execserver.processes import Processes
-from codex_mcp.execserver.sandbox import Confinement
+from codex_mcp.execserver.processes.processes import Processes
+from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.sessions import AlreadyAttached, Sessions, UnknownSession
-from codex_mcp.wire.execserver import EnvironmentInfo, Initialize, Initialized
+from codex_mcp.wire.exec.protocol import EnvironmentInfo, Initialize, Initialized
 
 logger = logging.getLogger(__name__)
 

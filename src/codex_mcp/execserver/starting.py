@@ -18,7 +18,7 @@ import uvloop
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.execserver.auth import CapabilityToken, SignedToken
-from codex_mcp.execserver.sandbox import Confinement, bubblewraps
+from codex_mcp.execserver.sandbox.confinement import Confinement, bubblewraps
 from codex_mcp.execserver.serve import Address, Plan, Refusal, parse_listen, serve
 
 logger = logging.getLogger(__name__)

@@ -8,10 +8,10 @@ from typing import Final, Protocol
 
 from msgspec import UNSET, Raw
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.rpc.errors import request_failed
 from codex_mcp.rpc.peer import PendingCall
-from codex_mcp.threads.watchers import Watcher
+from codex_mcp.threads.waiters import Watcher
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 

@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Struct, field
 
 from codex_mcp import __version__
-from codex_mcp.mcp import catalogue
 from codex_mcp.mcp.eras import Era, Handshake, OutOfRules, Stateless, era_of
 from codex_mcp.mcp.exchange import Exchange
+from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.session import Session
 from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
 from codex_mcp.wire import mcp

@@ -12,18 +12,18 @@ import secrets
 from typing import IO, Final
 
 from codex_mcp.base.logs import about_only
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.signals import first, signals_received
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
-from codex_mcp.mcp.ending import Ending
+from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.methods import handle_notification
-from codex_mcp.mcp.product import MakeProduct, plain_product
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
-from codex_mcp.mcp.signals import first, signals_received
+from codex_mcp.mcp.shutdown import Ending
+from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
-from codex_mcp.threads.book import Book
+from codex_mcp.threads.threads import Book
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
 from codex_mcp.wire.jsonrpc import Notification, Request
 

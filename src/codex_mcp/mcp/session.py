@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from codex_mcp.base.logs import Subject, about, about_only
-from codex_mcp.base.settings import Settings
-from codex_mcp.mcp.call import Call
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.client import Client, Link
 from codex_mcp.threads.owners import LOCAL
 from codex_mcp.wire import mcp

@@ -22,25 +22,25 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import current_subject
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import TurnSpec
-from codex_mcp.codex.events import Event
+from codex_mcp.codex.events.translator import Event
 from codex_mcp.state.contract import Fenced, LeaseLost, OwnedBy, Unavailable
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, State, Status
-from codex_mcp.team.audit_entry import Outcome
-from codex_mcp.team.forgetting import forget_oldest
-from codex_mcp.team.kept import SUMMARY, keep
 from codex_mcp.team.member import Member
-from codex_mcp.team.office import Office
-from codex_mcp.team.summaries import SUMMARY_PROMPT, write_summary
+from codex_mcp.team.records.agent_store import SUMMARY, keep
+from codex_mcp.team.records.audit_entry import Outcome
+from codex_mcp.team.records.pruning import forget_oldest
+from codex_mcp.team.records.store_session import Office
+from codex_mcp.team.records.summaries import SUMMARY_PROMPT, write_summary
 from codex_mcp.team.team import Team
 from codex_mcp.team.work import Work
-from codex_mcp.threads.book import Book
-from codex_mcp.threads.decisions import Decision, Denied
-from codex_mcp.threads.questions import Question
+from codex_mcp.threads.questions.decisions import Decision, Denied
+from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Status as TurnStatus
 from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Book
 
 logger = logging.getLogger(__name__)
 

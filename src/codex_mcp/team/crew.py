@@ -10,22 +10,22 @@ from collections.abc import AsyncIterator
 
 from msgspec import Struct
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.base.timestamps import written_moment
 from codex_mcp.state.contract import Claim
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, State, at_rest, last_used
-from codex_mcp.team.audit_entry import AuditEntry, Outcome
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.member import Member
-from codex_mcp.team.moments import written_moment
-from codex_mcp.team.office import Office, OpenStore
+from codex_mcp.team.records.audit_entry import AuditEntry, Outcome
+from codex_mcp.team.records.store_session import Office, OpenStore
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.repeats import Repeats
 from codex_mcp.team.team import Team
 from codex_mcp.team.work import Work
-from codex_mcp.threads.book import Book
 from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Book
 
 logger = logging.getLogger(__name__)
 

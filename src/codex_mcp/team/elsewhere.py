@@ -7,7 +7,7 @@ import logging
 from codex_mcp.state.contract import LeaseLost, Unavailable
 from codex_mcp.team.agent import AskedElsewhere
 from codex_mcp.team.crew import Crew
-from codex_mcp.team.kept import kept_questions
+from codex_mcp.team.records.agent_store import kept_questions
 
 logger = logging.getLogger(__name__)
 

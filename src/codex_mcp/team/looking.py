@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from codex_mcp.team.context import Surroundings
 from codex_mcp.team.member import Member
-from codex_mcp.team.surroundings import surroundings_of
+from codex_mcp.team.profile.context import Surroundings
+from codex_mcp.team.profile.surroundings import surroundings_of
 
 
 def look_around(member: Member) -> Surroundings:

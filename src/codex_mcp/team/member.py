@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from codex_mcp.state.contract import Claim
 from codex_mcp.team.agent import Agent, Request, State
-from codex_mcp.team.context import Surroundings
-from codex_mcp.team.guards import Usage
+from codex_mcp.team.limits import Usage
+from codex_mcp.team.profile.context import Surroundings
 from codex_mcp.team.requests import with_request, without_request
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread

@@ -14,13 +14,13 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.state.contract import Node
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, Request
-from codex_mcp.team.kept import kept_answer
 from codex_mcp.team.member import Member
-from codex_mcp.team.office import Office
+from codex_mcp.team.records.agent_store import kept_answer
+from codex_mcp.team.records.store_session import Office
 from codex_mcp.team.requests import agent_of, no_answer, request_in
 from codex_mcp.team.roster import Roster
 from codex_mcp.threads.record import Outcome

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from codex_mcp.base.redact import redact
+from codex_mcp.base.secrets.redact import redact
 from codex_mcp.team.agent import Agent, Request
 from codex_mcp.threads.record import Outcome, Status
 

@@ -19,21 +19,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.redact import redact
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.secrets.redact import redact
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, ThreadNotFound, ThreadSpec, plain_id
 from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
-from codex_mcp.team import audit_entry, context, identity, refusals
+from codex_mcp.team import refusals
 from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Holder, Status, left_behind
-from codex_mcp.team.guards import Usage, limits_of, with_earlier_turns
-from codex_mcp.team.kept import kept_agent, kept_turns
+from codex_mcp.team.limits import Usage, limits_of, with_earlier_turns
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
-from codex_mcp.team.office import Office
+from codex_mcp.team.profile import context, identity
+from codex_mcp.team.records import audit_entry
+from codex_mcp.team.records.agent_store import kept_agent, kept_turns
+from codex_mcp.team.records.store_session import Office
+from codex_mcp.team.records.summaries import as_preface, read_summary
 from codex_mcp.team.roster import Roster
-from codex_mcp.team.summaries import as_preface, read_summary
-from codex_mcp.threads.book import Book
 from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Book
 
 logger = logging.getLogger(__name__)
 

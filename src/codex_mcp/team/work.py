@@ -13,25 +13,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.timestamps import written_moment
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.state.contract import Unavailable
-from codex_mcp.team import context, guards, refusals
+from codex_mcp.team import limits, refusals
 from codex_mcp.team.agent import Agent, Request
-from codex_mcp.team.audit_entry import AuditEntry, Outcome, shown
-from codex_mcp.team.guards import Paused
-from codex_mcp.team.kept import SUMMARY, TURN
+from codex_mcp.team.limits import Paused
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
-from codex_mcp.team.moments import written_moment
-from codex_mcp.team.office import Office
+from codex_mcp.team.profile import context
+from codex_mcp.team.records.agent_store import SUMMARY, TURN
+from codex_mcp.team.records.audit_entry import AuditEntry, Outcome, shown
+from codex_mcp.team.records.store_session import Office
 from codex_mcp.team.roster import Roster
-from codex_mcp.threads.questions import Question
+from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome as TurnOutcome
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Audience, Turn
-from codex_mcp.threads.turns import QueueFull, QueueShut, Source
+from codex_mcp.threads.turn_queue import QueueFull, QueueShut, Source
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ class Work:
         self._settings = settings
         self._roster = roster
         self._office = office
-        self.limits = self._limits = guards.limits_of(settings)
+        self.limits = self._limits = limits.limits_of(settings)
         self.described: Callable[[str, Agent, Question], Mapping[str, object]] = lambda name, agent, _question: {
             "id": name,
             "codex_id": agent.codex_id,
@@ -91,12 +92,12 @@ class Work:
     def pause(self, member: Member, team_tokens: int) -> Paused | None:
         """Why it may not have another turn, if it may not."""
         now = time.time()
-        member.usage = guards.not_ahead(member.usage, now)
-        return guards.check(self._limits, member.usage, team_tokens, now)
+        member.usage = limits.not_ahead(member.usage, now)
+        return limits.check(self._limits, member.usage, team_tokens, now)
 
     async def check_team(self) -> None:
         """Refuse a new agent that could not have its first turn. Raises TeamRefused."""
-        pause = guards.check(self._limits, guards.Usage(), await self.team_tokens(), time.time())
+        pause = limits.check(self._limits, limits.Usage(), await self.team_tokens(), time.time())
         if pause is not None:
             raise refusals.team_paused(pause.reason)
 
@@ -156,7 +157,7 @@ class Work:
                 raise refusals.closed(member.agent) from exc
             raise refusals.queue_full(member.agent, self._settings.max_turns_waiting) from exc
         turn.record.warnings = tuple(warnings)
-        member.usage = guards.with_turn(self._limits, member.usage, time.time())
+        member.usage = limits.with_turn(self._limits, member.usage, time.time())
         member.touch(turns=member.agent.turns + 1)
         return turn
 
@@ -185,7 +186,7 @@ class Work:
             return
         outcome = turn.outcome
         tokens = 0 if outcome.usage is None else outcome.usage.total_tokens
-        member.usage = guards.with_tokens(member.usage, tokens)
+        member.usage = limits.with_tokens(member.usage, tokens)
         member.answered(turn)
         error = outcome.content if outcome.status is Status.FAILED else None
         is_summary = turn.purpose == SUMMARY

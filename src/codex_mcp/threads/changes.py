@@ -11,7 +11,7 @@ from typing import Final
 from codex_mcp.threads.listener import TurnListener
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.watchers import Watcher, tell
+from codex_mcp.threads.waiters import Watcher, tell
 
 ANY_THREAD: Final = "*"
 """The key of changes to any thread."""

@@ -6,8 +6,8 @@ import asyncio
 import logging
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.threads.decisions import Decision, Denied, word_for
-from codex_mcp.threads.questions import Question
+from codex_mcp.threads.questions.decisions import Decision, Denied, word_for
+from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.turn import Audience
 from codex_mcp.wire.jsonrpc import Id
 

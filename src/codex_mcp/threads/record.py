@@ -22,7 +22,7 @@ from codex_mcp.codex.facts import (
     TurnEnded,
     TurnStarted,
 )
-from codex_mcp.threads.tokens import added
+from codex_mcp.threads.token_meter import added
 
 LONGEST_UNFINISHED: Final = 1024 * 1024
 """Characters kept of a message that the agent has not finished. More than a model says at once."""

@@ -13,14 +13,14 @@ from functools import partial
 from typing import Final, Protocol
 
 from codex_mcp.base.logs import about_only
-from codex_mcp.base.marks import variables
+from codex_mcp.base.processes.marks import variables
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.threads.left_processes import CALL, THREAD, Belongs, belongs
-from codex_mcp.threads.litter import Litter
+from codex_mcp.threads.sandbox_leftovers import Litter
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turns import Action, State, TurnQueue
-from codex_mcp.threads.watchers import tell
+from codex_mcp.threads.turn_queue import Action, State, TurnQueue
+from codex_mcp.threads.waiters import tell
 
 logger = logging.getLogger(__name__)
 

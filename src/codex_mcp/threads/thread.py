@@ -18,25 +18,36 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import about_only
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
-from codex_mcp.codex.events import Event, EventTranslator
+from codex_mcp.codex.events.translator import Event, EventTranslator
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
-from codex_mcp.threads.admission import Admission
-from codex_mcp.threads.approvals import core_answer, explanation, must_interrupt, refusal
 from codex_mcp.threads.counts import Counts
-from codex_mcp.threads.decisions import Denied, is_approval, word_for
+from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.listener import TurnListener
-from codex_mcp.threads.litter import Litter
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.owners import LOCAL
-from codex_mcp.threads.questions import Unreadable, item_of, question_from
+from codex_mcp.threads.questions.approvals import core_answer, explanation, must_interrupt, refusal
+from codex_mcp.threads.questions.decisions import Denied, is_approval, word_for
+from codex_mcp.threads.questions.questions import Unreadable, item_of, question_from
 from codex_mcp.threads.record import Status
+from codex_mcp.threads.sandbox_leftovers import Litter
 from codex_mcp.threads.stopping import STILL_RUNNING, Cores, Stopper
-from codex_mcp.threads.tokens import TokenMeter
+from codex_mcp.threads.token_meter import TokenMeter
 from codex_mcp.threads.turn import Audience, Turn
-from codex_mcp.threads.turns import Action, Conclude, Interrupt, Leave, Place, Remind, Source, Start, State, TurnQueue
+from codex_mcp.threads.turn_queue import (
+    Action,
+    Conclude,
+    Interrupt,
+    Leave,
+    Place,
+    Remind,
+    Source,
+    Start,
+    State,
+    TurnQueue,
+)
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)

@@ -11,14 +11,14 @@ from typing import Any, Final, Protocol
 
 from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.codex.core import Core, TurnSpec
-from codex_mcp.codex.events import Event
+from codex_mcp.codex.events.translator import Event
 from codex_mcp.codex.facts import Fact, ItemEnded
-from codex_mcp.threads.decisions import Decision
-from codex_mcp.threads.parked import ParkedQuestions
-from codex_mcp.threads.questions import Question
+from codex_mcp.threads.parked_questions import ParkedQuestions
+from codex_mcp.threads.questions.decisions import Decision
+from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Record, Status
-from codex_mcp.threads.turns import Place, Source
-from codex_mcp.threads.watchers import Watcher, Watchers, tell
+from codex_mcp.threads.turn_queue import Place, Source
+from codex_mcp.threads.waiters import Watcher, Watchers, tell
 
 logger = logging.getLogger(__name__)
 

@@ -12,18 +12,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.methods import handle_notification
-from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
-from codex_mcp.mcp.team_product import team_product
+from codex_mcp.mcp.tools.team_product import team_product
 from codex_mcp.rpc.channel import memory_pair
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.threads.book import Book
+from codex_mcp.threads.threads import Book
 from tests.support.cores import PATIENCE, Changes, scripted_book
 from tests.support.mcp_session import FarEnd, Json, no_hurry
 from tests.support.team_server import say

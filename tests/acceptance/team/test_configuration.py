@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from codex_mcp.base.settings import Settings
+from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.binary import find_codex
 from tests.support.requirements import requirement
 from tests.support.team_fixtures import Team

@@ -1,0 +1,58 @@
+"""Processes that lost their parent: on Linux we ask to become their parent, so that none of them outlives us.
+
+Codex puts each command into a session of its own. When Codex is killed, they would live on unseen; as the "subreaper"
+of our descendants we inherit them, and end them. Elsewhere these functions find nothing, and a command may outlive a
+killed core.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import logging
+import os
+import signal
+from collections.abc import Callable, Collection
+from typing import Final
+
+from codex_mcp.base.processes.offspring import children, kill_children
+
+logger = logging.getLogger(__name__)
+
+PR_SET_CHILD_SUBREAPER: Final = 36
+"""From linux/prctl.h."""
+
+
+PR_SET_PDEATHSIG: Final = 1
+"""From the same file."""
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of every descendant that loses its own. To be called once, by the program."""
+    with contextlib.suppress(OSError, AttributeError):
+        return bool(ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    return False
+
+
+def to_die_with_us() -> Callable[[], None] | None:
+    """What a newborn child has to run so that it is killed when we are (Linux). None: it cannot be had here."""
+    try:
+        prctl = ctypes.CDLL(None).prctl  # found now: after the fork there is nothing to be looked for
+    except (OSError, AttributeError):
+        return None
+    return lambda: prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
+def kill_orphans(ours: Collection[int], found: Callable[[], set[int]] = children) -> int:
+    """End every child that is found and none of `ours`, with all below it. Return how many there were."""
+    killed = kill_children(but=frozenset(ours), found=found)
+    if killed:
+        logger.info("ended %d processes that commands had left behind", killed)
+    return killed
+
+
+def reap_orphans(ours: Collection[int]) -> None:
+    """Bury inherited children that have ended by themselves; leave the living alone."""
+    for pid in children().difference(ours):
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)

@@ -1,0 +1,143 @@
+"""Pure. Our own rules for secrets: those that the log promises to mask in any form, and values whose name tells them.
+
+They ask for less than those of gitleaks: no exact length, no random look. A name may be quoted, and so may its value,
+as often as JSON inside JSON quotes it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from codex_mcp.base.secrets.rules import Rule
+
+QUOTE: Final = r"\\{0,16}[\"']"
+"""A quote, with the backslashes that it has in JSON inside JSON."""
+
+IS: Final = rf"(?:{QUOTE})?\s{{0,8}}(?::=|=>|[=:]|%3[ADad])\s{{0,8}}"
+"""What stands between a name and its value."""
+
+VALUE: Final = (
+    # Quoted: up to the same quote with as many backslashes, or, if the text was cut, to the line's end.
+    rf"(?:(?P<quote>{QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\n])+)"
+    r"|(?P<secret>(?:(?!\\[nrt\"'])[^\s\"',;&}\]])+))"
+)
+
+KEY_KINDS: Final = (
+    *("access", "account", "api", "app", "application", "auth", "client", "deploy", "encryption", "hmac", "license"),
+    *("master", "private", "secret", "service", "session", "shared", "signing", "ssh", "storage", "subscription"),
+)
+"""Keys that open something. Others, as a primary key or a cache key, do not."""
+
+TOKEN_KINDS: Final = (
+    *("access", "api", "auth", "bearer", "bot", "csrf", "id", "oauth", "refresh", "secret", "session", "user"),
+)
+
+
+def _after(*kinds: str) -> str:
+    """Preceded by one of these, with or without a separator."""
+    return "(?:" + "|".join(f"(?<={kind}{mark})" for kind in kinds for mark in ("", "_", "-")) + ")"
+
+
+def _prefix(name: str, keywords: tuple[str, ...], pattern: str) -> Rule:
+    return Rule(name, keywords, rf"<START>{pattern}")
+
+
+VALUES: Final = (
+    Rule(
+        "named-secret",
+        ("secret", "passw", "passphrase", "credential"),
+        r"(?i:(?:secret(?:[_-]?(?:access[_-]?)?key|[_-]?(?:id|token|value))?|passw(?:or)?d|passphrase|credential)s?"
+        rf"{IS}{VALUE})",
+    ),
+    Rule("named-password", ("_pass", "-pass", "_pwd", "-pwd"), rf"(?i:[_-](?:pass|pwd){IS}{VALUE})"),
+    Rule("named-key", ("key",), rf"(?i:(?=keys?{IS}){_after(*KEY_KINDS)}keys?{IS}{VALUE})"),
+    Rule("named-token", ("token",), rf"(?i:(?=token{IS})(?:(?<=[_-])|{_after(*TOKEN_KINDS)})token{IS}{VALUE})"),
+    # Alone, the word also belongs to compilers ("unexpected token: name").
+    Rule("token", ("token",), rf"(?i:<START>token(?:{QUOTE}\s{{0,8}}:|(?:{QUOTE})?\s{{0,8}}=)\s{{0,8}}{VALUE})"),
+    Rule("token-text", ("token",), r"(?i:<START>token:\s{0,8}(?=[\w.~+/=-]{0,64}\d)(?P<secret>[\w.~+/=-]{8,}))"),
+    Rule(
+        "option",
+        ("--",),
+        r"(?i:--(?:[a-z]{1,16}-){0,3}(?:api-?key|access-?key|secret(?:-key)?|token|passw(?:or)?d|passphrase|credentials?)"
+        rf"\s{{1,8}}{VALUE})",
+    ),
+    Rule(
+        "option-user",
+        ("-u", "--user"),
+        r"(?<!\S)(?:-u\s{0,8}|--user[=\s]\s{0,8})\\{0,16}[\"']?[^\s:\"']{1,128}:(?P<secret>[^\s\"'\\]{3,})",
+    ),
+    Rule(
+        "query",
+        ("key=", "sig=", "signature=", "auth=", "code=", "pw=", "pass=", "jwt="),
+        r"(?i:(?<=[?&;])(?:key|sig|signature|auth|code|pw|pass|jwt)=(?P<secret>[^\s&\"'#\\<>]{6,}))",
+    ),
+    Rule(
+        "query-signature",
+        ("-signature=", "-credential="),
+        r"(?i:-(?:signature|credential)=(?P<secret>[^\s&\"'#\\<>,]{6,}))",
+    ),
+)
+"""Values whose name tells that they are secret."""
+
+HEADERS: Final = (
+    Rule(
+        "bearer",
+        ("bearer",),
+        r"(?i:bearer(?:\s|%20|\\[nrt]|[:=\"'\\]){1,16}(?P<secret>[^\s\"'\\,;})\]>&][^\s\"'\\,;]*))",
+    ),
+    Rule(
+        "authorization",
+        ("authorization",),
+        rf"(?i:authorization{IS}(?:{QUOTE})?(?!bearer\b)(?:[a-z][\w-]{{0,32}}\s{{1,8}})?(?P<secret>[^\s\"'\\,;]+))",
+    ),
+    Rule("cookie", ("cookie",), rf"(?i:cookie{IS}(?:{QUOTE})?(?P<secret>[\w.-]{{1,128}}=[^\r\n\"'\\]+))"),
+)
+
+ADDRESSES: Final = (
+    Rule("url-password", ("://",), r"://[^/\s:@\"'\\]{0,256}:(?P<secret>[^/\s\"'\\]+)(?=@)"),
+    Rule("url-user", ("://",), r"(?i:(?:(?<=http)|(?<=https))://(?P<secret>[^/\s:@\"'\\?#]+)(?=@))"),
+    Rule("url-long-user", ("://",), r"://(?P<secret>[^/\s:@\"'\\?#]{20,})(?=:[^/\s@\"'\\]{0,256}@|@)"),
+    Rule("slack-webhook", ("hooks.slack.com/",), r"(?i:hooks\.slack\.com/[a-z]+/(?P<secret>[\w/+-]{8,}))"),
+    Rule("discord-webhook", ("/api/webhooks/",), r"/api/webhooks/(?P<secret>\d+/[\w-]{16,})"),
+)
+"""Who logs in, in an address. A user alone is a token where nothing else is known by its name: in HTTP."""
+
+SK: Final = _prefix("sk", ("sk-",), r"sk-(?P<secret>[\w-]{8,})")
+"""Of OpenAI, Anthropic and others."""
+
+KNOWN: Final = (
+    _prefix("jwt", ("eyj", "eya"), r"(?<![_-])ey[JA][\w-]{8,}\.[\w-]+(?:\.[\w-]*){0,3}"),
+    _prefix("github", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_\w{16,}"),
+    _prefix("github-fine-grained", ("github_pat_",), r"github_pat_\w{16,}"),
+    _prefix("gitlab", ("gl",), r"gl(?:pat|dt|ptt|ft|rt|rtr|soat|imt|agent|cbt|ffct|oas|wt)-[\w.-]{16,}"),
+    _prefix("slack", ("xox",), r"xox[a-z](?:\.xox[a-z])?-[\w-]{8,}"),
+    _prefix("slack-app", ("xapp-",), r"xapp-[\w-]{8,}"),
+    _prefix(
+        "aws-id",
+        ("a3t", "akia", "asia", "abia", "acca", "aroa", "aida", "agpa", "anpa", "anva", "apka", "aipa"),
+        r"(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA|ANPA|ANVA|APKA|AIPA)[A-Z0-9]{12,}<END>",
+    ),
+    Rule(
+        "aws-secret",
+        ("aws", "akia", "asia"),
+        # Forty characters of base64 that are neither a hash nor a path.
+        r"<START>(?<![/+=])(?=[a-z0-9/+]{0,39}[A-Z])(?=[A-Z0-9/+]{0,39}[a-z])(?=[A-Za-z/+]{0,39}[0-9])"
+        r"(?!(?:[A-Za-z0-9+]{0,39}/){3})(?![0-9A-Fa-f]{40})[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])",
+        begins=False,
+    ),
+    _prefix("google", ("aiza",), r"AIza[\w-]{20,}"),
+    _prefix("google-oauth", ("ya29.", "gocspx-", "1//0"), r"(?:ya29\.|GOCSPX-|1//0)[\w-]{16,}"),
+    _prefix("stripe", ("sk_", "pk_", "rk_", "whsec_"), r"(?:[spr]k_(?:live|test|prod)|whsec)_\w{8,}"),
+    _prefix("npm", ("npm_",), r"npm_[A-Za-z0-9]{20,}"),
+    _prefix("package-index", ("pypi-",), r"pypi-[\w-]{32,}"),
+    _prefix("hugging-face", ("hf_",), r"hf_[A-Za-z0-9]{20,}"),
+    _prefix("models", ("gsk_", "r8_", "xai-", "pplx-"), r"(?:gsk_|r8_|xai-|pplx-)[A-Za-z0-9]{20,}"),
+    _prefix("sendgrid", ("sg.",), r"SG\.[\w-]{8,}\.[\w-]{8,}"),
+    _prefix("digital-ocean", ("do",), r"do[opr]_v1_[a-f0-9]{16,}"),
+    Rule("telegram-bot", (":aa",), r"<START>\d{6,12}:AA[\w-]{30,}", begins=False),
+    Rule("discord-bot", (".",), r"<START>[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])", begins=False),
+)
+"""Tokens that tell what they are by how they begin."""
+
+NAMED: Final = (*HEADERS, *VALUES, *ADDRESSES, SK)
+"""Rules that also apply to short words."""

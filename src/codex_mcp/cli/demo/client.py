@@ -1,0 +1,140 @@
+"""A small MCP client: starts the server as any client does, calls its tool, hears its events, answers its questions."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import msgspec
+
+from codex_mcp import __version__
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.groups import MIB
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.cli.demo.messages import Decision, Event, Greeting, Question, ToolResult, event_from
+from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
+from codex_mcp.rpc.peer import Handlers, Peer
+from codex_mcp.transports.child import Child, start_child
+from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Notification, Request
+from codex_mcp.wire.mcp import REVISIONS
+
+CLIENT_NAME: Final = "codex-mcp-demo"
+
+MAX_MESSAGE_BYTES: Final = 16 * MIB
+"""Far more than a server says about one small repair."""
+
+MAX_QUESTIONS: Final = 16
+"""Questions at once; Codex asks one after the other."""
+
+END_GRACE: Final = 10.0
+"""Seconds from closing the server's stdin until it is killed. It takes a tenth of one."""
+
+
+class Audience(Protocol):
+    """Who hears and answers the server."""
+
+    def event_received(self, event: Event) -> None:
+        """Something has happened."""
+
+    async def answer(self, question: Question) -> Decision:
+        """Codex asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How the server is started."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    cwd: str
+
+
+class Client:
+    """One end of the conversation with the server."""
+
+    def __init__(self, child: Child, audience: Audience) -> None:
+        self._child = child
+        self._audience = audience
+        self._asking = asyncio.Lock()
+        handlers = Handlers(self._request_received, self._notification_received)
+        self.peer = Peer(child, handlers, max_requests=MAX_QUESTIONS, pace=_no_hurry)
+
+    async def initialize(self) -> Greeting:
+        """Shake hands. Raises Refused."""
+        params = {
+            "protocolVersion": REVISIONS[0],
+            "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": CLIENT_NAME, "version": __version__},
+        }
+        greeting = msgspec.json.decode(await self._call("initialize", params), type=Greeting)
+        self.peer.notify("notifications/initialized")
+        return greeting
+
+    async def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
+        """Call a tool and wait for its result. Raises Refused."""
+        result = await self._call("tools/call", {"name": name, "arguments": arguments})
+        return msgspec.json.decode(result, type=ToolResult)
+
+    async def _call(self, method: str, params: object) -> msgspec.Raw:
+        try:
+            return await self.peer.call(method, params)
+        except RequestFailed as exc:
+            raise Refused(f"cannot go on: the server answered {method} with an error: {exc}") from exc
+        except ConnectionLost as exc:
+            ended = await self._child.wait()
+            words = ended.stderr.strip().splitlines() or ["it said nothing"]
+            raise Refused(f"cannot go on: the server has ended with {ended}: {words[-1]}") from exc
+
+    def _request_received(self, request: Request) -> object:
+        match request.method:
+            case "ping":
+                return {}
+            case "elicitation/create":
+                return self._answer(msgspec.json.decode(request.params, type=Question))
+            case _:
+                raise request_failed(METHOD_NOT_FOUND, f"Method not found: {request.method}")
+
+    async def _answer(self, question: Question) -> object:
+        async with self._asking:  # one person, one question at a time
+            return (await self._audience.answer(question)).wire()
+
+    def _notification_received(self, message: Notification) -> None:
+        if message.method == "codex/event" and (event := event_from(message.params)) is not None:
+            self._audience.event_received(event)
+
+
+@contextlib.asynccontextmanager
+async def connected(launch: Launch, audience: Audience) -> AsyncIterator[Client]:
+    """A running server and a client for it. Afterwards no process of it is left, whatever happened."""
+    child = await start_child(launch.argv, launch.environment, MAX_MESSAGE_BYTES, cwd=launch.cwd)
+    client = Client(child, audience)
+    tasks = TaskSet()
+    try:
+        tasks.spawn(client.peer.run(), name="the server's stdout")
+        yield client
+    finally:
+        await _end(child, client.peer, tasks)
+
+
+async def _end(child: Child, peer: Peer, tasks: TaskSet) -> None:
+    """Close the server's stdin, as clients do, and wait; kill what does not end, or if somebody is in a hurry."""
+    try:
+        await peer.aclose()
+        async with asyncio.timeout(END_GRACE):
+            await child.wait()
+    except TimeoutError:
+        child.kill()
+        await child.wait()
+    except asyncio.CancelledError:
+        child.kill()
+        await child.wait()
+        raise
+    finally:
+        await tasks.aclose()
+
+
+async def _no_hurry() -> None:
+    """What arrives is shown at once: nothing needs to be held back."""

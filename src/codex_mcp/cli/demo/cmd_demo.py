@@ -1,0 +1,149 @@
+"""`codex-mcp demo`: an agent fixes a failing test, and the person at the terminal watches and decides.
+
+Everything is real (Codex, its sandbox, the repository, the test) but the model, which plays a script. Exit codes: 0 the
+test passes afterwards, 1 it does not, 2 the demo cannot be run here, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import io
+import shlex
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans
+from codex_mcp.cli.demo import card
+from codex_mcp.cli.demo.client import Launch, connected
+from codex_mcp.cli.demo.messages import ToolResult
+from codex_mcp.cli.demo.person import Nobody, Person
+from codex_mcp.cli.demo.sandbox import Rights, find_rights
+from codex_mcp.cli.demo.screen import Screen, Who
+from codex_mcp.cli.demo.show import Decider, Show
+from codex_mcp.cli.demo.workshop import Workshop, open_workshop
+from codex_mcp.scripted_model.load import PACKAGED
+
+DESCRIPTION: Final = "See a Codex agent fix a failing test, without an account or a network."
+
+TITLE: Final = "codex-mcp demo: a Codex agent fixes a failing test"
+INTRODUCTION: Final = "No account, no network: the model plays a script. All the rest is real."
+PROMPT: Final = "The test in this repository fails. Find the mistake and fix it. Run the test with `{test}`."
+
+TEST_FAILS: Final = 1
+INTERRUPTED: Final = 128 + signal.SIGINT
+
+PROGRAM: Final = "codex-mcp"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's flags."""
+    parser.add_argument("--yes", action="store_true", help="allow what Codex asks for, without asking you")
+    parser.add_argument("--keep", action="store_true", help="keep the temporary folder, and say where it is")
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    """Play the demo; return 0 if the test passes afterwards."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # an old terminal may not know every character
+    screen = Screen(sys.stdout)
+    adopt_orphans()
+    try:
+        with _stoppable(), open_workshop(environment, keep=arguments.keep) as workshop:
+            try:
+                passed = _play(screen, workshop, _decider(screen, yes=arguments.yes))
+            finally:
+                screen.settle()
+                kill_orphans(())
+                if arguments.keep:
+                    screen.line(f"The folder is kept: {workshop.folder}")
+    except KeyboardInterrupt:
+        screen.line()
+        screen.line("Interrupted. Nothing is left running.")
+        return INTERRUPTED
+    screen.line(f"\nUse it for real, in Claude Code:\n  claude mcp add codex -- {_our_command(environment)} mcp-server")
+    return 0 if passed else TEST_FAILS
+
+
+def _decider(screen: Screen, *, yes: bool) -> Decider:
+    if yes:
+        return Nobody(screen, "--yes was given")
+    if not (screen.is_terminal and sys.stdin.isatty()):
+        return Nobody(screen, "there is no terminal to ask at")
+    return Person(screen, sys.stdin.fileno())
+
+
+def _play(screen: Screen, workshop: Workshop, decider: Decider) -> bool:
+    started = time.monotonic()
+    screen.heading(TITLE, INTRODUCTION)
+    rights = find_rights(str(workshop.codex_home), workshop.environment)
+    show = Show(screen, decider, str(workshop.repository))
+    result = asyncio.run(_repair(screen, workshop, rights, show))
+    check = workshop.run_test()
+    rows = card.rows(result, check.last_line, str(workshop.repository), time.monotonic() - started)
+    screen.card(card.verdict(result, passed=check.passed, refused=show.refused), rows, good=check.passed)
+    return check.passed
+
+
+async def _repair(screen: Screen, workshop: Workshop, rights: Rights, show: Show) -> ToolResult:
+    """One call of the tool `codex`, from the start of the server to its end."""
+    prompt = PROMPT.format(test=workshop.test_command)
+    async with connected(_server(workshop), show) as client:
+        greeting = await client.initialize()
+        server = f"codex-mcp {greeting.server_info.version} on Codex {rights.codex_version}, over stdio."
+        screen.says(Who.SERVER, f"{server} {_explained(rights)}")
+        screen.says(Who.YOU, prompt)
+        return await client.call_tool(
+            "codex",
+            {
+                "prompt": prompt,
+                "cwd": str(workshop.repository),
+                "sandbox": rights.sandbox,
+                "approval-policy": rights.approval_policy,
+                "wait-seconds": 0,  # a person may think as long as they like
+            },
+        )
+
+
+def _server(workshop: Workshop) -> Launch:
+    """How any client starts the server; only that here it ends at once when we do."""
+    script = str(PACKAGED / "repair.toml")
+    argv = [sys.executable, "-m", "codex_mcp", "mcp-server", "--scripted", script, "--shutdown-grace", "0"]
+    return Launch(argv, workshop.environment, str(workshop.repository))
+
+
+def _explained(rights: Rights) -> str:
+    if not rights.trouble:
+        return "Commands run in a sandbox and may only read; before a file is changed, you are asked."
+    return (
+        f"The sandbox does not work on this machine ({rights.trouble}), so commands run without one, "
+        "and you are asked before each command and each change."
+    )
+
+
+def _our_command(environment: Mapping[str, str]) -> str:
+    """How this program is called: by its name if that is found, else by its path."""
+    if shutil.which(PROGRAM, path=environment.get("PATH")):
+        return PROGRAM
+    beside_python = Path(sys.executable).with_name(PROGRAM)
+    return shlex.join([str(beside_python)] if beside_python.exists() else [sys.executable, "-m", "codex_mcp"])
+
+
+@contextlib.contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let whoever ends us with another signal than Ctrl-C find everything cleaned up, too."""
+    numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        # As if it were a Ctrl-C: an event loop that runs takes that in order, and is not cut in the middle of a step.
+        signal.signal(number, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,60 @@
+"""Can Codex's sandbox work on this machine? In some containers it cannot: then the demo asks before every command.
+
+the sandbox  commands          files            the person is asked about
+-----------  ----------------  ---------------  ------------------------------
+works        run, and read     read-only        the patch
+does not     run freely        anything goes    each command, and the patch
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.codex.binary import find_codex
+
+PATIENCE: Final = 20.0
+"""Seconds for a command that does nothing, in a sandbox; it takes a twentieth of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What the agent may do without asking."""
+
+    sandbox: str
+    approval_policy: str
+    codex_version: str
+    trouble: str = ""
+    """Why the sandbox does not work, if it does not."""
+
+
+def find_rights(codex_home: str, environment: Mapping[str, str]) -> Rights:
+    """Try the sandbox of the Codex that the server will use. Raises NoCodex."""
+    binary = find_codex(Settings(codex_home=codex_home), environment.get("PATH", ""))
+    version = ".".join(map(str, binary.version))
+    trouble = _trouble(binary.path, environment)
+    if trouble:
+        return Rights("danger-full-access", "untrusted", version, trouble)
+    return Rights("read-only", "on-request", version)
+
+
+def _trouble(codex: str, environment: Mapping[str, str]) -> str:
+    try:
+        done = subprocess.run(
+            [codex, "sandbox", "--", "true"],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no end after {PATIENCE:.0f} s"
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

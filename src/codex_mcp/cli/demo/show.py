@@ -1,0 +1,70 @@
+"""Puts what the server sends on the screen, and its questions to whoever decides."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from codex_mcp.cli.demo.messages import (
+    AgentMessage,
+    AgentReasoning,
+    CommandEnded,
+    Decision,
+    Event,
+    MessageDelta,
+    PatchEnded,
+    Question,
+    ReasoningDelta,
+    Warned,
+)
+from codex_mcp.cli.demo.screen import Screen, Who
+
+
+class Decider(Protocol):
+    """Who says yes or no."""
+
+    async def decide(self) -> Decision:
+        """The question is on the screen; decide."""
+
+
+class Show:
+    """The audience of the demo's client."""
+
+    def __init__(self, screen: Screen, decider: Decider, folder: str) -> None:
+        """Paths below `folder` are shown without it: everything happens there."""
+        self._screen = screen
+        self._decider = decider
+        self._folder = folder
+        self.refused = False
+        """Whether something was denied."""
+
+    def event_received(self, event: Event) -> None:
+        """Show it."""
+        match event:
+            case MessageDelta():
+                self._screen.streams(Who.AGENT, event.item_id, event.delta)
+            case ReasoningDelta():
+                self._screen.streams(Who.THINKS, event.item_id, event.delta)
+            case AgentMessage():
+                self._screen.says(Who.AGENT, event.message)
+            case AgentReasoning():
+                self._screen.says(Who.THINKS, event.text)
+            case CommandEnded():
+                self._screen.ran(event.line, self._short(event.aggregated_output), event.exit_code, event.seconds)
+            case PatchEnded():
+                files = ", ".join(f"`{self._short(path)}`" for path in event.changes)
+                self._screen.says(Who.CODEX, f"{files} {'is changed' if event.success else 'stays as it was'}.")
+            case Warned():
+                self._screen.says(Who.CODEX, event.message)
+
+    async def answer(self, question: Question) -> Decision:
+        """Show the question, and have it decided."""
+        changes = {self._short(path): change for path, change in question.codex_changes.items()}
+        self._screen.asks(question.message, changes)
+        decision = await self._decider.decide()
+        self.refused = self.refused or not decision.approved
+        if decision.reason:
+            self._screen.says(Who.SERVER, f"The agent is told why: {decision.reason}")
+        return decision
+
+    def _short(self, text: str) -> str:
+        return text.replace(f"{self._folder}/", "")

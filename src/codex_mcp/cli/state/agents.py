@@ -1,0 +1,75 @@
+"""Pure. The agents of a state folder, as a person asks for them: which, in which order, and in what words."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from codex_mcp.team.agent import Agent, Status, at_rest
+from codex_mcp.team.records.registry_text import registry_text
+
+TITLES: Final = ("CODEX ID", "IDENTITY", "TEAM", "STATE", "SEEN", "TURNS", "REPO", "BRANCH")
+
+OPTIONAL: Final = ("BRANCH", "REPO", "TEAM", "TURNS", "SEEN")
+"""What a narrow screen need not show, the least important first."""
+
+UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
+
+
+def as_they_are(agents: Iterable[Agent], living: Container[str]) -> list[Agent]:
+    """The agents, those of servers that are gone marked as stale; the latest first. `living` are ids of nodes."""
+    seen = [_as_it_is(agent, living) for agent in agents]
+    return sorted(seen, key=lambda agent: (-agent.last_active, agent.codex_id))
+
+
+def _as_it_is(agent: Agent, living: Container[str]) -> Agent:
+    if not agent.is_active or (agent.owner is not None and agent.owner.node in living):
+        return agent
+    return at_rest(agent)
+
+
+def chosen(agents: Iterable[Agent], *, repo: str | None, identity: str | None, closed: bool) -> list[Agent]:
+    """Those of this repository and this name; closed ones only if they are wanted."""
+    return [
+        agent
+        for agent in agents
+        if repo in (None, agent.repo_name, agent.repo_root)
+        and identity in (None, agent.identity)
+        and (closed or agent.status is not Status.CLOSED)
+    ]
+
+
+def outdated(agents: Iterable[Agent], before: float) -> list[Agent]:
+    """Those that nobody runs, and that nobody used since."""
+    return [agent for agent in agents if not agent.is_active and agent.last_active < before]
+
+
+def row(agent: Agent, now: float) -> tuple[str, ...]:
+    """What a table says of an agent, by TITLES."""
+    return (
+        agent.codex_id,
+        agent.identity,
+        agent.team,
+        str(agent.thread_state if agent.is_active else agent.status),
+        age(now - agent.last_active),
+        str(agent.turns),
+        agent.repo_name or "",
+        agent.branch or "",
+    )
+
+
+def age(seconds: float) -> str:
+    """How long ago, in one unit."""
+    for unit, length in UNITS:
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{max(0, int(seconds))} s"
+
+
+def entries(agents: Sequence[Agent], now: float) -> list[object]:
+    """The agents for programs, each as the registry has it."""
+    text = msgspec.json.decode(registry_text(agents, 0, now))
+    by_id = {entry["codex_id"]: entry for entry in text["sessions"]}
+    return [by_id[agent.codex_id] for agent in agents]

@@ -1,0 +1,44 @@
+"""`codex-mcp summary`: what an agent said of its work when it was closed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from codex_mcp.base.timestamps import written_moment
+from codex_mcp.cli.output import NOT_FOUND, SCHEMA, print_json, print_text
+from codex_mcp.cli.state.folder import add_state_argument, readable, state_folder, summaries_in
+from codex_mcp.mcp.asking.printable import one_line, visible
+
+DESCRIPTION: Final = "Show what an agent said of its work when it was closed; the latest, if there are several."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's flags."""
+    parser.add_argument("id", metavar="ID", help="its codex_id, thread id or identity")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    add_state_argument(parser)
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    """Print it."""
+    folder = state_folder(arguments, environment, cwd)
+    with readable(folder):
+        found = max(summaries_in(folder, arguments.id), key=lambda found: found[2].written_at, default=None)
+    if found is None:
+        name = one_line(arguments.id)
+        print(
+            f"codex-mcp summary: there is no summary of {name} in {folder}; codex-mcp threads --all shows who there is",
+            file=sys.stderr,
+        )
+        return NOT_FOUND
+    identity, thread, summary = found
+    if arguments.json:
+        written = written_moment(summary.written_at)
+        about = {"identity": identity, "thread_id": thread, "written_at": written, "text": summary.text}
+        print_json({"schema": SCHEMA, **about})
+    else:
+        print_text(visible(summary.text))
+    return 0

@@ -1,0 +1,78 @@
+"""`codex-mcp threads`: who is in the state folder, and in which state. Works while servers run, and starts nothing."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
+from codex_mcp.cli.state.agents import OPTIONAL, TITLES, chosen, entries, outdated, row
+from codex_mcp.cli.state.folder import add_state_argument, agents_in, readable, state_folder
+from codex_mcp.cli.state.pruning import pruned
+from codex_mcp.team.agent import Agent
+
+DESCRIPTION: Final = "List the agents of the state folder: those that run, and those that could be brought back."
+
+DAYS_KEPT: Final = 7.0
+"""Who has not come back after a week works on something else."""
+
+DAY: Final = 86_400
+
+LONGEST: Final = 100_000
+"""Days: more than two centuries, which is before there was anything to forget."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's flags."""
+    parser.add_argument("--repo", metavar="NAME", help="only those of this repository: its name or its folder")
+    parser.add_argument("--identity", metavar="NAME", help="only those of this name")
+    parser.add_argument("--all", action="store_true", help="closed ones too")
+    parser.add_argument("--prune", action="store_true", help="forget those that nobody runs, and their summaries")
+    parser.add_argument(
+        "--older-than", metavar="DAYS", type=_days, default=DAYS_KEPT, help="of --prune: not used for so long (7)"
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
+    add_state_argument(parser)
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    """Print them."""
+    folder = state_folder(arguments, environment, cwd)
+    now = time.time()
+    closed = arguments.all or arguments.prune
+    with readable(folder):
+        agents = chosen(agents_in(folder), repo=arguments.repo, identity=arguments.identity, closed=closed)
+    if arguments.prune:
+        before = now - arguments.older_than * DAY
+        with readable(folder):
+            removed = pruned(folder, outdated(agents, before), before)
+        _print_removed(removed, now, as_json=arguments.json)
+    elif arguments.json:
+        print_json({"schema": SCHEMA, "state_dir": folder, "threads": entries(agents, now)})
+    else:
+        print_table(TITLES, [row(agent, now) for agent in agents], whole=1, optional=OPTIONAL)
+        if not agents and terminal_width() is not None:
+            print_text("no agents" if closed else "no agents are active or stale; --all lists closed ones too")
+    return 0
+
+
+def _print_removed(removed: Sequence[Agent], now: float, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"schema": SCHEMA, "removed": entries(removed, now)})
+        return
+    if removed:
+        print_table(TITLES, [row(agent, now) for agent in removed], whole=1, optional=OPTIONAL)
+    print_text(f"{len(removed)} removed")
+
+
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = math.nan
+    if not 0 <= days < LONGEST:
+        raise argparse.ArgumentTypeError(f"cannot use {text!r}: it must be a number of days, such as 7 or 0.5")
+    return days

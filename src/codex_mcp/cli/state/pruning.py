@@ -1,0 +1,51 @@
+"""Forgets agents that nobody runs: their records, their journals, their summaries. Another server's are left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+
+from codex_mcp.state.embedded import opening
+from codex_mcp.state.embedded.store import open_store
+from codex_mcp.team.agent import Agent
+from codex_mcp.team.records import registry
+from codex_mcp.team.records.agent_store import kept_agents
+from codex_mcp.team.records.pruning import forgotten, remove_summaries
+from codex_mcp.team.records.registry import RegistryFile, read_registry
+
+
+def pruned(folder: str, agents: Sequence[Agent], before: float) -> list[Agent]:
+    """Forget those of these agents that nobody runs or has used since; return them. Raises Unavailable, OSError."""
+    if not agents:
+        return []
+    if os.path.exists(os.path.join(folder, opening.NAME)):
+        removed, rest = asyncio.run(_pruned_from_store(folder, agents, before))
+    else:
+        removed, rest = _pruned_from_file(folder, agents)
+    remove_summaries(folder, removed, rest)
+    return removed
+
+
+async def _pruned_from_store(folder: str, agents: Sequence[Agent], before: float) -> tuple[list[Agent], list[Agent]]:
+    store = await open_store(folder)
+    try:
+        await store.leases.join()
+        removed = [agent for agent in agents if await forgotten(store, agent, before)]
+        papers = RegistryFile(folder)
+        revision = await asyncio.to_thread(papers.next_revision)
+        rest = await kept_agents(store)
+        await asyncio.to_thread(papers.write, rest, revision)
+    finally:
+        await store.aclose()
+    return removed, rest
+
+
+def _pruned_from_file(folder: str, agents: Sequence[Agent]) -> tuple[list[Agent], list[Agent]]:
+    """Where no server of ours has run yet, there is only the registry, of those before us."""
+    gone = {agent.codex_id for agent in agents}
+    papers = RegistryFile(folder)
+    revision = papers.next_revision()
+    rest = [agent for agent in read_registry(os.path.join(folder, registry.FILE)) if agent.codex_id not in gone]
+    papers.write(rest, revision)
+    return list(agents), rest

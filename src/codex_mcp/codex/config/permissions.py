@@ -1,0 +1,164 @@
+"""Pure. How a new thread gets its sandbox without its folder becoming trusted.
+
+Codex trusts a folder as soon as a thread starts there that may write to it: it adds the folder to config.toml and then
+runs what the repository's `.codex/config.toml` asks for (MCP servers, hooks, rules). So a thread that may write starts
+read-only and gets its sandbox right after that, by `thread/settings/update`, which trusts nothing. Marking the folder
+as untrusted is not a solution: Codex would then ignore AGENTS.md, ask before nearly every command, and give calls
+without a sandbox `workspace-write`.
+
+Which sandbox applies is Codex's own rule, repeated here for the configuration that `config/read` reports:
+
+    the call's `sandbox`  >  default_permissions of the call's config or of -c
+                          >  the highest layer with default_permissions or sandbox_mode (the first wins over the second)
+                          >  Codex's default, which is read-only unless the user has decided about the folder
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codex_mcp.base.errors import BadOverride
+from codex_mcp.codex.config.overrides import UNTRUSTED, Config, expanded, merged
+from codex_mcp.codex.core import ThreadSpec
+from codex_mcp.wire.app.requests import ConfigLayer, Configuration, TurnContext, WorkspacePolicy
+
+READ_ONLY: Final = "read-only"
+WORKSPACE_WRITE: Final = "workspace-write"
+FULL_ACCESS: Final = "danger-full-access"
+
+MODE: Final = "sandbox_mode"
+PROFILE: Final = "default_permissions"
+WORKSPACE: Final = "sandbox_workspace_write"
+
+PROJECTS: Final = "projects"
+ROOT_MARKERS: Final = "project_root_markers"
+
+READ_ONLY_PROFILE: Final = ":read-only"
+
+COMMAND_LINE: Final = "sessionFlags"
+"""Codex's name of the layer that holds its `-c` and what a call's config says."""
+
+
+class Grant(Struct, frozen=True):
+    """What a thread that was started read-only is given: a sandbox policy, or the id of a permission profile."""
+
+    policy: Mapping[str, object] | None = None
+    profile: str | None = None
+
+
+class Permissions(Struct, frozen=True):
+    """With which `sandbox` a thread starts, and what it is granted afterwards."""
+
+    start: str | None
+    grant: Grant | None = None
+
+
+def refuse_trust(config: Config) -> None:
+    """Raise BadOverride if a call's config would make Codex trust a folder that the user has not trusted."""
+    tree = expanded(config)
+    if ROOT_MARKERS in tree:
+        raise BadOverride(
+            f"a call cannot set {ROOT_MARKERS}, on which it depends which folders are trusted; set it in config.toml"
+        )
+    if not _is_distrust(tree.get(PROJECTS, {})):
+        raise BadOverride(
+            f'a call cannot make a folder trusted: in {PROJECTS} it can set trust_level = "untrusted", nothing else; '
+            "to trust a folder, edit config.toml in Codex's home"
+        )
+
+
+def _is_distrust(projects: object) -> bool:
+    if not isinstance(projects, Mapping):
+        return False
+    return all(value == UNTRUSTED if key == "trust_level" else _is_distrust(value) for key, value in projects.items())
+
+
+def needs_configuration(spec: ThreadSpec) -> bool:
+    """Whether the permissions depend on what Codex is configured to."""
+    return spec.sandbox not in (READ_ONLY, FULL_ACCESS)
+
+
+def permissions_for(spec: ThreadSpec, configured: Configuration, home: str) -> Permissions:
+    """How to start a thread where Codex is `configured` so. `home` is what `~` stands for."""
+    call = expanded(spec.config)
+    mode, profile = (spec.sandbox, None) if spec.sandbox is not None else _selected(call, configured.layers or ())
+    if profile is not None:
+        return Permissions(None) if profile == READ_ONLY_PROFILE else _granted(Grant(profile=profile))
+    if mode == FULL_ACCESS:
+        return _granted(Grant(policy={"type": "dangerFullAccess"}))
+    if mode == WORKSPACE_WRITE:
+        workspace = merged(_table(configured.config, WORKSPACE), _table(call, WORKSPACE))
+        return _granted(Grant(policy=_workspace_policy(workspace, spec.cwd or "/", home)))
+    # Read-only, something that Codex will refuse, or nothing: Codex's default does not make a folder trusted.
+    return Permissions(spec.sandbox)
+
+
+def names_sandbox(spec: ThreadSpec) -> bool:
+    """Whether a thread is resumed with a sandbox of its own, in place of the one that it had."""
+    return spec.sandbox is not None or not {MODE, PROFILE, WORKSPACE}.isdisjoint(expanded(spec.config))
+
+
+def restored(last: TurnContext) -> Grant | None:
+    """What a resumed thread is granted so that it has the sandbox of its last turn; None if Codex restores that.
+
+    Codex restores all but a `workspace-write` that is not a named profile.
+    """
+    if last.active_permission_profile is not None:
+        return None
+    try:
+        policy = msgspec.json.decode(last.sandbox_policy, type=WorkspacePolicy)
+    except msgspec.MsgspecError:  # full access and others may have fields of their own
+        return None
+    if policy.type != WORKSPACE_WRITE:
+        return None
+    fields = {name: value for name, value in msgspec.structs.asdict(policy).items() if name != "type"}
+    return Grant(policy=_workspace_policy(fields, "/", ""))
+
+
+def _granted(grant: Grant) -> Permissions:
+    return Permissions(READ_ONLY, grant)
+
+
+def _selected(call: Config, layers: Sequence[ConfigLayer]) -> tuple[object, str | None]:
+    """The sandbox mode, or else the permission profile, that holds. A call's config is part of the command line's."""
+    active = [layer for layer in layers if layer.disabled_reason is None]
+    command_line = merged(*(layer.config for layer in active if layer.name.type == COMMAND_LINE), call)
+    if isinstance(command_line.get(PROFILE), str):
+        return None, str(command_line[PROFILE])
+    ordered = [command_line if layer.name.type == COMMAND_LINE else layer.config for layer in active]
+    if command_line not in ordered:  # Codex was started without any -c
+        ordered.insert(0, command_line)
+    for layer in ordered:
+        if isinstance(profile := layer.get(PROFILE), str):
+            return None, profile
+        if (mode := layer.get(MODE)) is not None:
+            return mode, None
+    return None, None
+
+
+def _table(config: Config, name: str) -> Config:
+    found = config.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _workspace_policy(table: Config, cwd: str, home: str) -> Mapping[str, object]:
+    roots = table.get("writable_roots")
+    return {
+        "type": "workspaceWrite",
+        "writableRoots": [_absolute(root, cwd, home) for root in roots] if isinstance(roots, list | tuple) else [],
+        "networkAccess": table.get("network_access") is True,
+        "excludeTmpdirEnvVar": table.get("exclude_tmpdir_env_var") is True,
+        "excludeSlashTmp": table.get("exclude_slash_tmp") is True,
+    }
+
+
+def _absolute(root: object, cwd: str, home: str) -> object:
+    if not isinstance(root, str):
+        return root  # for Codex to refuse
+    path = home + root[1:] if root == "~" or root.startswith("~/") else root
+    return posixpath.normpath(posixpath.join(cwd, path))

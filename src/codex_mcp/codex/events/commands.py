@@ -1,0 +1,107 @@
+"""Pure. A command as old events show it: its words, what they do, how it began and ended."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Final
+
+from codex_mcp.codex.events.spelling import duration, file_url, present, snake
+from codex_mcp.wire.app.items import CommandExecution
+from codex_mcp.wire.app.questions import CommandAction
+
+OUTPUT_CHARACTERS: Final = 32_768
+"""Of a command's output in exec_command_end, where it stands three times: stdout, aggregated_output, formatted_output.
+0.153.4 sent lines of 600 KB. This is about what Codex lets its model see (10,000 tokens), and few commands print more;
+of those that do, the middle is left out."""
+
+# A command that had to be asked for is announced as "agent" and completes as this: 0.163 knows no other way to run one.
+SOURCE_ONCE_RUNNING: Final = "unified_exec_startup"
+
+
+def argv(command: str) -> list[str]:
+    """The command's words. The app-server shows them joined, quoted for a POSIX shell."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return [command]
+
+
+def parsed_commands(actions: list[CommandAction]) -> list[dict[str, object]]:
+    """What the command does, as Codex read it."""
+    return [_parsed(action) for action in actions]
+
+
+def _parsed(action: CommandAction) -> dict[str, object]:
+    match action.type:
+        case "read":
+            return {"type": "read", "cmd": action.command, "name": action.name or "", "path": action.path or ""}
+        case "listFiles":
+            return {"type": "list_files", "cmd": action.command, "path": action.path}
+        case "search":
+            return {"type": "search", "cmd": action.command, "query": action.query, "path": action.path}
+        case _:
+            return {"type": "unknown", "cmd": action.command}
+
+
+def capped(text: str) -> str:
+    """The text, or its first and last half of OUTPUT_CHARACTERS and a line that says what is left out."""
+    left_out = len(text) - OUTPUT_CHARACTERS
+    if left_out <= 0:
+        return text
+    half = OUTPUT_CHARACTERS // 2
+    return f"{text[:half]}\n… {left_out} characters left out …\n{text[-half:]}"
+
+
+def did_run(item: CommandExecution) -> bool:
+    """Was there ever a process? A declined or failed question leaves none."""
+    return item.process_id is not None or item.exit_code is not None
+
+
+def command_fields(item: CommandExecution) -> dict[str, object]:
+    """What the begin and the end of a command share, after its ids."""
+    source = snake(item.source)
+    return {
+        "command": argv(item.command),
+        "cwd": file_url(item.cwd),
+        "parsed_cmd": parsed_commands(item.command_actions),
+        "source": SOURCE_ONCE_RUNNING if source == "agent" else source,
+    }
+
+
+def command_result(item: CommandExecution) -> dict[str, object]:
+    """What the end of a command adds. The app-server merges both streams, as unified exec always did."""
+    output = capped(item.aggregated_output or "")
+    return {
+        "stdout": output,
+        "stderr": "",
+        "aggregated_output": output,
+        "exit_code": -1 if item.exit_code is None else item.exit_code,
+        "duration": duration(item.duration_ms),
+        "formatted_output": output,
+    }
+
+
+def command_begin(item: CommandExecution, turn_id: str, started_at_ms: int) -> dict[str, object]:
+    """exec_command_begin"""
+    return {
+        "type": "exec_command_begin",
+        "call_id": item.id,
+        **present(process_id=item.process_id),
+        "turn_id": turn_id,
+        "started_at_ms": started_at_ms,
+        **command_fields(item),
+    }
+
+
+def command_end(item: CommandExecution, turn_id: str, completed_at_ms: int) -> dict[str, object]:
+    """exec_command_end"""
+    return {
+        "type": "exec_command_end",
+        "call_id": item.id,
+        **present(process_id=item.process_id),
+        "turn_id": turn_id,
+        "completed_at_ms": completed_at_ms,
+        **command_fields(item),
+        **command_result(item),
+        "status": snake(item.status),
+    }

@@ -1,0 +1,99 @@
+"""Pure. When does an item begin? Commands and patches are announced before they are allowed to.
+
+The app-server says item/started and then asks; 0.153.4 said exec_command_begin only after the answer. No timer is
+needed to tell who will be asked for. A command that runs already has a process id, or is the user's own; one that waits
+for an answer has neither. A patch does not tell; it begins with the answer or, if nobody was asked, with its end.
+
+    state   started        started      asked     approved   output     completed
+            (running)      (waiting)
+    ------  -------------  -----------  --------  ---------  ---------  -------------------------
+    -       -> BEGUN  *    -> HELD      -         -          -          *, if it did run
+    HELD    -> BEGUN  *    -> HELD      -> ASKED  -> BEGUN * -> BEGUN * *, if it did run; forgotten
+    ASKED   -> BEGUN  *    no change    no change -> BEGUN * -> BEGUN * *, if it did run; forgotten
+    BEGUN   no change      no change    no change no change  no change  forgotten
+
+`*` marks the begin. At the end of a turn everything is forgotten but commands that have begun: those may go on.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codex_mcp.wire.app.items import CommandExecution, FileChange, FileUpdate
+from codex_mcp.wire.app.notifications import ItemStarted
+
+MAX_ITEMS: Final = 256
+"""Items remembered per thread. Codex keeps at most 64 commands alive; past this, the oldest is forgotten, and if it
+still completes, its begin is sent a second time, just before its end."""
+
+
+class Life(StrEnum):
+    """How far an item is."""
+
+    HELD = "held"
+    ASKED = "asked"
+    BEGUN = "begun"
+
+
+class Known(Struct):
+    """An item that was started and not completed."""
+
+    note: ItemStarted
+    life: Life
+
+
+class Items:
+    """The items of one thread that were started and not completed. Methods that return a note mean: begin it now."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Known] = {}
+
+    def started(self, note: ItemStarted, *, waiting: bool) -> ItemStarted | None:
+        """The item was announced; `waiting`: it may still be asked for."""
+        known = self._known.get(note.item.id)
+        if known is not None and (waiting or known.life is Life.BEGUN):
+            return None
+        if len(self._known) >= MAX_ITEMS:
+            self._known.pop(next(iter(self._known)))
+        self._known[note.item.id] = Known(note, Life.HELD if waiting else Life.BEGUN)
+        return None if waiting else note
+
+    def asked(self, item_id: str) -> None:
+        """Somebody is asked whether it may begin."""
+        known = self._known.get(item_id)
+        if known is not None and known.life is Life.HELD:
+            known.life = Life.ASKED
+
+    def runs(self, item_id: str) -> ItemStarted | None:
+        """It was approved, or it made output."""
+        known = self._known.get(item_id)
+        if known is None or known.life is Life.BEGUN:
+            return None
+        known.life = Life.BEGUN
+        return known.note
+
+    def patched(self, item_id: str, changes: list[FileUpdate]) -> None:
+        """The model wrote more of the patch."""
+        known = self._known.get(item_id)
+        if known is not None and isinstance(known.note.item, FileChange):
+            known.note = replace(known.note, item=replace(known.note.item, changes=changes))
+
+    def completed(self, item_id: str) -> Known | None:
+        """It is over: forget it, and say how far it was."""
+        return self._known.pop(item_id, None)
+
+    def find(self, item_id: str) -> Known | None:
+        """The item, if it was started and not completed."""
+        return self._known.get(item_id)
+
+    def turn_ended(self) -> None:
+        """Forget what the turn left behind."""
+        self._known = {
+            item_id: known
+            for item_id, known in self._known.items()
+            if known.life is Life.BEGUN and isinstance(known.note.item, CommandExecution)
+        }

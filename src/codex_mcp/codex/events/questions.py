@@ -1,0 +1,124 @@
+"""Pure. What the app-server asks us, as the events that announce the question."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from codex_mcp.codex.events.commands import argv, parsed_commands
+from codex_mcp.codex.events.spelling import decision, present, snake_keys
+from codex_mcp.wire.app.items import CommandExecution
+from codex_mcp.wire.app.notifications import CommandAsked, InputAsked, PatchAsked, PermissionsAsked, ToolAsked
+
+
+class ShownCommand(Struct, frozen=True):
+    """The command that somebody should allow, as 0.153.4 showed it: cwd is a plain path here."""
+
+    argv: list[str]
+    cwd: str
+    parsed_cmd: list[dict[str, object]]
+
+
+def shown_command(question: CommandAsked, item: CommandExecution | None) -> ShownCommand:
+    """The command of the question; what the question leaves out is in the item."""
+    known = item or CommandExecution(id=question.item_id)
+    actions = question.command_actions
+    return ShownCommand(
+        argv=argv(known.command if question.command is None else question.command),
+        cwd=question.cwd or known.cwd,
+        parsed_cmd=parsed_commands(known.command_actions if actions is None else actions),
+    )
+
+
+def exec_approval_request(question: CommandAsked, command: ShownCommand) -> dict[str, object]:
+    """exec_approval_request"""
+    offered = question.available_decisions
+    return {
+        "type": "exec_approval_request",
+        "kind": question.kind,
+        "call_id": question.item_id,
+        **present(approval_id=question.approval_id),
+        "turn_id": question.turn_id,
+        **present(environmentId=question.environment_id),
+        "started_at_ms": question.started_at_ms,
+        "command": command.argv,
+        "cwd": command.cwd,
+        **present(
+            reason=question.reason,
+            network_approval_context=snake_keys(question.network_approval_context),
+            proposed_execpolicy_amendment=question.proposed_execpolicy_amendment,
+            proposed_network_policy_amendments=question.proposed_network_policy_amendments,
+            additional_permissions=snake_keys(question.additional_permissions),
+            available_decisions=None if offered is None else [decision(each) for each in offered],
+        ),
+        "parsed_cmd": command.parsed_cmd,
+    }
+
+
+def apply_patch_approval_request(question: PatchAsked, changes: dict[str, object]) -> dict[str, object]:
+    """apply_patch_approval_request"""
+    return {
+        "type": "apply_patch_approval_request",
+        "call_id": question.item_id,
+        "turn_id": question.turn_id,
+        "started_at_ms": question.started_at_ms,
+        "changes": changes,
+        **present(reason=question.reason, grant_root=question.grant_root),
+    }
+
+
+def request_permissions(question: PermissionsAsked) -> dict[str, object]:
+    """request_permissions"""
+    return {
+        "type": "request_permissions",
+        "call_id": question.item_id,
+        "turn_id": question.turn_id,
+        **present(environmentId=question.environment_id),
+        "started_at_ms": question.started_at_ms,
+        **present(reason=question.reason),
+        "permissions": snake_keys(question.permissions),
+        **present(cwd=question.cwd),
+    }
+
+
+def request_user_input(question: InputAsked) -> dict[str, object]:
+    """request_user_input; its own names were camelCase in 0.153.4, too"""
+    return {
+        "type": "request_user_input",
+        "call_id": question.item_id,
+        "turn_id": question.turn_id,
+        "questions": question.questions,
+        "isBlocking": question.is_blocking,
+        **present(autoResolutionMs=question.auto_resolution_ms),
+    }
+
+
+def dynamic_tool_call_request(question: ToolAsked, started_at_ms: int) -> dict[str, object]:
+    """dynamic_tool_call_request; camelCase in 0.153.4, too"""
+    return {
+        "type": "dynamic_tool_call_request",
+        "callId": question.call_id,
+        "turnId": question.turn_id,
+        "startedAtMs": started_at_ms,
+        "namespace": question.namespace,
+        "tool": question.tool,
+        "arguments": question.arguments,
+    }
+
+
+def elicitation_request(question: dict[str, object]) -> dict[str, object]:
+    """elicitation_request: an MCP server of Codex asks the user something. Its id does not come through the app-server,
+    except for the kind that sends the user to an address."""
+    request = {
+        (
+            "requested_schema" if name == "requestedSchema" else "elicitation_id" if name == "elicitationId" else name
+        ): value
+        for name, value in question.items()
+        if name not in {"threadId", "turnId", "serverName"} and value is not None
+    }
+    return {
+        "type": "elicitation_request",
+        **present(turn_id=question.get("turnId")),
+        "server_name": question.get("serverName", ""),
+        "id": question.get("elicitationId") or "",
+        "request": request,
+    }

@@ -1,0 +1,357 @@
+"""Pure. The `codex/event` stream of 0.153.4, made from what the app-server says about one thread.
+
+The order is the app-server's, with three things put right. Commands and patches begin after the answer, not before the
+question (`event_life` says how). A token_count waits for the rate limits, which follow it, or for whatever comes
+next. A turn_diff is sent once per distinct diff. item_* and raw_* events are sent only if `full`.
+
+`docs/events.md` lists the events and what differs from 0.153.4. Nothing raises: what cannot be read gives no event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from codex_mcp.codex.events import deltas, questions, spelling
+from codex_mcp.codex.events import items as item_events
+from codex_mcp.codex.events.commands import did_run
+from codex_mcp.codex.events.full_items import item_completed, item_started
+from codex_mcp.codex.events.item_life import Items, Known, Life
+from codex_mcp.codex.events.patches import changes as changes_by_path
+from codex_mcp.codex.events.questions import ShownCommand
+from codex_mcp.codex.events.renamed import PLAIN, plain
+from codex_mcp.codex.events.session import session_configured
+from codex_mcp.codex.events.startup import Startup
+from codex_mcp.wire.app import items, notifications
+
+# What decoding somebody's bytes can raise: msgspec's errors and bad UTF-8 are ValueErrors, deep nesting is the other.
+UNREADABLE: Final = (ValueError, RecursionError)
+
+
+NOISY: Final = ("item_", "raw_")
+"""Beginnings of the types that are sent only if somebody wants everything."""
+
+
+class OldEvent(Struct, frozen=True):
+    """The parameters of a `codex/event` of an old Codex."""
+
+    msg: dict[str, object]
+    id: str = ""
+
+
+class Event(Struct, frozen=True):
+    """One `codex/event`, without its envelope."""
+
+    turn_id: str
+    """Of the turn that it belongs to; "" outside of one."""
+    msg: dict[str, object]
+    """{"type": …, …}"""
+
+
+class EventTranslator:
+    """The events of one thread. Feed it everything about the thread, in order, and account/rateLimits/updated."""
+
+    def __init__(self, thread_id: str, *, full: bool = False) -> None:
+        self.thread_id = thread_id
+        self.full = full
+        self._items = Items()
+        self._startup = Startup()
+        self._turn_id = ""
+        self._mode = "default"
+        self._last_message: str | None = None
+        self._diff = ""
+        self._context_window: int | None = None
+        self._rate_limits: dict[str, object] | None = None
+        self._usage: notifications.UsageUpdated | None = None
+        self._has_had_a_turn = False
+
+    # ---------------------------------------------------------------------------------------------------- what comes in
+
+    def thread_opened(self, response: msgspec.Raw) -> list[Event]:
+        """The result of thread/start or thread/resume. What was said of the thread earlier comes after it."""
+        try:
+            opened = _OPENED.decode(response)
+        except UNREADABLE:
+            return []
+        if opened.collaboration_mode is not None:
+            self._mode = opened.collaboration_mode.mode
+        return [Event("", session_configured(opened))]
+
+    def notification(self, method: str, params: msgspec.Raw) -> list[Event]:
+        """Any notification of this thread."""
+        handle = NOTIFICATIONS.get(method)
+        return [] if handle is None else self._handled(handle, params)
+
+    def request(self, method: str, params: msgspec.Raw) -> list[Event]:
+        """The app-server asks us something about this thread."""
+        handle = QUESTIONS.get(method)
+        return [] if handle is None else self._handled(handle, params)
+
+    def answered(self, method: str, params: msgspec.Raw, *, approved: bool) -> list[Event]:
+        """We answered such a request. What is approved begins; what is not will complete as declined."""
+        if not approved or method not in _APPROVALS:
+            return []
+        try:
+            return self._runs(_ITEM_ID.decode(params).item_id)
+        except UNREADABLE:
+            return []
+
+    def _handled(self, handle: Handler, params: msgspec.Raw) -> list[Event]:
+        usage = self._usage
+        try:
+            events = handle(self, params)
+        except UNREADABLE:
+            return []
+        if usage is None:
+            return events
+        if self._usage is usage:
+            self._usage = None
+        return [self._token_count(usage), *events]
+
+    def changes_of(self, item_id: str) -> dict[str, object] | None:
+        """The patch that a question is about, by absolute path."""
+        known = self._items.find(item_id)
+        if known is None or not isinstance(known.note.item, items.FileChange):
+            return None
+        return changes_by_path(known.note.item.changes)
+
+    def _shown_command(self, question: notifications.CommandAsked) -> ShownCommand:
+        known = self._items.find(question.item_id)
+        item = known.note.item if known is not None else None
+        return questions.shown_command(question, item if isinstance(item, items.CommandExecution) else None)
+
+    # ------------------------------------------------------------------------------------------------------------ items
+
+    def _item_started(self, note: notifications.ItemStarted) -> list[Event]:
+        match note.item:
+            case items.CommandExecution(process_id=None, source="agent") | items.FileChange():
+                self._items.started(note, waiting=True)
+                return []
+            case _:
+                begun = self._items.started(note, waiting=False)
+                return [] if begun is None else self._begin(begun)
+
+    def _runs(self, item_id: str) -> list[Event]:
+        begun = self._items.runs(item_id)
+        return [] if begun is None else self._begin(begun)
+
+    def _begin(self, note: notifications.ItemStarted, *, auto_approved: bool = False) -> list[Event]:
+        events: list[Event] = []
+        if self.full:
+            events.append(Event(note.turn_id, item_started(note, self.thread_id, auto_approved=auto_approved)))
+        msg = item_events.begin(note, auto_approved=auto_approved)
+        return events if msg is None else [*events, Event(note.turn_id, msg)]
+
+    def _item_completed(self, note: notifications.ItemCompleted) -> list[Event]:
+        item = note.item
+        known = self._items.completed(item.id)
+        begun = known is not None and known.life is Life.BEGUN
+        events: list[Event] = []
+        if not begun:
+            if isinstance(item, items.CommandExecution) and not did_run(item):
+                return []
+            if not _refused(item, known):
+                asked = known is not None and known.life is Life.ASKED
+                events += self._begin(_start_of(note, known), auto_approved=not asked)
+        if self.full:
+            events.append(Event(note.turn_id, item_completed(note, self.thread_id)))
+        if isinstance(item, items.AgentMessage):
+            self._last_message = item.text
+        return events + [Event(note.turn_id, msg) for msg in item_events.end(note)]
+
+    def _patch_updated(self, note: notifications.PatchUpdated) -> list[Event]:
+        self._items.patched(note.item_id, note.changes)
+        changes = changes_by_path(note.changes)
+        return [Event(note.turn_id, {"type": "patch_apply_updated", "call_id": note.item_id, "changes": changes})]
+
+    def _output_delta(self, note: notifications.Delta) -> list[Event]:
+        return [*self._runs(note.item_id), Event(note.turn_id, deltas.output_delta(note))]
+
+    def _terminal_input(self, note: notifications.TerminalInput) -> list[Event]:
+        return [*self._runs(note.item_id), Event(note.turn_id, deltas.terminal_input(note))]
+
+    # ------------------------------------------------------------------------------------------------------------ turns
+
+    def _turn_started(self, note: notifications.TurnNote) -> list[Event]:
+        turn = note.turn
+        self._items.turn_ended()  # of a core that died in mid-turn nothing else is heard
+        self._turn_id, self._last_message, self._diff = turn.id, None, ""
+        self._has_had_a_turn = True
+        msg = {
+            "type": "task_started",
+            "turn_id": turn.id,
+            **spelling.present(started_at=turn.started_at),
+            "model_context_window": self._context_window,
+            "collaboration_mode_kind": self._mode,
+        }
+        return [*(Event("", each) for each in self._startup.turn_started()), Event(turn.id, msg)]
+
+    def _turn_completed(self, note: notifications.TurnNote) -> list[Event]:
+        turn = note.turn
+        times = spelling.present(
+            started_at=turn.started_at, completed_at=turn.completed_at, duration_ms=turn.duration_ms
+        )
+        if turn.status == "interrupted":
+            msg: dict[str, object] = {"type": "turn_aborted", "turn_id": turn.id, "reason": "interrupted", **times}
+        else:
+            error = None if turn.error is None else spelling.error(turn.error)
+            said = {"last_agent_message": self._last_message, **spelling.present(error=error)}
+            msg = {"type": "task_complete", "turn_id": turn.id, **said, **times}
+        self._turn_id, self._last_message, self._diff = "", None, ""
+        self._items.turn_ended()
+        return [Event(turn.id, msg)]
+
+    def _diff_updated(self, note: notifications.DiffUpdated) -> list[Event]:
+        if note.diff == self._diff:
+            return []
+        self._diff = note.diff
+        return [Event(note.turn_id, {"type": "turn_diff", "unified_diff": note.diff})]
+
+    # ---------------------------------------------------------------------------------------------- tokens and tidings
+
+    def _usage_updated(self, note: notifications.UsageUpdated) -> list[Event]:
+        self._context_window = note.token_usage.model_context_window
+        if self._has_had_a_turn:  # else a resumed thread repeats what its last turn used
+            self._usage = note
+        return []
+
+    def _limits_updated(self, note: notifications.RateLimits) -> list[Event]:
+        self._rate_limits = spelling.rate_limits(note.rate_limits)
+        return []
+
+    def _token_count(self, note: notifications.UsageUpdated) -> Event:
+        info = spelling.token_info(note.token_usage)
+        return Event(note.turn_id, {"type": "token_count", "info": info, "rate_limits": self._rate_limits})
+
+    def _settings_updated(self, note: notifications.SettingsUpdated) -> list[Event]:
+        self._mode = note.thread_settings.collaboration_mode.mode
+        return []
+
+    def _server_status(self, note: notifications.ServerStatus) -> list[Event]:
+        return [Event("", msg) for msg in self._startup.status(note)]
+
+    def _old_event(self, note: OldEvent) -> list[Event]:
+        """An old Codex speaks in these events itself."""
+        noisy = str(note.msg.get("type", "")).startswith(NOISY)
+        return [] if noisy and not self.full else [Event(note.id, note.msg)]
+
+    def _plain(self, kind: str, params: dict[str, object]) -> list[Event]:
+        turn_id = params.get("turnId")
+        return [Event(turn_id if isinstance(turn_id, str) else self._turn_id, plain(kind, params))]
+
+    def _raw_item(self, note: notifications.RawItem) -> list[Event]:
+        return [Event(note.turn_id, {"type": "raw_response_item", "item": note.item})] if self.full else []
+
+    def _raw_completed(self, note: notifications.RawCompleted) -> list[Event]:
+        if not self.full:
+            return []
+        usage = None if note.usage is None else spelling.tokens(note.usage)
+        msg = {"type": "raw_response_completed", "response_id": note.response_id, "token_usage": usage}
+        return [Event(note.turn_id, {**msg, "usage_metadata": note.usage_metadata})]
+
+    # -------------------------------------------------------------------------------------------------------- questions
+
+    def _ask_command(self, question: notifications.CommandAsked) -> list[Event]:
+        self._items.asked(question.item_id)
+        msg = questions.exec_approval_request(question, self._shown_command(question))
+        return [Event(question.turn_id, msg)]
+
+    def _ask_patch(self, question: notifications.PatchAsked) -> list[Event]:
+        self._items.asked(question.item_id)
+        changes = self.changes_of(question.item_id) or {}
+        return [Event(question.turn_id, questions.apply_patch_approval_request(question, changes))]
+
+    def _ask_tool(self, question: notifications.ToolAsked) -> list[Event]:
+        known = self._items.find(question.call_id)
+        started_at_ms = 0 if known is None else known.note.started_at_ms
+        return [Event(question.turn_id, questions.dynamic_tool_call_request(question, started_at_ms))]
+
+    def _ask_elicitation(self, question: dict[str, object]) -> list[Event]:
+        turn_id = question.get("turnId")
+        msg = questions.elicitation_request(question)
+        return [Event(turn_id if isinstance(turn_id, str) else self._turn_id, msg)]
+
+
+def _refused(item: items.Item, known: Known | None) -> bool:
+    """A patch that was declined, or whose question failed, ends without a begin."""
+    if not isinstance(item, items.FileChange):
+        return False
+    return item.status == "declined" or (item.status == "failed" and known is not None and known.life is Life.ASKED)
+
+
+def _start_of(note: notifications.ItemCompleted, known: Known | None) -> notifications.ItemStarted:
+    """The begin of an item that is complete already. What it says of itself now is more than it said then."""
+    started_at_ms = known.note.started_at_ms if known is not None else note.item.started_at_ms or note.completed_at_ms
+    return notifications.ItemStarted(note.turn_id, note.item, started_at_ms)
+
+
+# ----------------------------------------------------------------------------------------------------------- the tables
+
+Handler: TypeAlias = Callable[[EventTranslator, msgspec.Raw], list[Event]]
+T = TypeVar("T")
+N = TypeVar("N", bound=notifications.InTurn)
+
+
+def _reads(kind: type[T], handle: Callable[[EventTranslator, T], list[Event]]) -> Handler:
+    # A decoder that is made here would be made by every server before its first answer.
+    return lambda translator, params: handle(translator, msgspec.json.decode(params, type=kind))
+
+
+def _says(kind: type[N], make: Callable[[N], dict[str, object]]) -> Handler:
+    def handle(_: EventTranslator, params: msgspec.Raw) -> list[Event]:
+        note = msgspec.json.decode(params, type=kind)
+        return [Event(note.turn_id, make(note))]
+
+    return handle
+
+
+def _renames(kind: str) -> Handler:
+    decode = msgspec.json.Decoder(dict[str, object]).decode
+    return lambda translator, params: translator._plain(kind, decode(params))
+
+
+_OPENED: Final = msgspec.json.Decoder(notifications.ThreadOpened)
+_ITEM_ID: Final = msgspec.json.Decoder(notifications.AboutItem)
+
+_Self: TypeAlias = EventTranslator
+
+NOTIFICATIONS: Final[dict[str, Handler]] = {
+    "item/agentMessage/delta": _says(notifications.Delta, deltas.message_delta),
+    "item/plan/delta": _says(notifications.Delta, deltas.plan_delta),
+    "item/reasoning/summaryTextDelta": _says(notifications.SummaryDelta, deltas.summary_delta),
+    "item/reasoning/textDelta": _says(notifications.ContentDelta, deltas.reasoning_delta),
+    "item/reasoning/summaryPartAdded": _says(notifications.SummaryPart, deltas.section_break),
+    "item/commandExecution/outputDelta": _reads(notifications.Delta, _Self._output_delta),
+    "item/commandExecution/terminalInteraction": _reads(notifications.TerminalInput, _Self._terminal_input),
+    "item/fileChange/patchUpdated": _reads(notifications.PatchUpdated, _Self._patch_updated),
+    "item/started": _reads(notifications.ItemStarted, _Self._item_started),
+    "item/completed": _reads(notifications.ItemCompleted, _Self._item_completed),
+    "turn/started": _reads(notifications.TurnNote, _Self._turn_started),
+    "turn/completed": _reads(notifications.TurnNote, _Self._turn_completed),
+    "turn/diff/updated": _reads(notifications.DiffUpdated, _Self._diff_updated),
+    "turn/plan/updated": _says(notifications.PlanUpdated, deltas.plan_update),
+    "error": _says(notifications.ErrorNote, deltas.error_event),
+    "thread/tokenUsage/updated": _reads(notifications.UsageUpdated, _Self._usage_updated),
+    "account/rateLimits/updated": _reads(notifications.RateLimits, _Self._limits_updated),
+    "thread/settings/updated": _reads(notifications.SettingsUpdated, _Self._settings_updated),
+    "mcpServer/startupStatus/updated": _reads(notifications.ServerStatus, _Self._server_status),
+    "rawResponseItem/completed": _reads(notifications.RawItem, _Self._raw_item),
+    "rawResponse/completed": _reads(notifications.RawCompleted, _Self._raw_completed),
+    **{method: _renames(kind) for method, kind in PLAIN.items()},
+    "codex/event": _reads(OldEvent, _Self._old_event),
+}
+
+QUESTIONS: Final[dict[str, Handler]] = {
+    "item/commandExecution/requestApproval": _reads(notifications.CommandAsked, _Self._ask_command),
+    "item/fileChange/requestApproval": _reads(notifications.PatchAsked, _Self._ask_patch),
+    "item/permissions/requestApproval": _says(notifications.PermissionsAsked, questions.request_permissions),
+    "item/tool/requestUserInput": _says(notifications.InputAsked, questions.request_user_input),
+    "item/tool/call": _reads(notifications.ToolAsked, _Self._ask_tool),
+    "mcpServer/elicitation/request": _reads(dict[str, object], _Self._ask_elicitation),
+}
+
+# The questions whose answer lets an item begin.
+_APPROVALS: Final = frozenset({"item/commandExecution/requestApproval", "item/fileChange/requestApproval"})

@@ -1,0 +1,401 @@
+"""An old Codex (0.103 to 0.153) as a core: one `codex mcp-server`, spoken to in MCP, for all threads.
+
+A thread begins with its first prompt, and has a provisional id of ours until Codex says which is its own. Turns are
+calls of `codex` and `codex-reply`; how they go is read from the events, and not from the answers, which may belong to
+another call (`codex.legacy_thread` says why). Whatever an old Codex cannot do is refused in a sentence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import uuid
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.codex.client import CLIENT, decoded
+from codex_mcp.codex.core import (
+    PLAIN,
+    CannotResume,
+    CoreError,
+    CoreListener,
+    CoreLost,
+    OpenedThread,
+    ThreadSpec,
+    TurnSpec,
+)
+from codex_mcp.codex.legacy.answers import failure_of
+from codex_mcp.codex.legacy.arguments import (
+    REPLY,
+    START,
+    Abilities,
+    abilities,
+    check_turn,
+    denial,
+    left_out,
+    reply_arguments,
+    start_arguments,
+)
+from codex_mcp.codex.legacy.facts import EVENT, FAILED, USED, Failed, Used, any_fact_of
+from codex_mcp.codex.legacy.processes import kill_commands
+from codex_mcp.codex.legacy.thread import LegacyThread
+from codex_mcp.codex.oversized import belongs_to, must_be_whole, told
+from codex_mcp.codex.process import CoreProcess
+from codex_mcp.rpc.channel import Channel
+from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
+from codex_mcp.rpc.peer import Handlers, Pace, Peer, PendingCall
+from codex_mcp.rpc.watched import watched
+from codex_mcp.wire import legacy
+from codex_mcp.wire.app import requests
+from codex_mcp.wire.app.questions import OldElicitation
+from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Malformed, Notification, Request
+
+logger = logging.getLogger(__name__)
+
+PROTOCOL: Final = "2025-06-18"
+"""It echoes whatever it is told; this is the revision that it follows."""
+
+QUESTION: Final = "elicitation/create"
+
+_note = msgspec.json.Decoder(legacy.EventNote)
+_msg = msgspec.json.Decoder(legacy.EventMsg)
+
+
+class OldRelease(Struct, frozen=True):
+    """Which Codex it is."""
+
+    version: str
+    config: Mapping[str, object]
+    """For every thread: it does not apply its own `-c` to them."""
+
+
+class LegacyCore:
+    """One running `codex mcp-server`: a `Core`."""
+
+    resumes = False
+    fact_of = staticmethod(any_fact_of)
+
+    def __init__(
+        self, channel: Channel, listener: CoreListener, settings: Settings, pace: Pace, release: OldRelease
+    ) -> None:
+        self.version = version = release.version
+        self.after_loss = f"Its threads are lost, since Codex {version} cannot resume them: start a new one with codex."
+        self._listener = listener
+        self._settings = settings
+        self._config = release.config
+        self._able = Abilities(version, {})
+        self.process: CoreProcess | None = None
+        self._has_ended = False
+        self._threads: dict[str, LegacyThread] = {}
+        self._beginning: dict[LegacyThread, asyncio.Future[str]] = {}
+        self._peer = Peer(
+            watched(channel, "Codex"),
+            Handlers(self._request_received, self._notification_received, self._message_shortened),
+            max_requests=4096,  # one question per pending approval; far more would be a flood
+            pace=pace,
+        )
+
+    @property
+    def leaves(self) -> bool:
+        """It ends when its stdin does, unless one of its calls was not answered: for that it would wait for ever."""
+        return all(thread.newest_call is None for thread in self._threads.values())
+
+    async def run(self) -> None:
+        """Listen until it is gone."""
+        try:
+            await self._peer.run()
+        finally:
+            self._has_ended = True
+
+    async def aclose(self) -> None:
+        """Close the conversation."""
+        await self._peer.aclose()
+
+    async def initialize(self) -> requests.Initialized:
+        """Shake hands, and ask what its tools take."""
+        hello = {
+            "protocolVersion": PROTOCOL,
+            "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": CLIENT.name, "title": CLIENT.title, "version": CLIENT.version},
+        }
+        answer = decoded("initialize", await self._ask("initialize", hello), legacy.Initialized)
+        self._peer.notify("notifications/initialized")
+        tools = decoded("tools/list", await self._ask("tools/list", {}), legacy.Tools)
+        self._able = abilities(self.version, tools)
+        return requests.Initialized(user_agent=answer.server_info.user_agent)
+
+    # -- threads and turns --------------------------------------------------------------------------------------------
+
+    async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
+        """Make ready for a thread; it begins with its first turn."""
+        if missing := left_out(spec, self._able):
+            logger.warning("Codex %s does not take %s: left out", self.version, ", ".join(missing))
+        thread = LegacyThread(str(uuid.uuid4()), spec)
+        self._threads[thread.id] = thread
+        return self._opened(thread)
+
+    async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
+        """Find a thread of this process; of others there is nothing to be had."""
+        self._check_whole(known := self._known(thread_id))
+        return self._opened(known)
+
+    def why_lost(self, thread_id: str) -> str:
+        """Why a thread can never go on: a turn of it has failed, or Codex has ended."""
+        if self._has_ended:  # which is known some moments before it is known how
+            return f"Codex has ended. {self.after_loss}"
+        known = self._threads.get(thread_id)
+        if known is None or not known.is_spoiled:
+            return ""
+        return (
+            f"Codex {self.version} cannot go on with thread {known.id}: after a failed turn it would answer each "
+            "prompt with the answer to the one before; start a new thread with codex"
+        )
+
+    async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
+        """Begin a turn of a thread; return its id."""
+        known = self._known(thread_id)
+        check_turn(spec, known.spec, self.version)
+        self._check(known)
+        prompt = f"{spec.preface}\n\n{spec.prompt}" if spec.preface else spec.prompt
+        if known.is_named:
+            pending = self._call(REPLY, reply_arguments(known.id, prompt))
+        else:
+            pending = self._call(START, start_arguments(known.spec, prompt, self._config, self._able))
+        known.sent(pending.id)
+        began: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._beginning[known] = began
+        pending.answer.add_done_callback(partial(self._answered, known, pending.id))
+        try:
+            async with asyncio.timeout(self._settings.request_timeout):
+                return await began
+        except CoreLost as exc:
+            raise await self._lost(str(exc)) from exc
+        except TimeoutError as exc:
+            self._cancel(known)
+            known.is_unwanted = True  # it heeds no cancellation of a call whose turn has not begun
+            raise CoreError(f"Codex did not begin the turn within {self._settings.request_timeout:g} seconds") from exc
+        finally:
+            self._beginning.pop(known, None)
+
+    async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
+        """Stop a turn; its end is an event."""
+        known = self._known(thread_id)
+        if known.turn_id == turn_id:
+            self._cancel(known)
+
+    async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
+        """Refuse: there is no way to."""
+        raise CoreError(f"Codex {self.version} takes nothing but prompts")
+
+    async def running_commands(self, thread_id: str) -> dict[str, str]:
+        """The commands that run in a thread, by item id. It tells no process ids, and we need none."""
+        return {item_id: item_id for item_id in self._known(thread_id).commands}
+
+    async def terminate_command(self, thread_id: str, process_id: str) -> None:
+        """Kill the commands of the thread, which an interrupt leaves running."""
+        await asyncio.to_thread(kill_commands, thread_id)
+
+    async def unload_thread(self, thread_id: str) -> None:
+        """Do nothing: what it let go of it could not load again. A thread that never began is forgotten."""
+        known = self._threads.get(thread_id)
+        if known is not None and not known.is_named and not known.is_busy:
+            del self._threads[thread_id]
+
+    async def account(self) -> requests.Account:
+        """Say nothing: who is signed in cannot be asked; the first turn will tell."""
+        return requests.Account()
+
+    def _opened(self, thread: LegacyThread) -> OpenedThread:
+        cwd = thread.spec.cwd or os.getcwd()
+        return OpenedThread(thread.id, cwd, Raw(b"{}"), is_provisional=not thread.is_named)
+
+    def _known(self, thread_id: str) -> LegacyThread:
+        known = self._threads.get(thread_id)
+        if known is None:
+            raise CannotResume(
+                f"Codex {self.version} cannot resume thread {thread_id}: it knows only the threads of its own process; "
+                "start a new one with codex"
+            )
+        return known
+
+    def _check_whole(self, known: LegacyThread) -> None:
+        if why := self.why_lost(known.id):
+            raise CannotResume(why)
+
+    def _check(self, known: LegacyThread) -> None:
+        self._check_whole(known)
+        if known.is_busy:
+            raise CoreError(f"Codex is still busy with a turn of thread {known.id} that was stopped and did not end")
+
+    # -- what goes out ------------------------------------------------------------------------------------------------
+
+    async def _ask(self, method: str, params: object) -> Raw:
+        try:
+            async with asyncio.timeout(self._settings.request_timeout):
+                return await self._peer.call(method, params)
+        except ConnectionLost as exc:
+            raise await self._lost(f"Codex ended before it answered {method}") from exc
+        except TimeoutError as exc:
+            raise CoreError(f"Codex did not answer {method} within {self._settings.request_timeout:g} seconds") from exc
+        except RequestFailed as exc:
+            raise CoreError(exc.error.message) from exc
+
+    async def _lost(self, otherwise: str) -> CoreLost:
+        return CoreLost(otherwise) if self.process is None else await self.process.why_lost()
+
+    def _call(self, tool: str, arguments: Mapping[str, object]) -> PendingCall:
+        return self._peer.start("tools/call", {"name": tool, "arguments": arguments})
+
+    def _cancel(self, known: LegacyThread) -> None:
+        if (call := known.newest_call) is not None:
+            self._peer.notify(
+                "notifications/cancelled", {"requestId": call, "reason": "the turn is not wanted any longer"}
+            )
+
+    # -- what comes in ------------------------------------------------------------------------------------------------
+
+    def _answered(self, known: LegacyThread, call: Id, answer: asyncio.Future[Raw]) -> None:
+        if answer.cancelled():
+            return
+        failure = failure_of(answer)
+        unheard = known.answered(call, failed=failure is not None)
+        if unheard is None or isinstance(failure, CoreLost):
+            self._begin_failed(known, failure)
+        elif unheard.turn_id:
+            self._fail_turn(known, unheard.turn_id, str(failure or "Codex answered before the turn had ended"))
+        else:
+            self._begin_failed(known, failure or CoreError("Codex answered before the turn had begun"))
+
+    def _begin_failed(self, known: LegacyThread, failure: CoreError | None) -> None:
+        began = self._beginning.get(known)
+        if began is not None and failure is not None and not began.done():
+            began.set_exception(failure)
+
+    def _fail_turn(self, known: LegacyThread, turn_id: str, why: str) -> None:
+        """In the words of the app-server: it says so itself, where an old Codex says nothing."""
+        ended = {"threadId": known.id, "turn": {"id": turn_id, "status": "failed", "error": {"message": why}}}
+        self._tell(known, "turn/completed", ended)
+        self._take_questions_back(known)
+
+    def _take_questions_back(self, known: LegacyThread) -> None:
+        for question in list(known.questions):
+            self._tell(known, "serverRequest/resolved", {"threadId": known.id, "requestId": question})
+
+    def _tell(self, known: LegacyThread, method: str, params: object) -> None:
+        self._listener.notification_received(known.id, method, Raw(msgspec.json.encode(params)))
+
+    def _message_shortened(self, message: Request | Notification | Malformed, reason: str) -> None:
+        if isinstance(message, Malformed):
+            if self.process is not None:
+                self.process.give_up(f"sent what cannot be read ({reason})")
+            return
+        is_question = isinstance(message, Request)
+        known = self._thread_of(*belongs_to(message.params))
+        if known is not None and (is_question or must_be_whole(message.method, message.params)):
+            self._listener.turn_unreadable(known.id, told(message.method, reason), is_question=is_question)
+
+    def _notification_received(self, message: Notification) -> None:
+        if message.method != EVENT:
+            return
+        try:
+            note = _note.decode(message.params)
+            msg = _msg.decode(note.msg)
+        except msgspec.MsgspecError as exc:
+            logger.warning("an event of Codex could not be read: %s", exc)
+            return
+        known = self._thread_of(note.meta.thread_id, note.meta.request_id)
+        if known is None:
+            logger.info("Codex tells %s of a thread that is not ours", msg.type)
+            return
+        own_id = note.meta.thread_id or msg.session_id
+        if own_id and not known.is_named:
+            self._name(known, own_id)
+        self._event(known, msg.turn_id or note.id, msg, note.msg, message.params)
+
+    def _thread_of(self, thread_id: str | None, call: Id | None) -> LegacyThread | None:
+        if thread_id is not None and (known := self._threads.get(thread_id)) is not None:
+            return known
+        if call is None:
+            return None
+        return next((known for known in self._threads.values() if not known.is_named and known.reads(call)), None)
+
+    def _name(self, known: LegacyThread, thread_id: str) -> None:
+        provisional = known.id
+        del self._threads[provisional]
+        known.named(thread_id)
+        self._threads[thread_id] = known
+        self._listener.thread_named(provisional, thread_id)
+
+    def _event(self, known: LegacyThread, turn_id: str, msg: legacy.EventMsg, raw: Raw, params: Raw) -> None:
+        match msg.type:
+            case "exec_approval_request":
+                known.announced(msg.call_id, bytes(raw))
+            case "exec_command_begin":
+                known.commands[msg.call_id] = None
+            case "exec_command_end":
+                known.commands.pop(msg.call_id, None)
+            case "task_started":
+                self._turn_has_begun(known, turn_id)
+            case "error":
+                known.failure = msg.message
+            case "elicitation_request" | "request_permissions":
+                self._cannot_be_answered(known, msg.type)
+            case "task_complete" | "turn_aborted":
+                self._turn_is_over(known, turn_id, msg)
+        self._listener.notification_received(known.id, EVENT, params)
+        if msg.info is not None and (last := known.used(msg.info.total_token_usage)) is not None:
+            self._tell(known, USED, Used(turn_id, msg.info.total_token_usage, last))
+        if msg.type == "task_started":
+            self._has_begun(known, turn_id)
+
+    def _cannot_be_answered(self, known: LegacyThread, question: str) -> None:
+        """It waits for an answer that it gives nobody the means to send."""
+        if not known.failure:
+            known.failure = f"Codex {self.version} asked for an approval ({question}) that it lets nobody answer"
+            self._cancel(known)
+
+    def _turn_is_over(self, known: LegacyThread, turn_id: str, msg: legacy.EventMsg) -> None:
+        if not known.ended(turn_id):
+            return
+        if known.failure and msg.last_agent_message is None:
+            self._tell(known, FAILED, Failed(turn_id, known.failure))
+        self._take_questions_back(known)
+
+    def _turn_has_begun(self, known: LegacyThread, turn_id: str) -> None:
+        known.started(turn_id)
+        if known.is_unwanted:
+            self._cancel(known)
+
+    def _has_begun(self, known: LegacyThread, turn_id: str) -> None:
+        began = self._beginning.get(known)
+        if began is not None and not began.done():
+            began.set_result(turn_id)
+
+    def _request_received(self, request: Request) -> Coroutine[Any, Any, object]:
+        if request.method != QUESTION:
+            raise request_failed(METHOD_NOT_FOUND, f"{request.method} is not offered here")
+        return self._asked(request)
+
+    async def _asked(self, request: Request) -> object:
+        """Hand on a question. It must be answered in any case: an error would leave Codex waiting for ever."""
+        try:
+            asked = msgspec.json.decode(request.params, type=OldElicitation)
+        except msgspec.MsgspecError as exc:
+            return denial(f"the question could not be read: {exc}")
+        known = self._threads.get(asked.thread_id or "")
+        if known is None:
+            return denial("the thread is not open here")
+        announced = known.announcement(asked.codex_call_id)
+        whole = {"elicitation": request.params, "announced": Raw(announced) if announced is not None else None}
+        known.questions[request.id] = None
+        try:
+            params = Raw(msgspec.json.encode(whole))
+            return await self._listener.question_received(known.id, request.id, QUESTION, params)
+        finally:
+            known.questions.pop(request.id, None)

@@ -1,0 +1,194 @@
+"""`http/request`: makes a client's HTTP requests from this machine, and brings the answers, whole or piece by piece.
+
+Codex needs it for MCP servers over HTTP that live in an environment. Every request has a connection of its own. What
+runs belongs to the client's connection and ends with it; while the client reads too slowly, nothing more is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.execserver.errors import internal_error, invalid_params
+from codex_mcp.execserver.http.plan import MAX_HOPS, Hop, first_hop, next_hop
+from codex_mcp.execserver.http.response import Answer, BrokenAnswer
+from codex_mcp.execserver.processes.process import Outlet
+from codex_mcp.rpc.errors import RequestFailed
+from codex_mcp.wire.exec.base64 import encode_base64
+from codex_mcp.wire.exec.envelope import encode_notification
+from codex_mcp.wire.exec.http import BodyDelta, HttpRequest, HttpResponse, RedirectPolicy
+
+READ_BYTES: Final = 64 * 1024
+
+MAX_BODY_BYTES: Final = 32 * 1024 * 1024
+"""The largest body that is brought in one message; a longer one must be streamed."""
+
+MAX_STREAMS: Final = 128
+"""Streams of one connection at once. An MCP server has one or two."""
+
+CONNECT_SECONDS: Final = 30.0
+
+
+class HttpRequests:
+    """The HTTP requests of one connection."""
+
+    def __init__(self, outlet: Outlet) -> None:
+        self._outlet = outlet
+        self._streams: dict[str, Exchange | None] = {}
+        """By the client's name for them; None until the head of the answer is there."""
+        self._may_send = asyncio.Event()
+        self._may_send.set()
+        self._tasks = TaskSet()
+
+    def __repr__(self) -> str:
+        return f"<HttpRequests {len(self._streams)} streams>"
+
+    async def request(self, asked: HttpRequest) -> HttpResponse:
+        """`http/request`. Raises RequestFailed."""
+        hop = first_hop(asked)
+        if asked.stream_response:
+            self._check_stream(asked.request_id)
+            self._streams[asked.request_id] = None
+        try:
+            async with asyncio.timeout(None if asked.timeout_ms is None else asked.timeout_ms / 1000):
+                exchange = await _answered(hop, asked.redirect_policy)
+                if asked.stream_response:
+                    self._streams[asked.request_id] = exchange
+                    self._tasks.spawn(self._stream(asked.request_id, exchange), name="http stream")
+                    return exchange.response(b"")
+                return exchange.response(await exchange.whole_body())
+        except TimeoutError:
+            raise _failed(hop, "it took too long") from None
+        except (OSError, BrokenAnswer) as exc:
+            raise _failed(hop, str(exc)) from None
+        finally:
+            if asked.stream_response and self._streams[asked.request_id] is None:
+                del self._streams[asked.request_id]
+
+    def outlet_full(self) -> None:
+        """The client reads too slowly."""
+        self._may_send.clear()
+
+    def outlet_ready(self) -> None:
+        """There is room again."""
+        self._may_send.set()
+
+    async def aclose(self) -> None:
+        """The connection is over, and all streams with it."""
+        await self._tasks.aclose()
+        for exchange in self._streams.values():
+            if exchange is not None:
+                exchange.close()
+
+    def _check_stream(self, request_id: str) -> None:
+        if request_id in self._streams:
+            raise invalid_params(f"http/request streamResponse requestId `{request_id}` is already active")
+        if len(self._streams) >= MAX_STREAMS:
+            raise internal_error(f"http/request failed: {MAX_STREAMS} streams are open on this connection")
+
+    async def _stream(self, request_id: str, exchange: Exchange) -> None:
+        seq, error = 1, None
+        try:
+            async for piece in exchange.body():
+                await self._may_send.wait()
+                self._send(BodyDelta(request_id, seq, encode_base64(piece), done=False, error=None))
+                seq += 1
+        except (OSError, BrokenAnswer) as exc:
+            error = f"failed to read http/request response body: {exc}"
+        exchange.close()
+        del self._streams[request_id]
+        self._send(BodyDelta(request_id, seq, "", done=True, error=error))
+
+    def _send(self, delta: BodyDelta) -> None:
+        self._outlet.send(encode_notification("http/request/bodyDelta", delta))
+
+
+class Exchange:
+    """One request that was sent, and its answer."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer) -> None:
+        self._reader = reader
+        self._writer = writer
+        self.answer = answer
+
+    def response(self, body: bytes) -> HttpResponse:
+        """As the client is told."""
+        return HttpResponse(self.answer.status, self.answer.headers, encode_base64(body))
+
+    async def head(self) -> None:
+        """Wait for the head. Raises OSError or BrokenAnswer."""
+        while not self.answer.status:
+            await self._read()
+
+    async def body(self) -> AsyncIterator[bytes]:
+        """The body, piece by piece. Raises OSError or BrokenAnswer."""
+        while True:
+            if piece := self.answer.take():
+                yield piece
+            elif self.answer.is_done:
+                return
+            else:
+                await self._read()
+
+    async def whole_body(self) -> bytes:
+        """The body at once. Raises OSError or BrokenAnswer."""
+        pieces, size = [], 0
+        try:
+            async for piece in self.body():
+                pieces.append(piece)
+                size += len(piece)
+                if size > MAX_BODY_BYTES:
+                    raise BrokenAnswer(f"the body is larger than {MAX_BODY_BYTES} bytes; ask for a stream")
+        finally:
+            self.close()
+        return b"".join(pieces)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._writer.transport.abort()
+
+    async def _read(self) -> None:
+        data = await self._reader.read(READ_BYTES)
+        if data:
+            self.answer.feed(data)
+        else:
+            self.answer.end()
+
+
+async def _answered(hop: Hop, policy: RedirectPolicy) -> Exchange:
+    """Send the request, and again where it is sent to; return when the head of the answer is there."""
+    for _ in range(MAX_HOPS + 1):
+        async with _sent(hop) as exchange:
+            await exchange.head()
+            location = exchange.answer.header("location")
+            if policy is RedirectPolicy.STOP or location is None:
+                return exchange
+            following = next_hop(hop, exchange.answer.status, location)
+            if following is None:
+                return exchange
+        exchange.close()
+        hop = following
+    raise BrokenAnswer("too many redirects")
+
+
+@asynccontextmanager
+async def _sent(hop: Hop) -> AsyncIterator[Exchange]:
+    """A request on its way; if anything goes wrong, its connection is closed."""
+    async with asyncio.timeout(CONNECT_SECONDS):
+        tls = ssl.create_default_context() if hop.is_encrypted else None
+        reader, writer = await asyncio.open_connection(hop.host, hop.port, ssl=tls)
+    exchange = Exchange(reader, writer, Answer(hop.method))
+    try:
+        writer.write(hop.encode())
+        yield exchange
+    except BaseException:
+        exchange.close()
+        raise
+
+
+def _failed(hop: Hop, why: str) -> RequestFailed:
+    return internal_error(f"http/request failed: error sending request for url ({hop.url.geturl()}): {why}")

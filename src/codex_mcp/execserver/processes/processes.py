@@ -1,0 +1,302 @@
+"""The processes of one session: start, find, read, write, end; closed ones stay readable for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request, os_error_text
+from codex_mcp.execserver.launch import Child, Launch, launch, login_entry
+from codex_mcp.execserver.paths import BadPath, ForeignPath, path_from_uri
+from codex_mcp.execserver.processes.environment import child_environment
+from codex_mcp.execserver.processes.process import Audience, Process
+from codex_mcp.execserver.processes.stdin import StdinFull
+from codex_mcp.execserver.sandbox.confinement import Confined, Confinement
+from codex_mcp.wire.exec.base64 import BadBase64, decode_base64
+from codex_mcp.wire.exec.protocol import (
+    CloseStdin,
+    Empty,
+    ProcessRead,
+    ProcessStarted,
+    ProcessTerminated,
+    ProcessWritten,
+    ReadProcess,
+    ResizeProcess,
+    SandboxType,
+    SignalProcess,
+    StartProcess,
+    TerminateProcess,
+    WriteProcess,
+    WriteStatus,
+)
+
+logger = logging.getLogger(__name__)
+
+CLOSED_RETAINED: Final = 30.0
+"""Seconds a closed process stays readable: as long as a client that lost its connection may come back."""
+
+CLOSED_BYTES: Final = 64 * 1024 * 1024
+"""Output of closed processes that one session keeps; beyond it the oldest go before their time."""
+
+CLOSED_COUNT: Final = 16_384
+"""Closed processes that one session keeps. Half a minute of 500 starts a second fits."""
+
+WRITE_IDS: Final = 4096
+"""Writes of one process that are known again when they are repeated."""
+
+HELD: Final = 2.0
+"""Seconds that events wait for a returned client to read what it missed. Codex takes 50 milliseconds, on a busy machine
+some times as many; without this read it would take what is sent for a gap."""
+
+MAX_WAIT: Final = 3600.0
+"""Seconds a read may wait at most; whoever wants longer asks again."""
+
+MAX_TERMINAL_SIDE: Final = 65_535
+"""Rows and columns are 16 bits wide."""
+
+
+class _SeenWrites:
+    """The ids of the last writes."""
+
+    __slots__ = ("_ids", "_order")
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._order: deque[str] = deque()
+
+    def __contains__(self, write_id: str) -> bool:
+        return write_id in self._ids
+
+    def add(self, write_id: str) -> None:
+        """Remember it, and forget the oldest beyond the limit."""
+        self._ids.add(write_id)
+        self._order.append(write_id)
+        if len(self._order) > WRITE_IDS:
+            self._ids.discard(self._order.popleft())
+
+
+class Processes:
+    """All processes of a session, by the ids that its client chose."""
+
+    def __init__(self, own_environment: Mapping[str, str], confinement: Confinement) -> None:
+        self._own_environment = own_environment
+        self._confinement = confinement
+        self._loop = asyncio.get_running_loop()
+        self._processes: dict[str, Process] = {}
+        self._writes: dict[str, _SeenWrites] = {}
+        self._closed: deque[tuple[Process, float]] = deque()
+        self._closed_bytes = 0
+        self._forgetting: asyncio.TimerHandle | None = None
+        self._resuming: asyncio.TimerHandle | None = None
+        self._all_closed: asyncio.Event = asyncio.Event()
+        self._running = 0
+        self.audience = Audience()
+
+    def __len__(self) -> int:
+        return len(self._processes)
+
+    def __repr__(self) -> str:
+        return f"<Processes {self._running} running, {len(self._closed)} closed>"
+
+    # The methods of the protocol.
+
+    def start(self, asked: StartProcess) -> ProcessStarted:
+        """`process/start`."""
+        if not asked.argv:
+            raise invalid_params("argv must not be empty")
+        if asked.process_id in self._processes:
+            raise invalid_request(f"process {asked.process_id} already exists")
+        self._refuse_what_we_cannot(asked)
+        what = self._launch_for(asked)
+        confined = self._confinement.of_process(what, asked.sandbox)
+        child = _launched(confined)
+        process = Process(asked.process_id, child, self.audience, is_sandboxed=asked.sandbox is not None)
+        process.is_wrapped = confined.is_wrapped
+        process.on_closed = lambda process: self._was_closed(process, confined)
+        self._processes[asked.process_id] = process
+        self._running += 1
+        self._all_closed.clear()
+        kind = SandboxType.LINUX_SECCOMP if asked.sandbox is not None else SandboxType.NONE
+        return ProcessStarted(asked.process_id, kind)
+
+    def read(self, asked: ReadProcess) -> ProcessRead | Coroutine[Any, Any, ProcessRead]:
+        """`process/read`: at once if there is something, else after a wait."""
+        process = self._processes.get(asked.process_id)
+        if process is None:
+            raise invalid_request(f"unknown process id {asked.process_id}")
+        if asked.wait_ms and not process.log.has_news(asked.after_seq or 0):
+            return self._read_later(process, asked)
+        return self._read_now(process, asked)
+
+    def write(self, asked: WriteProcess) -> ProcessWritten | Coroutine[Any, Any, ProcessWritten]:
+        """`process/write`."""
+        if not asked.write_id:
+            raise invalid_params("writeId must not be empty")
+        try:
+            data = decode_base64(asked.chunk)
+        except BadBase64 as exc:
+            raise invalid_params(str(exc)) from None
+        process = self._processes.get(asked.process_id)
+        if process is None:
+            return ProcessWritten(WriteStatus.UNKNOWN_PROCESS)
+        if process.stdin is None:
+            return ProcessWritten(WriteStatus.STDIN_CLOSED)
+        seen = self._writes.setdefault(asked.process_id, _SeenWrites())
+        if asked.write_id in seen:
+            return ProcessWritten(WriteStatus.ACCEPTED)
+        if process.was_terminated:
+            raise internal_error("failed to write to process stdin")
+        if process.stdin.was_ended:
+            return ProcessWritten(WriteStatus.STDIN_CLOSED)
+        try:
+            room = process.write(data)
+        except StdinFull:
+            raise internal_error("cannot write to process stdin: it does not read; write again later") from None
+        process.was_written()
+        seen.add(asked.write_id)
+        return ProcessWritten(WriteStatus.ACCEPTED) if room is None else _written_later(room)
+
+    def signal(self, asked: SignalProcess) -> Empty:
+        """`process/signal`."""
+        process = self._processes.get(asked.process_id)
+        if process is not None and process.is_running:
+            process.interrupt()
+        return Empty()
+
+    def terminate(self, asked: TerminateProcess) -> ProcessTerminated:
+        """`process/terminate`."""
+        process = self._processes.get(asked.process_id)
+        return ProcessTerminated(process is not None and process.terminate())
+
+    def resize(self, asked: ResizeProcess) -> Empty:
+        """`process/resize` (ours)."""
+        process = self._processes.get(asked.process_id)
+        if process is None:
+            raise invalid_request(f"unknown process id {asked.process_id}")
+        if not process.has_terminal:
+            raise invalid_request(f"process {asked.process_id} has no terminal")
+        if not (0 < asked.rows <= MAX_TERMINAL_SIDE and 0 < asked.cols <= MAX_TERMINAL_SIDE):
+            raise invalid_params(f"rows and cols must be between 1 and {MAX_TERMINAL_SIDE}")
+        process.resize(asked.rows, asked.cols)
+        return Empty()
+
+    def close_stdin(self, asked: CloseStdin) -> ProcessWritten:
+        """`process/closeStdin` (ours)."""
+        process = self._processes.get(asked.process_id)
+        if process is None:
+            return ProcessWritten(WriteStatus.UNKNOWN_PROCESS)
+        if process.stdin is None:
+            return ProcessWritten(WriteStatus.STDIN_CLOSED)
+        process.stdin.end()
+        return ProcessWritten(WriteStatus.ACCEPTED)
+
+    # What the session tells.
+
+    def audience_changed(self) -> None:
+        """The client came, went, became too slow, or can read again."""
+        for process in self._processes.values():
+            process.audience_changed()
+
+    def resumed(self) -> None:
+        """A client came back: give it a moment to read what it missed, then send what it did not read."""
+        self.audience_changed()
+        if self._resuming is not None:
+            self._resuming.cancel()  # else its time would be over too soon for this client
+        self._resuming = self._loop.call_later(HELD, self._all_live)
+
+    def _all_live(self) -> None:
+        for process in list(self._processes.values()):
+            process.go_live()
+
+    async def aclose(self, patience: float) -> None:
+        """Kill everything, and wait until it is gone, but not for ever."""
+        for process in list(self._processes.values()):
+            process.terminate()
+        if self._running:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._all_closed.wait(), patience)
+        for timer in (self._forgetting, self._resuming):
+            if timer is not None:
+                timer.cancel()
+
+    # How it is done.
+
+    def _refuse_what_we_cannot(self, asked: StartProcess) -> None:
+        """Limits that we do not keep must not be silently dropped."""
+        if asked.enforce_managed_network or asked.managed_network is not None or asked.network_proxy is not None:
+            raise invalid_params("managed network is not supported by this exec-server")
+        if asked.shell_snapshot is not None:
+            raise invalid_params("shell snapshots are not supported by this exec-server")
+
+    def _launch_for(self, asked: StartProcess) -> Launch:
+        try:
+            cwd = path_from_uri(asked.cwd)
+        except ForeignPath as exc:
+            text = f"cwd URI `{asked.cwd}` is not valid on this exec-server host: {exc}"
+            raise invalid_params(text) from None
+        except BadPath as exc:
+            raise invalid_params(str(exc)) from None
+        if not asked.argv[0]:
+            raise internal_error(f"missing program for {'PTY' if asked.tty else 'pipe'} spawn")
+        env = child_environment(self._own_environment, asked.env_policy, asked.env)
+        if asked.tty:
+            env.setdefault("SHELL", login_entry().pw_shell)
+        return Launch(asked.argv, cwd, env, asked.arg0, asked.tty, asked.pipe_stdin)
+
+    def _read_now(self, process: Process, asked: ReadProcess) -> ProcessRead:
+        result = process.log.read(asked.after_seq or 0, asked.max_bytes)
+        # The answer is on its way before anything that is sent from now on.
+        self._loop.call_soon(process.was_read, result.next_seq - 1)
+        return result
+
+    async def _read_later(self, process: Process, asked: ReadProcess) -> ProcessRead:
+        await process.wait_for_news(asked.after_seq or 0, min((asked.wait_ms or 0) / 1000, MAX_WAIT))
+        return self._read_now(process, asked)
+
+    def _was_closed(self, process: Process, confined: Confined) -> None:
+        confined.ended.close()
+        self._running -= 1
+        if not self._running:
+            self._all_closed.set()
+        self._closed.append((process, self._loop.time() + CLOSED_RETAINED))
+        self._closed_bytes += process.log.kept_bytes
+        while self._closed_bytes > CLOSED_BYTES or len(self._closed) > CLOSED_COUNT:
+            self._forget_oldest()
+        if self._forgetting is None:
+            self._forgetting = self._loop.call_later(CLOSED_RETAINED, self._forget_old)
+
+    def _forget_old(self) -> None:
+        self._forgetting = None
+        now = self._loop.time()
+        while self._closed and self._closed[0][1] <= now:
+            self._forget_oldest()
+        if self._closed:
+            self._forgetting = self._loop.call_later(self._closed[0][1] - now, self._forget_old)
+
+    def _forget_oldest(self) -> None:
+        process, _ = self._closed.popleft()
+        self._closed_bytes -= process.log.kept_bytes
+        # By identity: the id may have been forgotten and used again since.
+        if self._processes.get(process.process_id) is process:
+            del self._processes[process.process_id]
+            self._writes.pop(process.process_id, None)
+
+
+def _launched(confined: Confined) -> Child:
+    try:
+        child = launch(confined.launch)
+    except (OSError, ValueError) as exc:
+        confined.release()
+        text = os_error_text(exc) if isinstance(exc, OSError) else "data provided contains a nul byte"
+        raise internal_error(text) from None
+    confined.started.close()
+    return child
+
+
+async def _written_later(room: asyncio.Future[None]) -> ProcessWritten:
+    await room
+    return ProcessWritten(WriteStatus.ACCEPTED)

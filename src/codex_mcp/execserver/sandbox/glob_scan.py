@@ -1,0 +1,47 @@
+"""Finds what a pattern hides: looks through folders, without following links, and gives up before it takes too long."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from codex_mcp.execserver.sandbox.globs import compile_glob, search_root
+from codex_mcp.execserver.sandbox.policy import CannotEnforce, HiddenPattern
+
+MAX_SCANNED: Final = 100_000
+"""Entries that are looked at for one pattern, which takes a few tenths of a second."""
+
+MAX_MATCHES: Final = 100
+"""Each is a mount and two open files."""
+
+
+def matches(hidden: HiddenPattern) -> list[str]:
+    """The paths that match; what is inside a folder that matches is not listed. Raises CannotEnforce."""
+    wanted = compile_glob(hidden.pattern)
+    found: list[str] = []
+    folders = [(os.path.join(hidden.folder, search_root(hidden.pattern)).rstrip("/") or "/", 1)]
+    start = len(hidden.folder.rstrip("/")) + 1
+    scanned = 0
+    while folders:
+        folder, depth = folders.pop()
+        for entry in _entries(folder):
+            scanned += 1
+            if wanted.fullmatch(entry.path, start):
+                found.append(entry.path)
+            elif entry.is_dir(follow_symlinks=False) and (hidden.depth is None or depth < hidden.depth):
+                folders.append((entry.path, depth + 1))
+            if scanned > MAX_SCANNED or len(found) > MAX_MATCHES:
+                too_many = "too many files to look at" if scanned > MAX_SCANNED else "it matches too many files"
+                raise CannotEnforce(
+                    f"sandbox intent cannot be enforced on this executor: pattern {hidden.pattern!r}: {too_many}"
+                )
+    return found
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except OSError:
+        return  # what we cannot look into, the confined process, which is us with fewer rights, cannot either

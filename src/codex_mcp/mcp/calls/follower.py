@@ -1,0 +1,185 @@
+"""A call follows its turn: to its end, to the client's own limit, or to what the client has to answer first."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.mcp.asking.inputs import (
+    Asked,
+    OpenQuestion,
+    State,
+    answers_by_place,
+    input_required,
+    numbered,
+    sealed,
+    unsealed,
+)
+from codex_mcp.mcp.asking.ladder import machine_load
+from codex_mcp.mcp.asking.presence import Unattended, is_unattended
+from codex_mcp.mcp.asking.seal import digest
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.waiting import NOTHING, Wait, Waiter, question_keys
+from codex_mcp.mcp.schema import results
+from codex_mcp.mcp.schema.arguments import HowToWait, how_to_wait
+from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport, described, wait_result
+from codex_mcp.mcp.schema.task_shapes import TaskName, created_task
+from codex_mcp.rpc.errors import invalid_params
+from codex_mcp.threads.questions.approvals import decide
+from codex_mcp.threads.record import Outcome, Status
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Book
+from codex_mcp.threads.turn import Turn
+
+Names: TypeAlias = Callable[[str], Mapping[str, object]]
+"""What else a result says of a thread, by its id."""
+
+
+class Says(Struct, frozen=True):
+    """What results say of a thread beside its turn."""
+
+    names: Names
+    asks: Callable[[str], list[str]]
+    """The questions of a thread that wait for an answer, each with how to answer it."""
+    goes_on: Callable[[str], GoesOn]
+    """How the conversation of a thread can be continued."""
+
+
+class Follower:
+    """What calls and turns have to do with each other. `key` seals what clients carry for us."""
+
+    def __init__(self, book: Book, settings: Settings, key: bytes, says: Says) -> None:
+        self._book = book
+        self._settings = settings
+        self._key = key
+        self._says = says
+        self.waiter = Waiter(book)
+        self.unattended = Unattended()
+
+    async def followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
+        """Wait for a turn as long as its caller wants; return what the caller is told."""
+        self.waiter.begun(call, turn)
+        return await self._followed(call, thread, turn, how)
+
+    async def _followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
+        patience = 0.0 if how.background else call.patience(how.wait_seconds)
+        outcome = await call.follow(thread, turn, patience)
+        return self._told(call, thread, turn, outcome)
+
+    async def waited(self, call: Call, wait: Wait) -> Result:
+        """Wait for news of several agents; return what the caller is told."""
+        seen = await self.waiter.wait(call, wait)
+        if seen is NOTHING:
+            return NOTHING_NEW
+        asking = [turn for turn in seen.running if seen.questions.intersection(question_keys(turn))]
+        asked = self._input_required(call, asking)
+        if asked is not None:  # the rest is told when the client comes with its answers
+            self.waiter.report(call, (), seen.questions)
+            return asked
+        self.waiter.report(call, seen.finished, [*seen.questions, *(fact.news.key for fact in seen.facts)])
+        return wait_result(
+            WaitReport(
+                finished=[self._described(turn) for turn in seen.finished],
+                running=[self._described(turn) for turn in seen.running],
+                unchanged=[self._unchanged(turn) for turn in seen.unchanged if wait.is_named],
+                facts=[(fact.news.kind, fact.told) for fact in seen.facts],
+            )
+        )
+
+    def _described(self, turn: Turn) -> dict[str, object]:
+        return described(turn.outcome, self._says.names(turn.thread_id), self._says.asks(turn.thread_id))
+
+    def _unchanged(self, turn: Turn) -> tuple[dict[str, object], GoesOn]:
+        return self._described(turn), self._says.goes_on(turn.thread_id)
+
+    def _told(self, call: Call, thread: Thread, turn: Turn, outcome: Outcome) -> Result:
+        """What the client hears of its turn: what it asks, or that it goes on as a task, or how it stands."""
+        questions = [key for each in (turn, *thread.unfinished()) for key in question_keys(each)]
+        self.waiter.report(call, [turn] if turn.ended else [], questions)
+        if call.is_cancelled and outcome.status is Status.INTERRUPTED:
+            self.waiter.stopped(call, turn)
+        asked = self._input_required(call, [turn])
+        if asked is not None:
+            return asked
+        if outcome.status is Status.RUNNING and call.takes_task:
+            created = time.time() - outcome.seconds
+            name = TaskName(turn.thread_id, turn.name, call.principal, created)
+            return created_task(self._key, name, outcome, self._settings.thread_idle)
+        named, asks = self._says.names(outcome.thread_id), self._says.asks(outcome.thread_id)
+        return results.turn_result(outcome, named, asks, goes_on=self._says.goes_on(thread.id))
+
+    def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
+        """What these turns ask, if the client has to come again for it."""
+        if not call.is_stateless:
+            return None
+        questions = [
+            OpenQuestion(Asked(turn.thread_id, turn.place.turn_id, key), question)
+            for turn in turns
+            for key, question in turn.parked.open.items()
+            if call.can_be_asked(question)
+        ]
+        if not questions:
+            return None
+        state = State(
+            asked={key: question.at for key, question in numbered(questions).items()},
+            principal=call.principal,
+            call=_digest(call),
+            expires=time.time() + self._settings.approval_timeout,
+            shown=time.time(),
+        )
+        return input_required(questions, call.request_id, sealed(self._key, state))
+
+    def answered(self, call: Call) -> list[tuple[Thread, Turn]]:
+        """The client comes with answers: give them to the turns that asked, and return those."""
+        state = self._state(call)
+        turns: dict[str, tuple[Thread, Turn]] = {}
+        answers = answers_by_place(state, call.params.input_responses or {})
+        for place in state.asked.values():
+            thread = self._book.known(place.thread_id, call.principal)
+            turn = thread.turn(place.turn_id) if thread is not None else None
+            if thread is None or turn is None:
+                continue
+            turns[place.turn_id] = (thread, turn)
+            question = turn.parked.open.get(place.key)
+            if question is not None and place in answers:
+                self._answer(call, turn, place.key, (answers[place], time.time() - state.shown))
+            self.waiter.still_open(call, question_keys(turn))
+        return list(turns.values())
+
+    def question_gone(self, call: Call) -> Result:
+        """The client comes with answers, and this server does not know the turn any longer that asked."""
+        place = next(iter(self._state(call).asked.values()))
+        return results.refused(f"The question is no longer open ({self._says.goes_on(place.thread_id)}).")
+
+    def _state(self, call: Call) -> State:
+        state = unsealed(
+            self._key,
+            call.params.request_state or "",
+            principal=call.principal,
+            call=_digest(call),
+            now=time.time(),
+        )
+        if state is None:
+            raise invalid_params("requestState is not one that this server gave for this call, or it has expired")
+        return state
+
+    def _answer(self, call: Call, turn: Turn, key: str, answer: tuple[object, float]) -> None:
+        """Give a turn this answer, unless it means that no person has seen the question."""
+        said, seconds = answer
+        if call.parks and is_unattended(said, seconds, machine_load()):
+            self.unattended.add(call.caller, asyncio.get_running_loop().time())
+        else:
+            turn.parked.answer(key, decide(turn.parked.open[key], said))
+
+    async def followed_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
+        """Go on waiting for a turn whose question was answered, as long as the caller wants."""
+        return await self._followed(call, thread, turn, how_to_wait(call.params.arguments or {}))
+
+
+def _digest(call: Call) -> str:
+    return digest([call.params.name, call.params.arguments])

@@ -1,0 +1,104 @@
+"""The agents of a team that a wait is about: their turns, what they ask, whether a limit pauses them, whether they are
+closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.waiting import Fact, Watched, own_turns, turns_of
+from codex_mcp.mcp.schema.fields import BadArguments
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import Agent
+from codex_mcp.team.crew import Crew
+from codex_mcp.team.member import Member
+from codex_mcp.threads.changes import ANY_THREAD
+from codex_mcp.threads.news import Kind, News
+from codex_mcp.threads.threads import Book
+
+
+class TeamView:
+    """The agents that these references name, or those that the caller itself gave a prompt."""
+
+    def __init__(self, book: Book, crew: Crew, call: Call, references: Iterable[str] | None) -> None:
+        self._book = book
+        self._crew = crew
+        self._call = call
+        self._references = None if references is None else tuple(dict.fromkeys(references))
+        self._recorded: dict[str, Agent] = {}
+        self._team_tokens = 0
+
+    @property
+    def early(self) -> tuple[str, ...]:
+        """The turn of any agent may use up the tokens of the team."""
+        return (ANY_THREAD,) if self._crew.work.limits.tokens_per_team else ()
+
+    async def prepare(self) -> None:
+        """Read the records of agents that do not run here. Raises TeamRefused, BadArguments."""
+        self._team_tokens = await self._crew.work.team_tokens()
+        self._recorded = {}
+        while missing := [each for each in self._references or () if self._member(each) is None]:
+            unread = [reference for reference in missing if reference not in self._recorded]
+            if not unread:
+                return
+            for reference in unread:
+                self._recorded[reference] = await self._read(reference)
+
+    async def _read(self, reference: str) -> Agent:
+        agent = await self._crew.agent(reference, self._call.principal)
+        is_ours = self._crew.roster.called(agent.codex_id, self._call.principal) is not None
+        if agent.is_closed or is_ours or (agent.thread_id and self._book.open_thread(agent.thread_id)):
+            return agent
+        owner = await self._crew.office.store.leases.owner(agent.codex_id)
+        if owner is not None and owner.alive:
+            raise refusals.owned_elsewhere(agent, owner)
+        raise BadArguments(f"Agent {reference} has no turn that this server knows; codex-reply continues it.")
+
+    def _member(self, reference: str) -> Member | None:
+        return self._crew.roster.called(reference, self._call.principal)
+
+    def watched(self) -> list[Watched]:
+        """As they are now."""
+        if self._references is not None:
+            return [self._named(reference) for reference in self._references]
+        members = [
+            (self._crew.roster.of_thread(thread.id), thread, turns)
+            for thread, turns in own_turns(self._book, self._call.principal, self._call.caller)
+        ]
+        return [Watched((thread.id,), turns, self._paused(member)) for member, thread, turns in members]
+
+    def _named(self, reference: str) -> Watched:
+        member = self._member(reference)
+        agent = member.record if member is not None else self._recorded.get(reference)
+        if agent is None:  # closed a moment ago, and time is up
+            return Watched((reference,))
+        thread = None if agent.thread_id is None else self._book.known(agent.thread_id, self._call.principal)
+        turns = () if thread is None else turns_of(thread, self._call.caller)
+        facts = self._paused(member) if member is not None else closed_facts(agent)
+        return Watched(tuple(key for key in (agent.codex_id, agent.thread_id) if key), turns, facts)
+
+    def _paused(self, member: Member | None) -> tuple[Fact, ...]:
+        if member is None or member.thread is None or not member.thread.idle:
+            return ()
+        pause = self._crew.work.pause(member, self._team_tokens)
+        if pause is None:
+            return ()
+        # Only after another turn can it be paused for another reason.
+        news = News(Kind.PAUSE, f"{member.agent.codex_id} paused after {member.agent.turns}")
+        told = {**member.names, "threadId": member.thread_id, "status": "paused", "content": pause.reason}
+        return (Fact(news, told),)
+
+
+def closed_facts(agent: Agent) -> tuple[Fact, ...]:
+    """That an agent is closed, if it is."""
+    if not agent.is_closed:
+        return ()
+    told: dict[str, object] = {
+        "codex_id": agent.codex_id,
+        "identity": agent.identity,
+        "team": agent.team,
+        "threadId": agent.thread_id,
+        "status": agent.status,
+        "content": f'The agent is closed. codex {{"codex_id": "{agent.codex_id}", "prompt": …}} resumes it.',
+    }
+    return (Fact(News(Kind.CLOSE, f"{agent.codex_id} closed at {agent.last_active}"), told),)

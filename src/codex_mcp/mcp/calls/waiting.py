@@ -1,0 +1,277 @@
+"""`codex_wait`: blocks until there is news of one of several agents that its caller was not told before.
+
+`threads.news` decides. A decision and the note of what is reported follow each other without a pause: of two waits of
+one caller, one reports a piece of news, and the other goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from codex_mcp.base.settings.groups import UNKNOWN_CLIENT
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.threads.changes import Changes
+from codex_mcp.threads.news import Kind, Mode, News, Reported, Verdict, verdict
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Book
+from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.waiters import Watcher
+from codex_mcp.wire.jsonrpc import Id
+
+LONGEST_IDLE: Final = UNKNOWN_CLIENT.without_progress
+"""Seconds that a wait without a limit of its own lasts while none of its agents has anything to do. Another caller may
+give one of them a prompt, but may as well never do so."""
+
+
+class Fact(Struct, frozen=True):
+    """A pause or a close."""
+
+    news: News
+    told: dict[str, object]
+    """What the caller is told of it."""
+
+
+class Watched(Struct, frozen=True):
+    """One agent that a wait is about, as it is now."""
+
+    keys: tuple[str, ...]
+    """Changes of these concern it."""
+    turns: tuple[Turn, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+    @property
+    def newest(self) -> Turn | None:
+        """The turn that ended last."""
+        return next((turn for turn in reversed(self.turns) if turn.ended), None)
+
+    def is_latest(self, news: News) -> bool:
+        """Would a caller that asks again be told this? Of several answers, the last."""
+        return news.kind is not Kind.ANSWER or (self.newest is not None and self.newest.name == news.key)
+
+    def news(self) -> list[News]:
+        """Everything that may be news to a caller."""
+        answers = [News(Kind.ANSWER, turn.name) for turn in self.turns if turn.ended]
+        questions = [News(Kind.QUESTION, key) for turn in self.turns for key in question_keys(turn)]
+        return [*answers, *questions, *(fact.news for fact in self.facts)]
+
+
+class View(Protocol):
+    """The agents that a wait is about."""
+
+    async def prepare(self) -> None:
+        """Look up what takes time. Everything that changes from now on is told by the keys of `early`."""
+
+    @property
+    def early(self) -> Iterable[str]:
+        """Keys of changes that concern what `prepare` looks up."""
+
+    def watched(self) -> list[Watched]:
+        """The agents as they are now."""
+
+
+class Wait(Struct, frozen=True):
+    """What a caller waits for, and how."""
+
+    view: View
+    mode: Mode = Mode.FIRST
+    again: bool = False
+    """Report also what was reported before."""
+    timeout: float | None = None
+    is_named: bool = True
+    """It names the agents; otherwise it is about the caller's own work, and is answered at once if there is none."""
+
+
+class Seen(Struct, frozen=True):
+    """What a wait is answered with."""
+
+    finished: list[Turn]
+    running: list[Turn]
+    facts: list[Fact]
+    unchanged: list[Turn]
+    """Turns that ended, and whose answers the caller has."""
+    questions: frozenset[str]
+    """Keys of the questions that are news."""
+
+
+NOTHING: Final = Seen([], [], [], [], frozenset())
+
+
+def question_keys(turn: Turn) -> list[str]:
+    """The names of a turn's open questions."""
+    return [f"{turn.name}/{key}" for key in turn.parked.open]
+
+
+def turns_of(thread: Thread, caller: str) -> tuple[Turn, ...]:
+    """What there is to wait for in a thread that a caller names, or to collect from it.
+
+    Its own turns, those that run, those whose answers nobody has, and the newest; not what others have collected.
+    """
+    return tuple(
+        turn
+        for turn in thread.turns
+        if turn.caller and (turn.caller == caller or not turn.ended or not turn.delivered or turn is thread.newest)
+    )
+
+
+class _InFlight:
+    """A wait that is not answered yet."""
+
+    __slots__ = ("caller", "keys")
+
+    def __init__(self, caller: str) -> None:
+        self.caller = caller
+        self.keys: frozenset[str] = frozenset()
+
+
+class Waiter:
+    """Carries out waits for the agents of one book, and knows what was reported to which caller."""
+
+    def __init__(self, book: Book) -> None:
+        self._reported: Reported = book.reported
+        self._changes: Changes = book.changes
+        self._in_flight: list[_InFlight] = []
+
+    async def wait(self, call: Call, wait: Wait) -> Seen:
+        """Wait for news. The caller of this method reports it, without a pause."""
+        if not wait.is_named and not wait.view.watched():
+            return NOTHING
+        in_flight = _InFlight(call.caller)
+        self._in_flight.append(in_flight)
+        try:
+            return await self._wait(call, wait, in_flight)
+        finally:
+            self._in_flight.remove(in_flight)
+
+    def is_waited_for(self, caller: str, key: str) -> bool:
+        """Does a wait of this caller that is not answered yet concern this thread or agent?"""
+        return any(each.caller == caller and key in each.keys for each in self._in_flight)
+
+    async def _wait(self, call: Call, wait: Wait, in_flight: _InFlight) -> Seen:
+        while True:
+            watcher: Watcher = asyncio.get_running_loop().create_future()
+            keys = list(wait.view.early)
+            self._changes.watch(keys, watcher)
+            try:
+                await wait.view.prepare()
+                watched = wait.view.watched()
+                in_flight.keys = frozenset(key for each in watched for key in each.keys)
+                seen, decided = self._looked(call, wait, watched)
+                patience = _patience(call, wait, decided)
+                if decided is Verdict.REPORT or patience == 0:
+                    return seen
+                more = [call.caller, *in_flight.keys]
+                self._changes.watch(more, watcher)
+                keys += more
+                for turn in seen.running:
+                    turn.watch(watcher)
+                    turn.parked.watch_next(watcher)
+                if not await call.wait_for(watcher, patience):
+                    return self._looked(call, wait, wait.view.watched())[0]
+            finally:
+                watcher.cancel()
+                self._changes.unwatch(keys, watcher)
+
+    def _looked(self, call: Call, wait: Wait, watched: Sequence[Watched]) -> tuple[Seen, Verdict]:
+        fresh = {
+            news.key: news
+            for each in watched
+            for news in each.news()
+            if not self._reported.has(call.caller, news.key) or (wait.again and each.is_latest(news))
+        }
+        # An agent that is named twice, by two of its names for instance, answers once.
+        turns = list(dict.fromkeys(turn for each in watched for turn in each.turns))
+        facts = {fact.news.key: fact for each in watched for fact in each.facts}
+        newest = dict.fromkeys(each.newest for each in watched)
+        seen = Seen(
+            finished=[turn for turn in turns if turn.name in fresh],
+            running=[turn for turn in turns if not turn.ended],
+            facts=[fact for key, fact in facts.items() if key in fresh],
+            unchanged=[turn for turn in newest if turn is not None and turn.name not in fresh],
+            questions=frozenset(key for key, news in fresh.items() if news.kind is Kind.QUESTION),
+        )
+        return seen, verdict(fresh.values(), wait.mode, runs=bool(seen.running))
+
+    # -- what was reported --------------------------------------------------------------------------------------------
+
+    def begun(self, call: Call, turn: Turn) -> None:
+        """This turn is the caller's own work, unless another caller asked for it first."""
+        turn.caller = turn.caller or call.caller
+        self._changes.tell(call.caller, turn.thread_id)
+
+    def report(self, call: Call, finished: Sequence[Turn], others: Iterable[str] = ()) -> None:
+        """A call is answered with these turns, and with other news of these keys."""
+        for turn in finished:
+            turn.delivered = turn.delivered or not call.is_unread
+        if call.can_deliver:
+            self._reported.add(call.caller, call.request_id, [*(turn.name for turn in finished), *others])
+
+    def stopped(self, call: Call, turn: Turn) -> None:
+        """The caller has stopped this turn by cancelling its call: that is no news to it, though it gets no answer."""
+        self._reported.add(call.caller, (call.request_id, "cancelled"), [turn.name])
+
+    def answer_lost(self, caller: str, request_id: Id) -> None:
+        """An answer did not reach its caller: what it told is news again."""
+        if self._reported.revoke(caller, request_id):
+            self._changes.tell(caller)
+
+    def still_open(self, call: Call, keys: Iterable[str]) -> None:
+        """The caller has come without answers to these questions: they are news to it again."""
+        self._reported.forget(call.caller, keys)
+
+
+def _patience(call: Call, wait: Wait, decided: Verdict) -> float | None:
+    """Seconds to wait; None is no limit, 0 not at all."""
+    if wait.timeout == 0 or (decided is Verdict.IDLE and not wait.is_named):
+        return 0
+    patience = call.patience(wait.timeout)
+    if decided is not Verdict.IDLE or wait.timeout is not None:
+        return patience
+    idle = call.patience(LONGEST_IDLE)
+    return idle if patience is None or idle is None else min(patience, idle)
+
+
+class NamedThreads:
+    """The threads of these ids. One that the book has put away is watched: it may come back."""
+
+    early: tuple[str, ...] = ()
+
+    def __init__(self, book: Book, call: Call, threads: Sequence[Thread]) -> None:
+        self._book = book
+        self._call = call
+        self._threads = {thread.id: thread for thread in threads}
+
+    async def prepare(self) -> None:
+        """Nothing takes time."""
+
+    def watched(self) -> list[Watched]:
+        """As they are now."""
+        for thread_id in self._threads:
+            self._threads[thread_id] = self._book.known(thread_id, self._call.principal) or self._threads[thread_id]
+        return [Watched((thread.id,), turns_of(thread, self._call.caller)) for thread in self._threads.values()]
+
+
+def own_turns(book: Book, principal: str, caller: str) -> list[tuple[Thread, tuple[Turn, ...]]]:
+    """The turns that this caller asked for, by thread."""
+    found = [(thread, tuple(turn for turn in thread.turns if turn.caller == caller)) for thread in book.of(principal)]
+    return [(thread, turns) for thread, turns in found if turns]
+
+
+class OwnThreads:
+    """The work of the caller itself."""
+
+    early: tuple[str, ...] = ()
+
+    def __init__(self, book: Book, call: Call) -> None:
+        self._book = book
+        self._whose = call.principal, call.caller
+
+    async def prepare(self) -> None:
+        """Nothing takes time."""
+
+    def watched(self) -> list[Watched]:
+        """As they are now."""
+        return [Watched((thread.id,), turns) for thread, turns in own_turns(self._book, *self._whose)]

@@ -1,0 +1,151 @@
+"""`/`: the bus. Any session id finds or makes its session, and every message of it goes to everybody who listens.
+
+    POST    a request         its answer as JSON, however long it takes; with `X-MCP-POST-STREAM: 1`, every message of
+                              the session as a stream until the answer
+            anything else     204
+    GET     every message of the session from now on, to any number of listeners
+    DELETE  the session ends
+
+Not for clients that follow the specification: they take what belongs to others for their own. `/mcp` is for them.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import Final
+from uuid import uuid4
+
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.mcp.http.channel import InboxFull
+from codex_mcp.mcp.http.endpoint import RETRY_LATER, Refusal, answer_json, read_message, refusal, stream_out
+from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
+from codex_mcp.transports.http import Header, HttpExchange
+from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Id, Message, Request
+
+SESSION_HEADER: Final = "mcp-session-id"
+POST_STREAM_HEADER: Final = "x-mcp-post-stream"
+
+MAX_ID_CHARS: Final = 1024
+ID_CHARS: Final = frozenset(string.ascii_letters + string.digits + string.punctuation)
+"""Visible ASCII, as the specification has it."""
+
+
+class Bus:
+    """Answers requests for `/`."""
+
+    def __init__(self, hub: Hub, settings: Settings) -> None:
+        self._hub = hub
+        self._settings = settings
+
+    async def serve(self, http: HttpExchange, principal: str) -> None:
+        """Answer one request. Raises Refusal."""
+        session_id = http.headers.get(SESSION_HEADER)
+        if session_id is None and not self._settings.strict_sessions:
+            session_id = str(uuid4())
+        if session_id is not None and is_session_id(session_id):
+            tell_session(http, session_id)  # with every answer, whatever becomes of the request
+        match http.method:
+            case "POST":
+                message = await read_message(http, self._settings.max_body_bytes)
+                await self.post_message(http, self.session(session_id, principal, http.client), message)
+            case "GET":
+                await self._listen(http, self.session(session_id, principal, http.client))
+            case "DELETE":
+                await self._hub.close(self.session(session_id, principal, http.client))
+                await http.respond(204)
+            case _:
+                raise refusal(405, "Method Not Allowed: use POST, GET or DELETE", (b"allow", b"POST, GET, DELETE"))
+
+    def session(self, session_id: str | None, principal: str, address: str) -> HubSession:
+        """Find or make a session. Raises Refusal."""
+        if session_id is not None and not is_session_id(session_id):
+            raise refusal(400, f"Bad Request: mcp-session-id must be 1 to {MAX_ID_CHARS} visible ASCII characters")
+        try:
+            found = None if session_id is None else self._hub.find(principal, session_id, address)
+            if found is not None:
+                return found
+            if session_id is not None and self._settings.strict_sessions:
+                raise refusal(404, "Not Found: there is no such session")
+            return self._hub.make(principal, session_id or str(uuid4()), address)
+        except TooManySessions as exc:
+            raise too_many(exc) from None
+
+    async def get(self, http: HttpExchange, principal: str) -> None:
+        """Stream every message from now on."""
+        await self._listen(http, self.session(http.headers.get(SESSION_HEADER), principal, http.client))
+
+    async def _listen(self, http: HttpExchange, session: HubSession) -> None:
+        tell_session(http, session.id)
+        subscriber = session.channel.subscribe()
+        try:
+            await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
+        finally:
+            session.channel.unsubscribe(subscriber)
+
+    async def post_message(self, http: HttpExchange, session: HubSession, message: Message) -> None:
+        """Deliver a message, and answer it if it is a request."""
+        tell_session(http, session.id)
+        if not isinstance(message, Request):
+            deliver(session, message)
+            await http.respond(204)
+            return
+        answer = session.channel.expect(message.id, answer_only=True)
+        if answer is None:
+            raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
+        if http.headers.get(POST_STREAM_HEADER, "").strip() != "1":
+            answer.readers = 1
+            http.when_lost(lambda: _hung_up(session, message.id))
+            try:
+                deliver(session, message)
+                await answer_json(http, answer)
+            finally:
+                http.when_lost(None)
+            return
+        subscriber = session.channel.subscribe()
+        # The answer is put to the listeners before it ends its own stream: what is there then is all there is to send.
+        answer.on_end = subscriber.end
+        try:
+            deliver(session, message)
+            await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
+        finally:
+            session.channel.unsubscribe(subscriber)
+
+
+def _hung_up(session: HubSession, request_id: Id) -> None:
+    """The client that asked is gone; listeners of its session get the answer as well."""
+    if not session.channel.subscribers:
+        session.session.answer_unread(request_id)
+
+
+def too_many(why: TooManySessions) -> Refusal:
+    """What a client is told that cannot have a session now."""
+    return refusal(503, f"Service Unavailable: {why}; end one with DELETE, or try again later", RETRY_LATER)
+
+
+def is_session_id(text: str) -> bool:
+    """Can a client choose this id?"""
+    return 0 < len(text) <= MAX_ID_CHARS and ID_CHARS.issuperset(text)
+
+
+def tell_session(http: HttpExchange, session_id: str) -> None:
+    """Tell the client its session id with the answer, once."""
+    header = (SESSION_HEADER.encode(), session_id.encode())
+    if header not in http.extra_headers:
+        http.extra_headers.append(header)
+
+
+def sent_with(session: HubSession) -> Header:
+    """The header that tells the client its session id."""
+    return (SESSION_HEADER.encode(), session.id.encode())
+
+
+def deliver(session: HubSession, message: Message) -> None:
+    """Hand a message to its session. Raises Refusal."""
+    try:
+        session.channel.deliver(message)
+    except InboxFull:
+        if isinstance(message, Request):
+            session.channel.forget(message.id)
+        raise refusal(
+            503, "Service Unavailable: this session has too much to do, come again later", RETRY_LATER
+        ) from None

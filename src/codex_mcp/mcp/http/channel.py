@@ -1,0 +1,278 @@
+"""A session whose client comes by HTTP: POSTs bring its messages, streams take ours away. To the peer it is a channel.
+
+Every message of ours goes to
+- each subscriber of the bus (`GET /`, `/ws`, `POST /` with streaming): all of them, whatever the message;
+- and to exactly one stream by the specification: that of the POST whose request it is about, as long as that request is
+  not answered, also if its connection is gone (it may come back); otherwise the standing stream that `GET /mcp` reads.
+  A POST that takes nothing but the answer gets nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from codex_mcp.base.settings.groups import Settings, SlowReader
+from codex_mcp.mcp.http.streams.backlog import Backlog
+from codex_mcp.mcp.http.streams.live_stream import Delivery, LiveStream
+from codex_mcp.mcp.http.streams.stream import MOST_BYTES
+from codex_mcp.rpc.channel import Kind
+from codex_mcp.rpc.frame import Frame
+from codex_mcp.threads.waiters import Watcher, tell
+from codex_mcp.wire import jsonrpc
+from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message, Request
+
+INBOX: Final = 128
+"""Messages of one client that wait to be looked at, and that a listener may lag behind; the bus was designed so."""
+
+STREAM_MESSAGES: Final = 128
+"""Messages kept for one reader by the specification: what it may lag behind, and what it may have again."""
+
+STREAM_BYTES: Final = 4 * 1024 * 1024
+"""Bytes kept for one reader; several long outputs fit."""
+
+ENDED_STREAMS: Final = 16
+"""Streams of answered requests that can still be read again by a client that was cut off at the end."""
+
+
+MARK_BYTES: Final = 4
+
+CLOSED: Final = ErrorObject(INTERNAL_ERROR, "the session was closed before the request was looked at")
+
+
+class InboxFull(Exception):
+    """The client sends faster than it is served."""
+
+
+class Limits(Struct, frozen=True):
+    """How much of a session may wait, and what happens to a listener on the bus that is too slow for it."""
+
+    inbox: int = INBOX
+    queue: int = INBOX
+    slow_reader: SlowReader = SlowReader.DROP_OLDEST
+    most_bytes: int = MOST_BYTES
+
+
+def limits_of(settings: Settings) -> Limits:
+    """As the settings say."""
+    return Limits(settings.session_inbox, settings.subscriber_queue, settings.slow_reader, settings.outbox_bytes)
+
+
+DEFAULTS: Final = Limits()
+
+
+class HttpChannel:
+    """One client's messages in both directions."""
+
+    def __init__(self, session_id: str, limits: Limits = DEFAULTS, backlog: Backlog | None = None) -> None:
+        self.id = session_id
+        self._limits = limits
+        self._delivery = Delivery(limits.most_bytes, backlog)
+        self.used_at = time.monotonic()
+        self.spoke = False
+        """The client has sent a message."""
+        self.subscribers: set[LiveStream] = set()
+        # Names of streams that no earlier process has given: a client may come back to a restarted server.
+        self._mark = os.urandom(MARK_BYTES).hex()
+        self.standing = self._resumable(f"s-{self._mark}")
+        self.opened_at = self.used_at
+        self.received = 0
+        """Messages of the client."""
+        self.requests = 0
+        """Those that are requests."""
+        self.sent = 0
+        """Messages of ours, each counted once, however many read it."""
+        self.sent_bytes = 0
+        self.cut_off = 0
+        """Listeners on the bus that were sent away because they were too slow."""
+        self.readers = 0
+        """Connections that are reading something of this session now."""
+        self.on_message: Callable[[Message], None] | None = None
+        """Takes a message at once while the reader has nothing else to do."""
+        # No asyncio.Queue: it takes 3 KiB, of which an idle session needs nothing.
+        self._inbox: list[Message] = []
+        self._reader: asyncio.Future[None] | None = None
+        self._posts: dict[Id, LiveStream] = {}
+        self._answer_only: set[Id] = set()
+        self._ended: OrderedDict[str, LiveStream] = OrderedDict()
+        self._streams = 0
+        self._closed = False
+        self._unheard: list[tuple[Id, Watcher]] = []
+        self.answer_unread: Callable[[Id], None] | None = None
+        """Called with a request whose answer no connection was there to read."""
+
+    def __repr__(self) -> str:
+        return f"<HttpChannel {self.id}: {len(self._posts)} requests, {len(self.subscribers)} subscribers>"
+
+    # -- from the doors -----------------------------------------------------------------------------------------------
+
+    def deliver(self, message: Message) -> None:
+        """A message of the client. Raises InboxFull."""
+        self.used_at = time.monotonic()
+        self.spoke = True
+        if len(self._inbox) >= self._limits.inbox:
+            raise InboxFull
+        self.received += 1
+        self.requests += isinstance(message, Request)
+        is_idle = self._reader is not None and not self._reader.done()
+        if is_idle and self.on_message is not None and not self._inbox:
+            self.on_message(message)  # the same as waking the reader, without two passes of the event loop
+            return
+        self._inbox.append(message)
+        self._wake()
+
+    def expect(self, request_id: Id, *, answer_only: bool = False) -> LiveStream | None:
+        """A request is about to be delivered: its stream. None if a request of this id is still open."""
+        if request_id in self._posts:
+            return None
+        self._streams += 1
+        stream = self._resumable(f"p{self._streams}-{self._mark}")
+        self._posts[request_id] = stream
+        if answer_only:
+            self._answer_only.add(request_id)
+        return stream
+
+    def forget(self, request_id: Id) -> None:
+        """The request was not delivered after all."""
+        self._posts.pop(request_id, None)
+        self._answer_only.discard(request_id)
+
+    def taken_whole(self, stream: LiveStream) -> None:
+        """The answer went out as JSON: it has no number by which its client could ask for it again."""
+        self._ended.pop(stream.name, None)
+
+    def subscribe(self) -> LiveStream:
+        """A stream of every message from now on."""
+        limits = self._limits
+        subscriber = LiveStream("b", limits.queue, STREAM_BYTES, limits.slow_reader, self._delivery)
+        subscriber.readers = 1
+        self.subscribers.add(subscriber)
+        if self._closed:
+            subscriber.end()
+        return subscriber
+
+    def unsubscribe(self, subscriber: LiveStream) -> None:
+        """It reads no more."""
+        self.subscribers.discard(subscriber)
+        self.cut_off += subscriber.overrun
+        self._tell_unheard()
+
+    def reader_came(self, stream: LiveStream) -> None:
+        """A connection begins to read this stream."""
+        self.readers += 1
+        stream.readers += 1
+
+    def reader_left(self, stream: LiveStream) -> None:
+        """It reads no more."""
+        self.readers -= 1
+        stream.readers -= 1
+        self._tell_unheard()
+
+    def is_heard(self, about: Id) -> bool:
+        """Does a connection read what the client is asked about this request?"""
+        stream = None if about in self._answer_only else self._posts.get(about)
+        return bool(self.subscribers) or (stream or self.standing).readers > 0
+
+    def watch_unheard(self, about: Id, watcher: Watcher) -> None:
+        """Tell this one when no connection reads what the client is asked about this request; at once if none does."""
+        self._unheard = [entry for entry in self._unheard if not entry[1].done()]
+        self._unheard.append((about, watcher))
+        self._tell_unheard()
+
+    def _tell_unheard(self) -> None:
+        for about, watcher in self._unheard:
+            if not self.is_heard(about):
+                tell(watcher)
+
+    @property
+    def dropped(self) -> int:
+        """Messages that readers of this session have missed."""
+        return self._delivery.missed
+
+    @property
+    def waiting(self) -> int:
+        """Messages of the client that nobody has looked at yet."""
+        return len(self._inbox)
+
+    def find_stream(self, name: str) -> LiveStream | None:
+        """A stream of this session by its name, also one that has ended not long ago."""
+        if name == self.standing.name:
+            return self.standing
+        if name in self._ended:
+            return self._ended[name]
+        return next((stream for stream in self._posts.values() if stream.name == name), None)
+
+    def request_of(self, stream: LiveStream) -> Id | None:
+        """The request whose stream this is, unless it is answered."""
+        return next((request_id for request_id, each in self._posts.items() if each is stream), None)
+
+    @property
+    def busy(self) -> bool:
+        """Somebody reads, or waits for an answer."""
+        return bool(self.readers or self._posts or self.subscribers)
+
+    # -- for the peer -------------------------------------------------------------------------------------------------
+
+    async def receive(self) -> Sequence[Frame]:
+        """Return what the client sent; nothing when the session is over."""
+        if not self._inbox and not self._closed:
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
+        if self._closed:
+            return []
+        messages, self._inbox = self._inbox, []
+        return messages
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
+        """Put a message on its streams."""
+        self.sent += 1
+        self.sent_bytes += len(frame)
+        vital, final = kind is not Kind.NOTIFICATION, kind is Kind.ANSWER
+        for subscriber in self.subscribers:
+            subscriber.put(frame, vital=vital)
+        stream = self._posts.get(about) if about is not None else None
+        is_read = bool(self.subscribers) or (stream is not None and stream.readers > 0)
+        if final and not is_read and about is not None and self.answer_unread is not None:
+            self.answer_unread(about)
+        if stream is None or (about in self._answer_only and not final):
+            if not final:
+                self._put_standing(frame, vital=vital)
+            return
+        stream.put(frame, vital=vital, final=final)
+        if final and about is not None:
+            self.forget(about)
+            self._ended[stream.name] = stream
+            if len(self._ended) > ENDED_STREAMS:
+                self._ended.popitem(last=False)
+
+    def _put_standing(self, frame: bytes, *, vital: bool) -> None:
+        self.standing.put(frame, vital=vital)
+        if self.standing.overrun:
+            # Thousands of questions that nobody ever came for: what follows shall not be lost as well.
+            self._streams += 1
+            self.standing = self._resumable(f"s{self._streams}-{self._mark}")
+
+    def _resumable(self, name: str) -> LiveStream:
+        return LiveStream(name, STREAM_MESSAGES, STREAM_BYTES, delivery=self._delivery)
+
+    async def drain(self, below: int) -> None:
+        """The streams are bounded; nobody has to wait for a slow reader."""
+
+    async def aclose(self) -> None:
+        """End every stream. Requests that nobody has looked at are answered first. Twice is fine."""
+        self._closed = True
+        self._wake()
+        for request_id in list(self._posts):
+            self.send(jsonrpc.encode_error(request_id, CLOSED), request_id, Kind.ANSWER)
+        for stream in (self.standing, *self.subscribers):
+            stream.end()

@@ -1,0 +1,307 @@
+"""`/mcp`: Streamable HTTP by the specification, for clients that shake hands and for clients that do not.
+
+    POST    a request          JSON if it ends quietly and soon, else a stream of its own
+            anything else      202
+    GET     the standing stream of a session, or (Last-Event-ID) the rest of the stream that was cut off
+    DELETE  the session ends
+
+A GET without a session would be an error by the specification; the bus answers it (see `door_bus`), and POSTs to a
+session that was born there go to the bus as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import Coroutine
+from typing import Any, Final
+
+import msgspec
+
+from codex_mcp.base.logs import about_only
+from codex_mcp.base.settings.groups import Protocol, Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.mcp.eras import (
+    VERSION_HEADER,
+    OutOfRules,
+    era_over_http,
+    is_stateless_header,
+    stateless_caller,
+    unsupported,
+)
+from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, Bus, deliver, sent_with, too_many
+from codex_mcp.mcp.http.endpoint import (
+    RETRY_LATER,
+    Refusal,
+    answer_json,
+    read_message,
+    refusal,
+    stream_out,
+)
+from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
+from codex_mcp.mcp.http.streams.live_stream import LiveStream
+from codex_mcp.mcp.http.streams.stream_link import StreamLink
+from codex_mcp.mcp.session import Session
+from codex_mcp.rpc.errors import RequestFailed
+from codex_mcp.rpc.peer import error_for
+from codex_mcp.transports.http import JSON, HttpExchange, accepts
+from codex_mcp.wire import jsonrpc, mcp
+from codex_mcp.wire.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    ErrorObject,
+    Message,
+    Request,
+)
+
+STATUS_OF: Final = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    METHOD_NOT_FOUND: 404,
+    INTERNAL_ERROR: 500,
+    mcp.HEADER_MISMATCH: 400,
+    mcp.MISSING_CAPABILITY: 400,
+    mcp.UNSUPPORTED_VERSION: 400,
+}
+"""The HTTP status of a stateless error that is answered as plain JSON."""
+
+WATCH_AFTER: Final = 0.25
+"""Seconds after which we look whether the client of a stateless request is still there; short ones pay nothing."""
+
+STREAM_MESSAGES: Final = 128
+STREAM_BYTES: Final = 4 * 1024 * 1024
+
+RESUMABLE_SINCE: Final = "2025-11-25"
+"""Revisions from here on know the priming event that begins a stream."""
+
+
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+"""In digits that anybody can read: headers may hold others, and more of them than there are messages."""
+
+
+class McpDoor:
+    """Answers requests for `/mcp`."""
+
+    def __init__(self, hub: Hub, bus: Bus, settings: Settings) -> None:
+        self._hub = hub
+        self._bus = bus
+        self._settings = settings
+
+    async def serve(self, http: HttpExchange, principal: str) -> None:
+        """Answer one request. Raises Refusal."""
+        if self._is_stateless(http):
+            await self._serve_stateless(http, principal)
+            return
+        match http.method:
+            case "POST":
+                await self._post(http, principal)
+            case "GET":
+                await self._get(http, principal)
+            case "DELETE":
+                await self._hub.close(self._session(http, principal))
+                await http.respond(200)
+            case _:
+                raise refusal(405, "Method Not Allowed: use POST, GET or DELETE", (b"allow", b"POST, GET, DELETE"))
+
+    # -- with a handshake ---------------------------------------------------------------------------------------------
+
+    async def _post(self, http: HttpExchange, principal: str) -> None:
+        message = await read_message(http, self._settings.max_body_bytes)
+        session = self._session_for(http, principal, message)
+        if session.is_bus:
+            await self._bus.post_message(http, session, message)
+            return
+        http.extra_headers.append(sent_with(session))
+        if not isinstance(message, Request):
+            deliver(session, message)
+            await http.respond(202)
+            return
+        stream = session.channel.expect(message.id, answer_only=not accepts(http.headers, "text/event-stream"))
+        if stream is None:
+            raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
+        session.channel.reader_came(stream)
+        was_read = False
+        http.when_lost(lambda: session.session.answer_unread(message.id))
+        try:
+            deliver(session, message)
+            was_read = await self._answer(http, stream, resumable=True)
+        finally:
+            http.when_lost(None)
+            session.channel.reader_left(stream)
+            if not http.is_stream:
+                session.channel.taken_whole(stream)
+            if not was_read and not stream.readers:
+                session.session.answer_unread(message.id)
+
+    async def _answer(self, http: HttpExchange, stream: LiveStream, *, resumable: bool) -> bool:
+        """JSON if the answer is all there is to say, and comes soon; else a stream."""
+        if not accepts(http.headers, "text/event-stream"):
+            await answer_json(http, stream)
+            return True
+        batch = await stream.take(0, self._settings.quiet_time)
+        is_whole = stream.ended and batch.last >= stream.stream.last
+        if is_whole and len(batch.messages) == 1:
+            frame = batch.messages[0].frame
+            await http.respond(200 if resumable else _status(frame), frame, JSON)
+            return True
+        return await stream_out(http, stream, 0, ping=self._settings.ping_interval, resumable=resumable)
+
+    async def _get(self, http: HttpExchange, principal: str) -> None:
+        if not accepts(http.headers, "text/event-stream"):
+            raise refusal(406, "Not Acceptable: a GET is answered with text/event-stream")
+        if SESSION_HEADER not in http.headers and not self._settings.strict_sessions:
+            await self._bus.get(http, principal)
+            return
+        session = self._session(http, principal)
+        if session.is_bus:
+            await self._bus.get(http, principal)
+            return
+        stream, number = session.channel.standing, session.channel.standing.stream.last_read
+        if (last := http.headers.get("last-event-id")) is not None:
+            stream, number = _resumed(session, last)
+        stream.continue_after(number)
+        http.extra_headers.append(sent_with(session))
+        session.channel.reader_came(stream)
+        request_id = session.channel.request_of(stream)
+        if request_id is not None:
+            session.session.answer_read_again(request_id)
+        was_read = False
+        try:
+            was_read = await stream_out(http, stream, number, ping=self._settings.ping_interval, resumable=True)
+        finally:
+            session.channel.reader_left(stream)
+            if request_id is not None and not was_read and not stream.readers:
+                session.session.answer_unread(request_id)
+
+    def _session_for(self, http: HttpExchange, principal: str, message: Message) -> HubSession:
+        if not isinstance(message, Request) or message.method != "initialize":
+            return self._session(http, principal)
+        given = http.headers.get(SESSION_HEADER)
+        if given is not None and (known := self._hub.find(principal, given, http.client)) is not None and known.is_bus:
+            return known
+        try:
+            params = msgspec.json.decode(message.params, type=mcp.Initialize)
+            return self._hub.introduce(principal, params, http.client)
+        except msgspec.MsgspecError as exc:
+            raise Refusal(400, ErrorObject(INVALID_PARAMS, f"Invalid params: {exc}"), message.id) from exc
+        except TooManySessions as exc:
+            raise too_many(exc) from None
+
+    def _session(self, http: HttpExchange, principal: str) -> HubSession:
+        session_id = http.headers.get(SESSION_HEADER)
+        if session_id is None:
+            raise refusal(400, "Bad Request: the header mcp-session-id is missing; begin with initialize")
+        try:
+            session = self._hub.find(principal, session_id, http.client)
+        except TooManySessions as exc:
+            raise too_many(exc) from None
+        if session is None:
+            raise refusal(404, "Not Found: there is no such session; begin again with initialize")
+        return session
+
+    # -- without a handshake ------------------------------------------------------------------------------------------
+
+    def _is_stateless(self, http: HttpExchange) -> bool:
+        version = http.headers.get(VERSION_HEADER)
+        if not is_stateless_header(version):
+            return False
+        if self._settings.protocol is Protocol.LEGACY:
+            raise Refusal(400, unsupported(version or ""))
+        return True
+
+    async def _serve_stateless(self, http: HttpExchange, principal: str) -> None:
+        if http.method != "POST":
+            raise refusal(405, "Method Not Allowed: this revision of MCP uses POST alone", (b"allow", b"POST"))
+        message = await read_message(http, self._settings.max_body_bytes)
+        version = http.headers[VERSION_HEADER]
+        if not isinstance(message, Request):
+            if version not in mcp.STATELESS_REVISIONS:
+                raise Refusal(400, unsupported(version))
+            await http.respond(202)
+            return
+        if self._hub.closing:
+            raise refusal(503, "Service Unavailable: the server is stopping", RETRY_LATER)
+        if self._hub.is_full_for(principal):
+            raise refusal(503, "Service Unavailable: too many requests at once, come again later", RETRY_LATER)
+        era = era_over_http(message, http.headers)
+        if isinstance(era, OutOfRules):
+            raise Refusal(STATUS_OF.get(era.error.code, 400), era.error, message.id)
+        stream = LiveStream("r", STREAM_MESSAGES, STREAM_BYTES, delivery=self._hub.stateless)
+        stream.readers = 1
+        session = Session(StreamLink(stream), self._hub.tools, self._settings, principal=principal)
+        session.caller = stateless_caller(principal, era, http.headers.get("user-agent", ""))
+        with about_only(session.subject):
+            try:
+                outcome = self._hub.methods.handle(session, message, era)
+            except RequestFailed as exc:
+                raise Refusal(STATUS_OF.get(exc.error.code, 400), exc.error, message.id) from exc
+            if not inspect.iscoroutine(outcome):
+                await http.respond(200, jsonrpc.encode_response(message.id, outcome), JSON)
+                return
+            await self._work(http, session, message, stream, outcome)
+
+    async def _work(
+        self,
+        http: HttpExchange,
+        session: Session,
+        request: Request,
+        stream: LiveStream,
+        work: Coroutine[Any, Any, object],
+    ) -> None:
+        """Run the handler while the client waits; a client that goes away does not want it any longer."""
+        tasks = TaskSet()
+        working = tasks.spawn(_finished(request, work, stream), name=f"request {request.method}")
+        self._hub.exchanges.add(session)
+
+        def leave(_: object) -> None:
+            if not was_read:
+                session.cancel(mcp.Cancelled(request.id, "the client closed the stream"))
+
+        def watch() -> None:
+            if not http.started:
+                http.gone = tasks.spawn(http.wait_disconnected(), name="client's disconnect")
+                http.gone.add_done_callback(leave)
+
+        was_read = False
+        watching = asyncio.get_running_loop().call_later(WATCH_AFTER, watch)
+        try:
+            was_read = await self._answer(http, stream, resumable=False)
+            if not was_read:
+                leave(None)
+                await session.wait_idle(self._settings.interrupt_grace)
+        finally:
+            watching.cancel()
+            self._hub.exchanges.discard(session)
+            working.cancel()
+            await tasks.aclose()
+
+
+async def _finished(request: Request, work: Coroutine[Any, Any, object], stream: LiveStream) -> None:
+    try:
+        frame = jsonrpc.encode_response(request.id, await work)
+    except Exception as exc:  # noqa: BLE001  the boundary around handlers, as in rpc/peer.py
+        frame = jsonrpc.encode_error(request.id, error_for(exc, request.method))
+    stream.put(frame, final=True)
+
+
+def _resumed(session: HubSession, last_event_id: str) -> tuple[LiveStream, int]:
+    """The stream that was cut off, and the last number that its client has."""
+    name, _, number = last_event_id.partition(":")
+    stream = session.channel.find_stream(name)
+    if stream is None or not _NUMBER.fullmatch(number) or int(number) > stream.stream.last:
+        return session.channel.standing, session.channel.standing.stream.last_read
+    return stream, int(number)
+
+
+class _Answer(msgspec.Struct):
+    error: ErrorObject | None = None
+
+
+def _status(frame: bytes) -> int:
+    error = msgspec.json.decode(frame, type=_Answer).error
+    return 200 if error is None else STATUS_OF.get(error.code, 200)

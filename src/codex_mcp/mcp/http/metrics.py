@@ -1,0 +1,174 @@
+"""What `/metrics` shows, in Prometheus's format: counted where it happens, and measured when somebody looks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+from codex_mcp.mcp.http.hub import Hub, HubSession
+from codex_mcp.threads.threads import Book
+
+CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
+
+SECONDS: Final = (0.001, 0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 60.0, 300.0, 1800.0)
+"""From a ping to half an hour of an agent's work."""
+
+CLIENT_CHARS: Final = 64
+"""Of the name that a client gives itself."""
+
+
+class Metrics:
+    """The metrics of one server."""
+
+    def __init__(self, hub: Hub, book: Book) -> None:
+        self._hub = hub
+        self._registry = CollectorRegistry()
+        self._registry.register(_Looked(hub, book))
+        self._requests = _Requests()
+        self._registry.register(self._requests)
+        self.answered = self._requests.answered
+
+    def text(self) -> bytes:
+        """The page."""
+        return generate_latest(self._registry)
+
+    def sessions_of(self, principal: str) -> bytes:
+        """What is counted for each session of this principal. Not on the page itself: sessions come and go."""
+        registry = CollectorRegistry()
+        registry.register(_Sessions([session for session in self._hub if session.principal == principal]))
+        return generate_latest(registry)
+
+
+class _Requests(Collector):
+    """HTTP requests, in plain counters: every request pays for them, and the library's own cost four times as much."""
+
+    def __init__(self) -> None:
+        self._by_status: Counter[tuple[str, int]] = Counter()
+        self._seconds: dict[str, float] = {}
+        self._buckets: dict[str, list[int]] = {}
+
+    def answered(self, door: str, status: int, seconds: float) -> None:
+        """An HTTP request was answered."""
+        self._by_status[door, status] += 1
+        if door not in self._buckets:
+            self._buckets[door] = [0] * (len(SECONDS) + 1)
+            self._seconds[door] = 0.0
+        self._seconds[door] += seconds
+        self._buckets[door][bisect_left(SECONDS, seconds)] += 1
+
+    def collect(self) -> Iterable[Metric]:
+        """Show them."""
+        requests = CounterMetricFamily(
+            "codex_mcp_http_requests", "HTTP requests by door and status.", labels=["door", "status"]
+        )
+        for (door, status), count in self._by_status.items():
+            requests.add_metric([door, str(status)], count)
+        yield requests
+        latency = HistogramMetricFamily(
+            "codex_mcp_http_seconds", "Time until an HTTP request was answered.", labels=["door"]
+        )
+        for door, buckets in self._buckets.items():
+            limits = [*(str(limit) for limit in SECONDS), "+Inf"]
+            latency.add_metric([door], list(zip(limits, accumulate(buckets), strict=True)), self._seconds[door])
+        yield latency
+
+
+class _Sessions(Collector):
+    """Each of these sessions, under the name that it has in the log."""
+
+    def __init__(self, sessions: Sequence[HubSession]) -> None:
+        self._sessions = sessions
+
+    def collect(self) -> Iterable[Metric]:
+        """Look at them."""
+        now = time.monotonic()
+        counters: list[tuple[str, str, Callable[[HubSession], float]]] = [
+            ("requests", "Requests of the client.", lambda each: each.channel.requests),
+            ("received_messages", "Messages of the client.", lambda each: each.channel.received),
+            ("sent_messages", "Messages to the client.", lambda each: each.channel.sent),
+            ("sent_bytes", "Bytes of the messages to the client.", lambda each: each.channel.sent_bytes),
+            ("dropped_messages", "Messages that its readers missed.", lambda each: each.channel.dropped),
+        ]
+        gauges: list[tuple[str, str, Callable[[HubSession], float]]] = [
+            ("calls_running", "Calls of tools that run.", lambda each: each.session.running),
+            ("readers", "Connections that read.", lambda each: each.channel.readers + len(each.channel.subscribers)),
+            ("age_seconds", "Seconds since it was opened.", lambda each: now - each.channel.opened_at),
+            ("idle_seconds", "Seconds since its client sent something.", lambda each: now - each.used_at),
+        ]
+        yield from (self._filled(CounterMetricFamily, *counter) for counter in counters)
+        yield from (self._filled(GaugeMetricFamily, *gauge) for gauge in gauges)
+
+    def _filled(
+        self,
+        kind: type[CounterMetricFamily | GaugeMetricFamily],
+        name: str,
+        help_text: str,
+        value: Callable[[HubSession], float],
+    ) -> Metric:
+        family = kind(f"codex_mcp_session_{name}", help_text, labels=["session", "client"])
+        for each in self._sessions:
+            family.add_metric([each.session.id, each.session.client.name[:CLIENT_CHARS]], value(each))
+        return family
+
+
+class _Looked(Collector):
+    """What need not be counted, because it can be seen."""
+
+    def __init__(self, hub: Hub, book: Book) -> None:
+        self._hub = hub
+        self._book = book
+
+    def collect(self) -> Iterable[Metric]:
+        """Look around."""
+        yield _gauge("tasks", "Tasks of the event loop: what the server does at once.", len(asyncio.all_tasks()))
+        yield from self._sessions()
+        yield from self._threads()
+
+    def _sessions(self) -> Iterator[Metric]:
+        sessions = list(self._hub)
+        yield _gauge("sessions", "HTTP sessions.", len(sessions))
+        yield _gauge("streams", "Connections that read a stream.", sum(session.channel.readers for session in sessions))
+        subscribers = [subscriber for session in sessions for subscriber in session.channel.subscribers]
+        yield _gauge("bus_subscribers", "Listeners on the bus.", len(subscribers))
+        yield _gauge("stateless_requests", "Stateless requests that run.", len(self._hub.exchanges))
+        yield _gauge("inbox_messages", "Messages of clients that wait.", sum(each.channel.waiting for each in sessions))
+        unread = sum(subscriber.stream.unread for subscriber in subscribers)
+        yield _gauge("unread_messages", "Messages that listeners on the bus have not read.", unread)
+        yield _counter("dropped_messages", "Messages that slow readers have missed.", self._hub.dropped)
+        yield _counter("slow_readers_cut_off", "Listeners that were too slow to stay.", self._hub.cut_off)
+
+    def _threads(self) -> Iterator[Metric]:
+        threads = list(self._book)
+        yield _gauge("threads", "Threads that are open here.", len(threads))
+        running = sum(thread.current is not None for thread in threads)
+        yield _gauge("turns_running", "Turns that the core has.", running)
+        yield _gauge("turns_waiting", "Turns that wait behind another.", sum(thread.waiting for thread in threads))
+        yield _gauge("questions_open", "Questions that wait for a person.", sum(thread.asking for thread in threads))
+        yield _counter("core_starts", "How often a Codex was started.", self._book.supervisor.starts)
+        counts = self._book.counts
+        ended = CounterMetricFamily("codex_mcp_turns", "Turns that have ended, by status.", labels=["status"])
+        for status, count in counts.turns.items():
+            ended.add_metric([status], count)
+        yield ended
+        decided = CounterMetricFamily("codex_mcp_approvals", "Questions by decision.", labels=["decision"])
+        for decision, count in counts.decisions.items():
+            decided.add_metric([decision], count)
+        yield decided
+
+
+def _gauge(name: str, help_text: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"codex_mcp_{name}", help_text, value=value)
+
+
+def _counter(name: str, help_text: str, value: float) -> Metric:
+    return CounterMetricFamily(f"codex_mcp_{name}", help_text, value=value)

@@ -1,0 +1,174 @@
+"""MCP over HTTP and WebSocket for many clients, from the first request to an orderly end.
+
+A signal ends it: no new work, what runs gets its grace, then it is interrupted; every stream is ended; then the core.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import ssl
+from collections.abc import Callable
+from functools import partial
+
+import uvicorn
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import read_if_there
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.signals import first, signals_received
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.supervisor import Launcher
+from codex_mcp.mcp.http.access.exposure import warning_for
+from codex_mcp.mcp.http.access.gate import LOOPBACK
+from codex_mcp.mcp.http.access.token_checks import Doorkeeper
+from codex_mcp.mcp.http.app import HttpApp
+from codex_mcp.mcp.http.ended_sessions import EndedSessions
+from codex_mcp.mcp.http.hub import Hub
+from codex_mcp.mcp.http.metrics import Metrics
+from codex_mcp.mcp.shutdown import Ending
+from codex_mcp.mcp.tools.product import MakeProduct, plain_product
+from codex_mcp.threads.owners import RecordedOwners
+from codex_mcp.threads.threads import Book
+from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, WebLimits
+
+logger = logging.getLogger(__name__)
+
+KEEP_ALIVE = 75
+"""Seconds that an idle connection stays open; pooled clients keep theirs for a minute."""
+
+END_GRACE = 3.0
+"""Seconds in which the last answers must be taken."""
+
+
+class _Uvicorn(uvicorn.Server):
+    """Leaves signals to us."""
+
+    @contextlib.contextmanager
+    def capture_signals(self):  # type: ignore[no-untyped-def]
+        yield
+
+
+def web_server(app: HttpApp, settings: Settings, limits: WebLimits | None = None) -> uvicorn.Server:
+    """What reads HTTP and WebSocket for these doors. It ends when its `should_exit` is set."""
+    limits = limits or WebLimits(settings.stall_timeout)
+    return _Uvicorn(
+        uvicorn.Config(
+            app,
+            http=partial(LimitedHttp, limits=limits),  # type: ignore[arg-type]  # it is called, as a class would be
+            ws=partial(LimitedSocket, limits=limits),  # type: ignore[arg-type]
+            ws_max_size=settings.max_body_bytes,
+            loop="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # nobody here asks for the address of a client, or believes a header about it
+            timeout_keep_alive=KEEP_ALIVE,
+            timeout_graceful_shutdown=int(END_GRACE),
+            ssl_certfile=settings.tls_cert,
+            ssl_keyfile=settings.tls_key,
+        )
+    )
+
+
+class HttpServer:
+    """The doors, the sessions and the threads of one server."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        launch: Launcher,
+        doorkeeper: Doorkeeper,
+        key: bytes,
+        make: MakeProduct = plain_product,
+    ) -> None:
+        self._settings = settings
+        self._owners = RecordedOwners(settings.codex_home)
+        self._book = Book(settings, launch, self._pace, self._owners)
+        self._product = make(self._book, settings, key)
+        self._hub = Hub(self._product.methods, self._product.tools, settings, key)
+        self._app = HttpApp(self._hub, doorkeeper, Metrics(self._hub, self._book), settings)
+        self._tasks = TaskSet()
+
+    async def _pace(self) -> None:
+        """Before more of what the core says is read."""
+        await self._hub.backlog.worked_off()
+
+    async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
+        """Serve until a signal comes. Raises Refused if there is no certificate where the settings say."""
+        server = web_server(self._app, self._settings)
+        with contextlib.ExitStack() as at_the_end:
+            at_the_end.callback(self._owners.close)
+            self._hub.ended = EndedSessions(self._settings.codex_home)
+            at_the_end.callback(self._hub.ended.close)
+            _load_certificate(server, self._settings)
+            await self._serve(server, listener, announce)
+
+    async def _serve(self, server: uvicorn.Server, listener: socket.socket, announce: Callable[[str], None]) -> None:
+        with signals_received() as signals:
+            serving = self._tasks.spawn(server.serve([listener]), name="HTTP listener")
+            self._tasks.spawn(self._app.grants.watch(), name="check of tokens")
+            host, port = listener.getsockname()[:2]
+            announce(f"{'https' if self._settings.tls_cert else 'http'}://{host}:{port}")
+            await first(serving, signals)
+            logger.info("stopping")
+            self._hub.stop_accepting()
+            ending = Ending(self._hub.running, self._book, self._settings)
+            await ending.finish(signals, self._product.longest_grace)
+            await self._hub.aclose()
+            await ending.close(self._product, signals)
+            server.should_exit = True
+            await asyncio.wait([serving], timeout=2 * END_GRACE)
+            await self._tasks.aclose()
+
+
+async def serve_http(
+    settings: Settings,
+    launch: Launcher,
+    key: bytes,
+    announce: Callable[[str], None],
+    make: MakeProduct = plain_product,
+) -> None:
+    """Serve HTTP where the settings say. Raises Refused if that would not be safe, or is not possible."""
+    doorkeeper = Doorkeeper(settings)
+    if settings.host not in LOOPBACK and doorkeeper.open_to_all:
+        raise Refused(
+            f"cannot listen on {settings.host} without tokens: whoever reaches it could run commands here. "
+            "Give --generate-token or --tokens FILE, or listen on 127.0.0.1."
+        )
+    if doorkeeper.open_to_all and (warning := warning_for(os.geteuid(), _accounts())):
+        logger.warning("%s", warning)
+    with contextlib.closing(_listener(settings.host, settings.port or 0)) as listener:
+        await HttpServer(settings, launch, doorkeeper, key, make).run(listener, announce)
+
+
+def _accounts() -> str:
+    return (read_if_there("/etc/passwd") or b"").decode(errors="replace")
+
+
+def _load_certificate(server: uvicorn.Server, settings: Settings) -> None:
+    """Before anybody is told that we serve: the web server would do it afterwards."""
+    cert, key = settings.tls_cert, settings.tls_key
+    if cert is None and key is not None:
+        raise Refused(f"cannot speak HTTPS with the key {key} alone: give --tls-cert FILE as well")
+    try:
+        server.config.load()
+    except OSError as exc:
+        why = (exc.reason if isinstance(exc, ssl.SSLError) else exc.strerror) or str(exc)
+        raise Refused(
+            f"cannot speak HTTPS with the certificate {cert} and the key {key or cert}: {why}; "
+            "both must be PEM files that can be read, and belong together"
+        ) from exc
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server(
+            (host, port), backlog=2048, family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+    except OSError as exc:
+        raise Refused(f"cannot listen on {host} port {port}: {exc.strerror or exc}") from exc

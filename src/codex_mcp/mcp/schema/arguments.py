@@ -1,0 +1,95 @@
+"""Pure. A call's arguments as values, read by the tables of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from codex_mcp.base.settings.groups import Events
+from codex_mcp.mcp.schema import catalogue
+from codex_mcp.mcp.schema.catalogue import Tool
+from codex_mcp.mcp.schema.fields import read_arguments, read_some
+from codex_mcp.threads.news import Mode
+
+
+class HowToWait(Struct, frozen=True, kw_only=True, rename="kebab"):
+    """How long a call waits for its turn."""
+
+    background: bool = False
+    wait_seconds: float | None = None
+
+
+class TurnArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
+    """What every call that runs a turn may say."""
+
+    prompt: str
+    images: tuple[str, ...] = ()
+    output_schema: dict[str, object] | None = None
+    events: Events | None = None
+
+
+class CodexArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
+    """`codex`."""
+
+    model: str | None = None
+    cwd: str | None = None
+    approval_policy: str | None = None
+    sandbox: str | None = None
+    config: dict[str, object] = msgspec.field(default_factory=dict)
+    base_instructions: str | None = None
+    developer_instructions: str | None = None
+    compact_prompt: str | None = None
+    profile: str | None = None
+    include_plan_tool: bool | None = None
+    environment: str | None = None
+
+
+class ReplyArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
+    """`codex-reply`."""
+
+    given_thread_id: str | None = msgspec.field(default=None, name="threadId")
+    conversation_id: str | None = msgspec.field(default=None, name="conversationId")
+
+    @property
+    def thread_id(self) -> str | None:
+        """The thread, by its new name or its old one."""
+        return self.given_thread_id or self.conversation_id
+
+
+class WaitArguments(Struct, frozen=True, kw_only=True, rename="kebab"):
+    """`codex_wait`."""
+
+    thread_ids: tuple[str, ...] | None = msgspec.field(default=None, name="threadIds")
+    mode: Mode = Mode.FIRST
+    again: bool = False
+    timeout_seconds: float | None = None
+
+
+Arguments = TypeVar("Arguments")
+
+
+def codex_arguments(arguments: Mapping[str, object]) -> CodexArguments:
+    """Raises BadArguments."""
+    return _read(catalogue.CODEX, arguments, CodexArguments)
+
+
+def reply_arguments(arguments: Mapping[str, object]) -> ReplyArguments:
+    """Raises BadArguments."""
+    return _read(catalogue.CODEX_REPLY, arguments, ReplyArguments)
+
+
+def how_to_wait(arguments: Mapping[str, object]) -> HowToWait:
+    """How long a call that runs a turn waits, whatever else its arguments are. Raises BadArguments."""
+    return msgspec.convert(read_some(catalogue.COMMON_FIELDS, arguments), HowToWait)
+
+
+def wait_arguments(arguments: Mapping[str, object]) -> WaitArguments:
+    """Raises BadArguments."""
+    return _read(catalogue.CODEX_WAIT, arguments, WaitArguments)
+
+
+def _read(tool: Tool, arguments: Mapping[str, object], kind: type[Arguments]) -> Arguments:
+    return msgspec.convert(read_arguments(tool.fields, arguments), kind)

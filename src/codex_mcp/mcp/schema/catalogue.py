@@ -1,0 +1,217 @@
+"""Pure. The tools that we list: their arguments, their results, and how they introduce themselves to a model."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from codex_mcp.base.settings.groups import Events
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
+from codex_mcp.mcp.schema.fields import Field, Kind, input_schema
+from codex_mcp.threads.news import Mode
+from codex_mcp.threads.record import Status
+
+COMMON_FIELDS: Final = (
+    Field(
+        "images",
+        Kind.STRINGS,
+        "Images to look at together with the prompt: paths of files, or http, https or data URLs.",
+    ),
+    Field(
+        "output-schema",
+        Kind.OBJECT,
+        "A JSON Schema: the answer will be JSON of this form.",
+        free_form=True,
+    ),
+    Field(
+        "background",
+        Kind.BOOLEAN,
+        "Return at once with status `running` and let the agent work; `codex_wait` collects the answer.",
+    ),
+    Field(
+        "wait-seconds",
+        Kind.NUMBER,
+        "Return with status `running` if the agent has not finished after this many seconds; 0 waits without limit. "
+        "By default the server returns before this client would give up.",
+    ),
+    Field(
+        "events",
+        Kind.STRING,
+        "Which `codex/event` notifications this call sends.",
+        choices=tuple(Events),
+    ),
+)
+
+CODEX_FIELDS: Final = (
+    Field("prompt", Kind.STRING, "What the agent shall do.", required=True),
+    Field("model", Kind.STRING, "The model to use in place of the configured one, for example `gpt-5.5`."),
+    Field(
+        "cwd",
+        Kind.STRING,
+        "The folder to work in. A relative path is resolved against the server's own working directory.",
+    ),
+    Field(
+        "approval-policy",
+        Kind.STRING,
+        "When a person is asked before a command runs: `untrusted` asks for all but known safe commands, `on-request` "
+        "when the model asks to leave the sandbox, `never` does not ask; `on-failure` is treated as `on-request`.",
+        choices=("untrusted", "on-failure", "on-request", "never"),
+    ),
+    Field(
+        "sandbox",
+        Kind.STRING,
+        "What commands may do: `read-only`, `workspace-write` (write below the working folder), `danger-full-access`.",
+        choices=("read-only", "workspace-write", "danger-full-access"),
+    ),
+    Field(
+        "config",
+        Kind.OBJECT,
+        "Settings that win over CODEX_HOME/config.toml; keys may be dotted.",
+        free_form=True,
+    ),
+    Field("base-instructions", Kind.STRING, "Instructions in place of Codex's own system prompt."),
+    Field("developer-instructions", Kind.STRING, "Instructions in addition, as a developer message."),
+    Field("compact-prompt", Kind.STRING, "The prompt for compacting a long conversation."),
+    Field(
+        "profile", Kind.STRING, "A profile of the Codex configuration: CODEX_HOME/NAME.config.toml or [profiles.NAME]."
+    ),
+    Field(
+        "environment",
+        Kind.STRING,
+        "Where commands run, if the server has an exec-server: there (the default), or on the server's own machine.",
+        choices=(EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT),
+    ),
+    Field("include-plan-tool", Kind.BOOLEAN, "Give the agent its planning tool."),
+    *COMMON_FIELDS,
+)
+
+REPLY_FIELDS: Final = (
+    Field("threadId", Kind.STRING, "The thread to continue, as returned by `codex`."),
+    Field("conversationId", Kind.STRING, "An older name of threadId."),
+    Field("prompt", Kind.STRING, "What to say next.", required=True),
+    *COMMON_FIELDS,
+)
+
+WAIT_FIELDS: Final = (
+    Field(
+        "threadIds",
+        Kind.STRINGS,
+        "The threads to wait for. Without it: those that you gave a prompt in this session.",
+    ),
+    Field(
+        "mode",
+        Kind.STRING,
+        "`first` (the default) returns with the first news, `all` when nothing runs any more or a question is asked.",
+        choices=tuple(Mode),
+    ),
+    Field("again", Kind.BOOLEAN, "Return the latest answers and open questions even if you were told before."),
+    Field(
+        "timeout-seconds",
+        Kind.NUMBER,
+        "Return after this many seconds at the latest, with what is still running; 0 looks without waiting. "
+        "By default, before this client would give up.",
+    ),
+)
+
+
+class Tool(Struct, frozen=True):
+    """A tool as `tools/list` shows it."""
+
+    name: str
+    title: str
+    description: str
+    fields: tuple[Field, ...]
+    output: dict[str, object]
+    read_only: bool
+
+    def listed(self) -> dict[str, object]:
+        """The tool for `tools/list`."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": input_schema(self.fields),
+            "outputSchema": self.output,
+            "annotations": {"title": self.title, "readOnlyHint": self.read_only, "openWorldHint": not self.read_only},
+        }
+
+
+_TOKENS: Final = {
+    "type": "object",
+    "description": "Tokens that this turn used.",
+    "properties": {
+        name: {"type": "integer"}
+        for name in ("inputTokens", "cachedInputTokens", "outputTokens", "reasoningOutputTokens", "totalTokens")
+    },
+}
+
+_FILES: Final = {
+    "type": "array",
+    "description": "Files that the agent's patches changed in this turn.",
+    "items": {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "kind": {"type": "string", "enum": ["add", "update", "delete"]}},
+        "required": ["path", "kind"],
+    },
+}
+
+TURN_OUTPUT: Final[dict[str, object]] = {
+    "type": "object",
+    "properties": {
+        "threadId": {"type": "string", "description": "Pass it to codex-reply to continue."},
+        "content": {"type": "string", "description": "The agent's last message."},
+        "status": {"type": "string", "enum": list(Status)},
+        "usage": _TOKENS,
+        "filesChanged": _FILES,
+        "durationSeconds": {"type": "number"},
+        "warnings": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["threadId", "content", "status"],
+}
+
+UNCHANGED_OUTPUT: Final = {
+    "type": "array",
+    "description": "Turns that ended and were returned before.",
+    "items": {"type": "object"},
+}
+
+WAIT_OUTPUT: Final[dict[str, object]] = {
+    "type": "object",
+    "properties": {
+        "finished": {"type": "array", "description": "Turns that have ended.", "items": TURN_OUTPUT},
+        "running": {"type": "array", "description": "Turns that go on; wait again for them.", "items": TURN_OUTPUT},
+        "unchanged": UNCHANGED_OUTPUT,
+    },
+    "required": ["finished", "running"],
+}
+
+CODEX: Final = Tool(
+    "codex",
+    "Codex",
+    "Start a Codex coding agent on a task in a folder and wait for its answer. Returns the answer and a threadId; "
+    "`codex-reply` continues the conversation. A long task may return with status `running`: call `codex_wait` then.",
+    CODEX_FIELDS,
+    TURN_OUTPUT,
+    read_only=False,
+)
+CODEX_REPLY: Final = Tool(
+    "codex-reply",
+    "Codex Reply",
+    "Continue a Codex conversation by thread id, also one of an earlier server process. Replies to a busy thread wait "
+    "for their turn.",
+    REPLY_FIELDS,
+    TURN_OUTPUT,
+    read_only=False,
+)
+CODEX_WAIT: Final = Tool(
+    "codex_wait",
+    "Codex Wait",
+    "Wait for news of Codex agents that returned with status `running`: an answer, a question, a pause, a close. "
+    "Each is returned once.",
+    WAIT_FIELDS,
+    WAIT_OUTPUT,
+    read_only=True,
+)
+
+TOOLS: Final = (CODEX, CODEX_REPLY, CODEX_WAIT)

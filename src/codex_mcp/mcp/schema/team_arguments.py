@@ -1,0 +1,182 @@
+"""Pure. A team call's arguments as values, and the three ways to start an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import Struct, structs
+
+from codex_mcp.mcp.asking.seal import digest
+from codex_mcp.mcp.schema import team_catalogue as catalogue
+from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments
+from codex_mcp.mcp.schema.catalogue import Tool
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, read_arguments
+from codex_mcp.team.agent import Request
+
+ROWS: Final = 50
+"""Agents in a list, if nobody says how many."""
+
+LONGEST_REQUEST_ID: Final = 1000
+"""Characters. The store remembers ten thousand of them."""
+
+NOT_COMPARED: Final = ("request_id", "background", "wait_seconds", "events")
+"""What may differ between a call and its repeat: how the caller waits and what it is shown meanwhile."""
+
+GO_ON: Final = "Go on with your task."
+"""What a resumed agent is told by a caller who says nothing."""
+
+
+class Way(StrEnum):
+    """How an agent comes to its task."""
+
+    PROMPT = "prompt"
+    FILE = "agent_file"
+    RESUME = "codex_id"
+
+
+class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
+    """`codex`."""
+
+    prompt: str = ""
+    identity: str | None = None
+    agent_file: str | None = msgspec.field(default=None, name="agent_file")
+    codex_id: str | None = msgspec.field(default=None, name="codex_id")
+    role: str | None = None
+    tag: str | None = None
+    request_id: str | None = msgspec.field(default=None, name="request_id")
+
+
+class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="kebab"):
+    """`codex-reply`."""
+
+    codex_id: str | None = msgspec.field(default=None, name="codex_id")
+    identity: str | None = None
+
+    @property
+    def references(self) -> list[str]:
+        """Whom it is for, by all of the names that it gives."""
+        given = (self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
+        return [reference for reference in given if reference]
+
+
+class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True, rename="kebab"):
+    """`codex_wait`."""
+
+    ids: tuple[str, ...] | None = None
+
+    @property
+    def references(self) -> tuple[str, ...] | None:
+        """For whom; None is for everybody who has news."""
+        if self.ids is None and self.thread_ids is None:
+            return None
+        return (*(self.ids or ()), *(self.thread_ids or ()))
+
+
+class ThreadsArguments(Struct, frozen=True, kw_only=True):
+    """`codex_threads`."""
+
+    identity: str | None = None
+    include_closed: bool = True
+    limit: float = ROWS
+
+
+class CloseArguments(Struct, frozen=True, kw_only=True):
+    """`codex_close`."""
+
+    codex_id: str | None = None
+    identity: str | None = None
+    thread_id: str | None = msgspec.field(default=None, name="threadId")
+
+    @property
+    def references(self) -> list[str]:
+        """Whom to close, by all of the names that it gives."""
+        return [reference for reference in (self.codex_id, self.identity, self.thread_id) if reference]
+
+
+class ApprovalsArguments(Struct, frozen=True, kw_only=True):
+    """`codex_approvals`."""
+
+    id: str | None = None
+    decision: str | None = None
+    reason: str | None = None
+
+
+Arguments = TypeVar("Arguments")
+
+
+def team_arguments(tool: Tool, given: Mapping[str, object], kind: type[Arguments]) -> Arguments:
+    """The arguments of a team tool. `agent_id` is an older name of codex_id. Raises BadArguments."""
+    renamed = {"codex_id" if name == "agent_id" else name: value for name, value in given.items()}
+    return msgspec.convert(read_arguments(tool.fields, renamed), kind)
+
+
+def approval_answer(decision: str, reason: str | None) -> dict[str, object]:
+    """The answer that `codex_approvals` gives, in the spelling of 0.153.4: only a refusal has a reason."""
+    if decision == "denied" and reason is not None:
+        return {"decision": {"denied": {"rejection": reason}}}
+    return {"decision": decision}
+
+
+NEW_ONLY: Final = (
+    "model",
+    "cwd",
+    "approval_policy",
+    "sandbox",
+    "config",
+    "base_instructions",
+    "developer_instructions",
+    "compact_prompt",
+    "profile",
+    "include_plan_tool",
+    "environment",
+    "role",
+    "identity",
+)
+"""What is decided when an agent is started, and cannot be changed when it is resumed."""
+
+
+def way_of(arguments: StartArguments) -> Way:
+    """Which of the three ways a call asks for. Raises BadArguments unless it is exactly one."""
+    if arguments.codex_id is not None:
+        if arguments.agent_file is not None:
+            raise _refused("`codex_id` and `agent_file` exclude each other: resume an agent, or start one from a file")
+        changed = [name for name in NEW_ONLY if getattr(arguments, name) not in (None, {})]
+        if changed:
+            names = ", ".join(f"`{name}`" for name in changed)
+            raise _refused(f"an agent that is resumed keeps what it was started with; leave out {names}")
+        return Way.RESUME
+    if arguments.agent_file is not None:
+        if arguments.prompt:
+            raise _refused("`agent_file` and `prompt` exclude each other: the file is the prompt")
+        return Way.FILE
+    if not arguments.prompt:
+        raise _refused("missing field `prompt`; give a `prompt`, an `agent_file`, or the `codex_id` of an agent")
+    return Way.PROMPT
+
+
+def start_arguments(given: Mapping[str, object]) -> StartArguments:
+    """Raises BadArguments."""
+    arguments = team_arguments(catalogue.CODEX, given, StartArguments)
+    if len(arguments.request_id or "") > LONGEST_REQUEST_ID:
+        raise _refused(f"`request_id` is longer than {LONGEST_REQUEST_ID} characters; choose a shorter one")
+    return arguments
+
+
+def request_of(arguments: StartArguments) -> Request | None:
+    """The request that a call says it is: its id, and a digest of what it asks for."""
+    if arguments.request_id is None:
+        return None
+    asked = {name: value for name, value in structs.asdict(arguments).items() if name not in NOT_COMPARED}
+    return Request(arguments.request_id, digest(asked))
+
+
+def team_reply_arguments(given: Mapping[str, object]) -> TeamReplyArguments:
+    """Raises BadArguments."""
+    return team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)
+
+
+def _refused(text: str) -> BadArguments:
+    return BadArguments(f"{BAD_ARGUMENTS}{text}")

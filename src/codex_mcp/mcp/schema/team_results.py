@@ -1,0 +1,144 @@
+"""Pure. What the team's own tools answer: once for programs, once in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from codex_mcp.base.timestamps import written_moment
+from codex_mcp.mcp.asking.elicitation import message_for
+from codex_mcp.mcp.asking.question_texts import listed_question
+from codex_mcp.mcp.schema.results import Result
+from codex_mcp.team.agent import Agent, AskedElsewhere, Owner
+from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.threads.questions.approvals import offered
+from codex_mcp.threads.questions.decisions import word_for
+from codex_mcp.threads.questions.questions import Question
+
+ERROR_META = "codex-mcp/error"
+"""Where a program finds why it was refused."""
+
+
+class OpenApproval(Struct, frozen=True):
+    """A question that waits for somebody."""
+
+    id: str
+    agent: Agent
+    question: Question
+
+    def described(self) -> dict[str, object]:
+        """For programs."""
+        return {
+            "id": self.id,
+            "codex_id": self.agent.codex_id,
+            "identity": self.agent.identity,
+            "question": message_for(self.question),
+            "decisions": [word_for(decision) for decision in offered(self.question)] or ["approved", "denied"],
+        }
+
+
+class Answered(Struct, frozen=True):
+    """A question that was just answered, and the agent that asked."""
+
+    id: str
+    codex_id: str
+
+
+def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> Result:
+    """A refusal, with its word for programs; `asks` are the agent's open questions, if these are why."""
+    meta = {ERROR_META: {"reason": refusal.why, **refusal.facts}}
+    return {"content": [_text("\n\n".join([str(refusal), *asks]))], "isError": True, "_meta": meta}
+
+
+def threads_result(agents: Sequence[Agent], limit: int) -> Result:
+    """The list of agents, those used last first."""
+    shown = sorted(agents, key=lambda agent: agent.last_active, reverse=True)[:limit]
+    rows = [_row(agent) for agent in shown]
+    lines = [
+        f"{agent.identity}  {agent.codex_id}  {agent.thread_state}"
+        + (f" ({agent.status})" if not agent.is_active else "")
+        + f"  {agent.cwd}"
+        + (f" on {agent.branch}" if agent.branch else "")
+        for agent in shown
+    ]
+    if len(agents) > len(shown):
+        lines.append(f"… and {len(agents) - len(shown)} more")
+    return _result({"threads": rows, "total": len(agents)}, lines or ["There are no agents."])
+
+
+def _row(agent: Agent) -> dict[str, object]:
+    return {
+        "codex_id": agent.codex_id,
+        "identity": agent.identity,
+        "team": agent.team,
+        "threadId": agent.thread_id,
+        "status": agent.status,
+        "state": agent.thread_state,
+        "role": agent.role,
+        "tag": agent.tag,
+        "cwd": agent.cwd,
+        "repo_name": agent.repo_name,
+        "branch": agent.branch,
+        "turns": agent.turns,
+        "tokens": agent.tokens,
+        "last_error": agent.last_error,
+        "started_at": written_moment(agent.started_at),
+        "last_active": written_moment(agent.last_active),
+        "owner": None if agent.owner is None else _owner(agent.owner),
+    }
+
+
+def _owner(owner: Owner) -> dict[str, object]:
+    return {"pid": owner.pid, "host": owner.host}
+
+
+def status_result(status: Mapping[str, object]) -> Result:
+    """How the team stands."""
+    return _result(status, [f"{name}: {value}" for name, value in status.items()])
+
+
+def close_result(agent: Agent, how: str) -> Result:
+    """An agent was closed."""
+    structured = {
+        "closed": True,
+        "codex_id": agent.codex_id,
+        "identity": agent.identity,
+        "team": agent.team,
+        "status": how,
+    }
+    text = f"Agent {agent.identity} ({agent.codex_id}) is {how.replace('_', ' ')}."
+    return _result(structured, [text])
+
+
+def approvals_result(
+    approvals: Iterable[OpenApproval], elsewhere: Iterable[AskedElsewhere] = (), answered: Answered | None = None
+) -> Result:
+    """What is open here and on other servers, after an answer if there was one."""
+    rows = [*(approval.described() for approval in approvals), *map(_asked_elsewhere, elsewhere)]
+    structured: dict[str, object] = {"approvals": rows}
+    lines = [listed_question(row) for row in rows]
+    if answered is not None:
+        structured["answered"] = answered.id
+        collect = f'codex_wait {{"ids": ["{answered.codex_id}"]}}'
+        lines.insert(0, f"Answered {answered.id}. Collect the agent's answer with {collect}.")
+    return _result(structured, lines or ["Nothing waits for an answer."])
+
+
+def _asked_elsewhere(asked: AskedElsewhere) -> dict[str, object]:
+    # Without decisions: there are none that could be made here.
+    return {
+        "id": asked.id,
+        "codex_id": asked.agent.codex_id,
+        "identity": asked.agent.identity,
+        "question": asked.question,
+        "owner": _owner(asked.owner),
+    }
+
+
+def _result(structured: Mapping[str, object], lines: Iterable[str]) -> Result:
+    return {"content": [_text("\n".join(lines))], "structuredContent": dict(structured)}
+
+
+def _text(text: str) -> dict[str, object]:
+    return {"type": "text", "text": text}

@@ -1,0 +1,77 @@
+"""The orderly end of a server, whatever its clients came by.
+
+finishing  no call and no turn runs any longer  -> done
+finishing  the grace is over, another signal comes,
+           or nobody reads the answers          -> stopping: everything is interrupted
+stopping   nothing runs, or the grace is over   -> done
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Iterable
+
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.signals import first
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.mcp.session import Session
+from codex_mcp.mcp.tools.product import Product
+from codex_mcp.threads.questions.decisions import SERVER_STOPPING
+from codex_mcp.threads.threads import Book
+
+
+class Ending:
+    """Brings what runs to its end: the calls of these sessions, and the turns of this book."""
+
+    def __init__(self, sessions: Callable[[], Iterable[Session]], book: Book, settings: Settings) -> None:
+        self._sessions = sessions
+        self._book = book
+        self._settings = settings
+        self._tasks = TaskSet()
+
+    async def finish(
+        self,
+        signals: asyncio.Queue[int],
+        longest_grace: float = math.inf,
+        unread: asyncio.Task[None] | None = None,
+    ) -> None:
+        """Let what runs come to its end, for a while, and at most until `unread` is done; then interrupt it."""
+        grace = min(self._settings.shutdown_grace, longest_grace)
+        for session in self._sessions():
+            session.stop_listening()
+        for thread in self._book:
+            thread.deny_parked(SERVER_STOPPING)
+        finishing = self._tasks.spawn(self._wait_idle(grace), name="grace")
+        await first(finishing, signals, *([] if unread is None else [unread]))
+        if not finishing.done() or not finishing.result():
+            for session in self._sessions():
+                session.cancel_all()
+            for thread in self._book:
+                thread.cancel_all()
+            stopping = self._tasks.spawn(self._wait_idle(self._settings.interrupt_grace), name="interrupts")
+            await first(stopping, signals)
+
+    async def close(self, product: Product, signals: asyncio.Queue[int]) -> None:
+        """Do what the product does at its end, until the next signal; then end the core."""
+        closing = self._tasks.spawn(_awaited(product.aclose()), name="end of the product")
+        await first(closing, signals)
+        await self._tasks.aclose()
+        await self._book.aclose()
+
+    async def _wait_idle(self, timeout: float) -> bool:
+        """Wait until no call and no turn runs."""
+        try:
+            async with asyncio.timeout(timeout):
+                for session in self._sessions():
+                    await session.wait_idle(timeout)
+                for thread in self._book:
+                    for turn in thread.unfinished():
+                        await turn.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+async def _awaited(work: Awaitable[None]) -> None:
+    await work

@@ -1,0 +1,120 @@
+"""`codex`, `codex-reply` and `codex_wait`, as whoever knows no team has them."""
+
+from __future__ import annotations
+
+import logging
+
+from codex_mcp.base.logs import about
+from codex_mcp.base.settings.groups import Events, Settings
+from codex_mcp.codex.core import BadThreadId, CoreError, ThreadNotFound
+from codex_mcp.codex.events.translator import Event
+from codex_mcp.mcp.asking.question_texts import client_question, fetched_question
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.follower import Follower, Says
+from codex_mcp.mcp.calls.waiting import NamedThreads, OwnThreads, View, Wait, own_turns
+from codex_mcp.mcp.schema import catalogue, results
+from codex_mcp.mcp.schema.arguments import codex_arguments, reply_arguments, wait_arguments
+from codex_mcp.mcp.schema.fields import BadArguments
+from codex_mcp.mcp.schema.results import GoesOn, Result
+from codex_mcp.mcp.tools.dispatch import Json, Tools
+from codex_mcp.mcp.tools.specs import events_of, new_thread, new_turn
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Book
+from codex_mcp.threads.turn_queue import QueueFull
+
+logger = logging.getLogger(__name__)
+
+
+class CodexTools:
+    """The three tools, with what they work on."""
+
+    def __init__(self, book: Book, settings: Settings, key: bytes) -> None:
+        self._book = book
+        self._settings = settings
+        self.says = Says(results.no_names, self._asks, self._goes_on)
+        self._follower = Follower(book, settings, key, self.says)
+
+    def tools(self) -> Tools:
+        """By name."""
+        bodies = {
+            catalogue.CODEX.name: self._codex,
+            catalogue.CODEX_REPLY.name: self._codex_reply,
+            catalogue.CODEX_WAIT.name: self._codex_wait,
+        }
+        tools = Tools(bodies, self._follower, self._book.warm_up)
+        tools.at_once = {catalogue.CODEX_WAIT.name: self._nothing_to_wait_for}
+        return tools
+
+    async def _codex(self, call: Call, given: Json) -> Result:
+        arguments = codex_arguments(given)
+        new = new_thread(arguments, self._settings)
+        spec = new_turn(arguments, new.spec.cwd or ".")
+        async with call.opening():
+            thread = await self._book.start(new.spec, call.principal)
+        with about(thread=thread.id):
+            logger.info("thread started in %s", thread.cwd)
+            call.events = events_of(arguments, self._settings)
+            turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
+            for warning in new.warnings:
+                call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
+            return await self._follower.followed(call, thread, turn, arguments)
+
+    async def _codex_reply(self, call: Call, given: Json) -> Result:
+        arguments = reply_arguments(given)
+        thread_id = arguments.thread_id
+        if thread_id is None:
+            return results.refused("Failed to parse thread_id: either threadId or conversationId must be provided")
+        try:
+            async with call.opening():
+                thread = await self._book.find(thread_id, call.principal)
+        except BadThreadId as exc:
+            return results.refused(f"Failed to parse thread_id: {exc}")
+        except ThreadNotFound:
+            return results.refused_in_thread(f"Session not found for thread_id: {thread_id}", thread_id)
+        except CoreError as exc:
+            return results.refused_in_thread(f"Failed to resume thread {thread_id}: {exc}", thread_id)
+        with about(thread=thread.id):
+            call.events = events_of(arguments, self._settings)
+            spec = new_turn(arguments, thread.cwd)
+            try:
+                turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
+            except QueueFull:
+                limit = self._settings.max_turns_waiting
+                text = f"Thread {thread.id} is busy and {limit} more prompts are waiting already; wait for one to end."
+                return results.refused_in_thread("\n\n".join([text, *self._asks(thread.id)]), thread.id)
+            return await self._follower.followed(call, thread, turn, arguments)
+
+    async def _codex_wait(self, call: Call, given: Json) -> Result:
+        arguments = wait_arguments(given)
+        asked = arguments.thread_ids
+        view: View = OwnThreads(self._book, call)
+        if asked is not None:
+            view = NamedThreads(self._book, call, [self._known(call, each) for each in asked])
+        wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
+        return await self._follower.waited(call, wait)
+
+    def _nothing_to_wait_for(self, given: Json, principal: str, caller: str) -> Result | None:
+        """The answer to a `codex_wait` that names no thread, from a caller that has no turns."""
+        try:
+            ids = wait_arguments(given).thread_ids if given else None
+        except BadArguments:
+            return None  # the body says what is wrong
+        return None if ids or own_turns(self._book, principal, caller) else results.NOTHING_NEW
+
+    def _known(self, call: Call, thread_id: str) -> Thread:
+        thread = self._book.known(thread_id, call.principal)
+        if thread is None:
+            raise BadArguments(
+                f"No turn of thread {thread_id} is known here; codex-reply continues a thread of an earlier server."
+            )
+        return thread
+
+    def _goes_on(self, thread_id: str) -> GoesOn:
+        thread = self._book.open_thread(thread_id)
+        return GoesOn.NEW_THREAD if thread is not None and thread.gone else GoesOn.REPLY
+
+    def _asks(self, thread_id: str) -> list[str]:
+        thread = self._book.open_thread(thread_id)
+        turns = [] if thread is None else thread.unfinished()
+        asked = [client_question(question) for turn in turns for question in turn.parked.asked]
+        return asked + [fetched_question(question) for turn in turns for question in turn.parked.open.values()]

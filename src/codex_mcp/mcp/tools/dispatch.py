@@ -1,0 +1,121 @@
+"""Calls of tools: each to its body. What goes wrong is a result, as MCP wants it, and never an exception."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeAlias
+
+from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.codex.core import ConfigRefused, CoreError
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.follower import Follower
+from codex_mcp.mcp.schema import catalogue, results
+from codex_mcp.mcp.schema.fields import BadArguments
+from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.tools.specs import CONFIG_REFUSED
+from codex_mcp.wire import mcp
+
+logger = logging.getLogger(__name__)
+
+Json: TypeAlias = Mapping[str, object]
+
+Body: TypeAlias = Callable[[Call, Json], Awaitable[Result]]
+"""What a tool does with its arguments."""
+
+AtOnce: TypeAlias = Callable[[Json, str, str], Result | None]
+"""What a tool answers to its arguments, a principal and a caller without waiting; None if it must wait."""
+
+MISSING: Final = {
+    catalogue.CODEX.name: "Missing arguments for codex tool-call; the `prompt` field is required.",
+    catalogue.CODEX_REPLY.name: (
+        "Missing arguments for codex-reply tool-call; the `thread_id` and `prompt` fields are required."
+    ),
+}
+
+
+MAX_PROMPT_CHARS: Final = 1 << 20
+"""What Codex takes, in characters; it would refuse more after the prompt has waited for its turn."""
+
+
+TOO_LONG: Final = (
+    "Input exceeds the maximum length of {} characters: the prompt has {}. "
+    "Put the text into a file, and let the prompt name that file."
+)
+
+
+class Tools:
+    """The tools by name."""
+
+    def __init__(
+        self,
+        bodies: Mapping[str, Body],
+        follower: Follower,
+        warm_up: Callable[[], None],
+        before_answer: Callable[[], Awaitable[None]] | None = None,
+        *,
+        parks: bool = False,
+    ) -> None:
+        """`parks`: a question that a client cannot be asked is listed, and one of the tools answers it."""
+        self._bodies = bodies
+        self._follower = follower
+        self._before_answer = before_answer
+        self._parks = parks
+        self.answer_lost = follower.waiter.answer_lost
+        """Called with caller and request when an answer did not reach its caller."""
+        self.at_once: Mapping[str, AtOnce] = {}
+        """Tools that can answer some calls without waiting."""
+        self.warm_up = warm_up
+        """Somebody will call soon."""
+
+    def answer_at_once(self, params: mcp.CallTool, principal: str, caller: str) -> Result | None:
+        """The answer to a call that has nothing to wait for; None if the call must run."""
+        answer = self.at_once.get(params.name)
+        if answer is None or params.request_state is not None:
+            return None
+        return answer(params.arguments or {}, principal, caller)
+
+    async def run(self, call: Call) -> Result:
+        """Run one call to its end."""
+        result = await self._result(call)
+        if self._before_answer is not None:
+            await self._before_answer()
+        return result
+
+    async def _result(self, call: Call) -> Result:
+        name, arguments = call.params.name, call.params.arguments
+        body = self._bodies.get(name)
+        if body is None:
+            return results.refused(f"Unknown tool '{name}'")
+        if arguments is None and name in MISSING:
+            return results.refused(MISSING[name])
+        prompt = (arguments or {}).get("prompt")
+        if isinstance(prompt, str) and len(prompt) > MAX_PROMPT_CHARS:
+            return results.refused(TOO_LONG.format(MAX_PROMPT_CHARS, len(prompt)))
+        call.parks, call.unattended = self._parks, self._follower.unattended
+        call.begin()
+        try:
+            if call.params.request_state is not None:
+                return await self._again(call, body)
+            return await body(call, arguments or {})
+        except ConfigRefused as exc:
+            return results.refused(f"{CONFIG_REFUSED}{exc}")
+        except (BadArguments, Refused) as exc:
+            return results.refused(str(exc))
+        except CoreError as exc:
+            return results.refused(f"Failed to start Codex session: {exc}")
+        except Explained as exc:
+            logger.warning("call of %s failed: %s", name, exc)
+            return results.refused(str(exc))
+        finally:
+            call.end()
+
+    async def _again(self, call: Call, body: Body) -> Result:
+        """The client comes with answers: give them to the turns that asked, and go on waiting for those."""
+        turns = self._follower.answered(call)
+        if call.params.name == catalogue.CODEX_WAIT.name:
+            return await body(call, call.params.arguments or {})
+        if not turns:
+            return self._follower.question_gone(call)
+        ((thread, turn),) = turns
+        return await self._follower.followed_again(call, thread, turn)

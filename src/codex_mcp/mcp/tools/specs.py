@@ -1,0 +1,137 @@
+"""From the arguments of a call to what the core is told: settings laid over each other, paths checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.groups import Events, Settings
+from codex_mcp.codex.config.overrides import core_config, lift_profile, parse_overrides, thread_config, tool_layer
+from codex_mcp.codex.config.permissions import refuse_trust
+from codex_mcp.codex.config.profiles import read_profile, read_user_config
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, ThreadSpec, TurnSpec
+from codex_mcp.mcp.schema.arguments import CodexArguments, TurnArguments
+
+CONFIG_REFUSED: Final = "Failed to load Codex configuration from overrides: "
+
+URL_SCHEMES: Final = ("http:", "https:", "data:")
+
+
+class NewThread(Struct, frozen=True):
+    """A thread to be, and what its caller gets only approximately."""
+
+    spec: ThreadSpec
+    warnings: tuple[str, ...]
+
+
+def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
+    """The thread that a call of `codex` asks for. Raises Refused."""
+    core = core_config(settings.overrides, read_user_config(settings.codex_home))
+    merged = thread_config(
+        _layers(arguments, settings, core.profile),
+        approval_policy=arguments.approval_policy,
+        core_policy=core.approval_policy,
+    )
+    environment = _environment(arguments.environment, settings)
+    spec = ThreadSpec(
+        cwd=_remote_folder(arguments.cwd) if environment == EXEC_ENVIRONMENT else _folder(arguments.cwd),
+        environment=environment,
+        model=arguments.model,
+        approval_policy=merged.approval_policy,
+        sandbox=arguments.sandbox,
+        base_instructions=arguments.base_instructions,
+        developer_instructions=arguments.developer_instructions,
+        config=merged.config,
+        raw_events=events_of(arguments, settings) is Events.FULL,
+    )
+    return NewThread(spec, merged.warnings)
+
+
+def _layers(arguments: CodexArguments, settings: Settings, profile_of_core: str | None) -> list[Mapping[str, object]]:
+    layers: list[Mapping[str, object]] = []
+    server_profile = settings.profile or profile_of_core
+    if server_profile is not None:
+        # The server's -c beat its profile, so that they must follow it here although the core was started with them.
+        given = parse_overrides(settings.overrides)
+        given.pop("profile", None)
+        layers += [read_profile(settings.codex_home, server_profile), given]
+    # null stands for the empty text, as in 0.153.4: TOML has no null.
+    given_config = {key: "" if value is None else value for key, value in arguments.config.items()}
+    config, profile_in_config = lift_profile(given_config)
+    refuse_trust(config)
+    profile = arguments.profile or profile_in_config
+    if profile is not None:
+        layers.append(read_profile(settings.codex_home, profile))
+    layers.append(config)
+    layers.append(tool_layer(include_plan_tool=arguments.include_plan_tool, compact_prompt=arguments.compact_prompt))
+    return layers
+
+
+def new_turn(arguments: TurnArguments, cwd: str) -> TurnSpec:
+    """The turn that a call asks for. Raises Refused."""
+    return TurnSpec(
+        prompt=arguments.prompt,
+        images=tuple(_image(image, cwd) for image in arguments.images),
+        output_schema=arguments.output_schema,
+    )
+
+
+def events_of(arguments: TurnArguments, settings: Settings) -> Events:
+    """Which events the call sends."""
+    return settings.events if arguments.events is None else arguments.events
+
+
+def _environment(asked: str | None, settings: Settings) -> str | None:
+    """Where commands run. Without an exec-server there is one place, which needs no name."""
+    if settings.exec_server is None:
+        if asked == EXEC_ENVIRONMENT:
+            raise Refused(f"{CONFIG_REFUSED}there is no exec-server; start codex-mcp with --exec-server URL")
+        return None
+    return asked or EXEC_ENVIRONMENT
+
+
+def _remote_folder(cwd: str | None) -> str:
+    """A folder of the other machine, which only that machine can look at."""
+    folder = cwd or working_folder()
+    if not os.path.isabs(folder):
+        raise Refused(f"{CONFIG_REFUSED}cwd `{cwd}` must be an absolute path: it is a folder of the exec-server")
+    return folder
+
+
+def working_folder() -> str:
+    """The server's own. Raises Refused if it is gone, or cannot be told to Codex."""
+    try:
+        folder = os.getcwd()
+        folder.encode()
+    except FileNotFoundError as exc:
+        text = "the folder in which the server was started is gone; name a `cwd`, or start it elsewhere"
+        raise Refused(f"{CONFIG_REFUSED}{text}") from exc
+    except UnicodeEncodeError as exc:
+        text = f"the name of the server's folder {folder!a} is not in UTF-8; name another `cwd`, or start it elsewhere"
+        raise Refused(f"{CONFIG_REFUSED}{text}") from exc
+    return folder
+
+
+def _folder(cwd: str | None) -> str:
+    given = cwd or "."
+    folder = os.path.normpath(given if os.path.isabs(given) else os.path.join(working_folder(), given))
+    if not os.path.isdir(folder):
+        raise Refused(f"{CONFIG_REFUSED}cwd `{cwd}` is not a folder ({folder}); make it first, or name another")
+    return folder
+
+
+def _image(image: str, cwd: str) -> str:
+    if image.startswith(URL_SCHEMES):
+        return image
+    path = os.path.join(cwd, image)
+    if not os.path.isfile(path):
+        raise Refused(f"cannot read the image `{image}`: {path} is no file; give a path or an http, https or data URL")
+    if not os.access(path, os.R_OK):
+        raise Refused(
+            f"cannot read the image `{image}`: {path} is not readable for this server; change its permissions"
+        )
+    return path

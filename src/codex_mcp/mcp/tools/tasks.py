@@ -1,0 +1,74 @@
+"""`tasks/…`: look at a turn that went on as a task, answer what it asks, take it back."""
+
+from __future__ import annotations
+
+import logging
+
+from codex_mcp.base.logs import about_only
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.mcp.calls.follower import Says
+from codex_mcp.mcp.exchange import Exchange
+from codex_mcp.mcp.methods import Handler
+from codex_mcp.mcp.schema.task_shapes import TaskName, TurnNews, asked_by_task, described_task, task_name
+from codex_mcp.rpc.errors import invalid_params
+from codex_mcp.threads.questions.approvals import decide
+from codex_mcp.threads.record import Status
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Book
+from codex_mcp.threads.turn import Turn
+from codex_mcp.wire import mcp
+
+logger = logging.getLogger(__name__)
+
+
+class Tasks:
+    """The turns of a book as tasks. `key` seals their ids."""
+
+    def __init__(self, book: Book, settings: Settings, key: bytes, says: Says) -> None:
+        self._book = book
+        self._settings = settings
+        self._key = key
+        self._says = says
+
+    def table(self) -> dict[str, Handler]:
+        """The methods of the extension."""
+        return {"tasks/get": self._get, "tasks/update": self._update, "tasks/cancel": self._cancel}
+
+    def _get(self, exchange: Exchange) -> object:
+        exchange.client.require_extension(mcp.TASKS_EXTENSION)
+        text = exchange.params(mcp.TaskNamed).task_id
+        name, thread, turn = self._found(exchange, text)
+        outcome = turn.outcome
+        if outcome.status is not Status.RUNNING:
+            turn.delivered = True
+            self._book.reported.add(exchange.session.caller, exchange.request.id, [turn.name])
+        asks = asked_by_task(turn.parked.open, turn.audience.label)
+        news = TurnNews(outcome, asks, self._says.names(name.thread_id), self._says.goes_on(thread.id))
+        return described_task(text, name, news, self._settings.thread_idle)
+
+    def _update(self, exchange: Exchange) -> object:
+        exchange.client.require_extension(mcp.TASKS_EXTENSION)
+        params = exchange.params(mcp.UpdateTask)
+        _name, thread, turn = self._found(exchange, params.task_id)
+        with about_only(exchange.subject._replace(thread=thread.id)):
+            for key, question in turn.parked.open.items():
+                if key in params.input_responses:
+                    turn.parked.answer(key, decide(question, params.input_responses[key]))
+        return {}
+
+    def _cancel(self, exchange: Exchange) -> object:
+        exchange.client.require_extension(mcp.TASKS_EXTENSION)
+        _name, thread, turn = self._found(exchange, exchange.params(mcp.TaskNamed).task_id)
+        with about_only(exchange.subject._replace(thread=thread.id)):
+            logger.info("task cancelled")
+        thread.cancel(turn)
+        return {}
+
+    def _found(self, exchange: Exchange, text: str) -> tuple[TaskName, Thread, Turn]:
+        principal = exchange.session.principal
+        name = task_name(self._key, text, principal)
+        thread = None if name is None else self._book.known(name.thread_id, principal)
+        turn = None if name is None or thread is None else thread.turn_named(name.turn)
+        if name is None or thread is None or turn is None:
+            raise invalid_params("there is no such task, or not any longer")
+        return name, thread, turn

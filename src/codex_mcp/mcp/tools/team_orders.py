@@ -1,0 +1,107 @@
+"""From the arguments of a team's `codex` to the thread that it asks for: what the call says, over the agent file, over
+the role, over the settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.mcp.schema.arguments import CodexArguments
+from codex_mcp.mcp.schema.team_arguments import StartArguments, Way
+from codex_mcp.mcp.tools.specs import NewThread, new_thread, working_folder
+from codex_mcp.team.profile.agent_file import AgentFile, read_agent_file
+from codex_mcp.team.profile.roles import Role
+from codex_mcp.team.profile.surroundings import surroundings_of
+
+EFFORT = "model_reasoning_effort"
+"""Codex's name of how hard a model thinks."""
+
+
+class Ordered(Struct, frozen=True):
+    """A thread to be, its first prompt, and the name that its role has for it."""
+
+    new: NewThread
+    prompt: str
+    default_identity: str
+    role: str | None
+    source: str | None
+
+
+def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapping[str, Role]) -> Ordered:
+    """What a call asks for. Reads files: call it on a thread. Raises Refused."""
+    role_name = arguments.role or settings.role
+    role = _role(role_name, roles)
+    file = None
+    if way is Way.FILE and arguments.agent_file is not None:
+        file = read_agent_file(arguments.agent_file, arguments.cwd or working_folder())
+    merged = _merged(arguments, file, role, settings)
+    new = new_thread(merged, settings)
+    return Ordered(
+        new=new if file is None else replace(new, warnings=(*new.warnings, *file.notes)),
+        prompt=arguments.prompt if file is None else file.prompt,
+        default_identity=role.identity or settings.default_identity,
+        role=role_name,
+        source=arguments.agent_file,
+    )
+
+
+def _role(name: str | None, roles: Mapping[str, Role]) -> Role:
+    if name is None:
+        return Role()
+    if name not in roles:
+        known = ", ".join(sorted(roles)) or "there are none"
+        raise Refused(f"there is no role {name!r} (known: {known}); a role is a table [plugins.codex-mcp.roles.NAME]")
+    return roles[name]
+
+
+def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, settings: Settings) -> CodexArguments:
+    """The call as a plain one, with everything that it leaves to others filled in."""
+    effort = role.reasoning_effort or settings.reasoning_effort
+    config = dict(arguments.config)
+    if effort is not None and EFFORT not in config:
+        config[EFFORT] = effort
+    sandbox = arguments.sandbox or (file and file.sandbox) or role.sandbox or settings.sandbox
+    policy = arguments.approval_policy or role.approval_policy or settings.approval_policy
+    return CodexArguments(
+        prompt=arguments.prompt,
+        model=arguments.model or (file and file.model) or role.model or settings.model,
+        cwd=arguments.cwd or _repository(settings),
+        approval_policy=None if policy is None else str(policy),
+        sandbox=None if sandbox is None else str(sandbox),
+        config=config,
+        base_instructions=arguments.base_instructions or _text_of(settings.base_prompt_file),
+        developer_instructions=_paragraphs(
+            arguments.developer_instructions, role.instructions, _text_of(settings.extra_instructions_file)
+        ),
+        compact_prompt=arguments.compact_prompt,
+        profile=arguments.profile,
+        include_plan_tool=arguments.include_plan_tool,
+        environment=arguments.environment or role.environment,
+        events=arguments.events,
+    )
+
+
+def _repository(settings: Settings) -> str | None:
+    """Where an agent works that is told no folder: at the root of the server's repository."""
+    if settings.exec_server is not None:
+        return None
+    return surroundings_of(working_folder()).repo_root
+
+
+def _paragraphs(*texts: str | None) -> str | None:
+    return "\n\n".join(text.strip() for text in texts if text and text.strip()) or None
+
+
+def _text_of(path: str | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise Refused(f"cannot read the instructions in {path}: {exc}; correct the setting") from exc

@@ -1,0 +1,317 @@
+"""The tools of a team: agents with names, that are started, answered, waited for, listed, asked about and closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.logs import about
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.mcp.asking.question_texts import client_question, listed_question
+from codex_mcp.mcp.calls.call import Call, GivenUp
+from codex_mcp.mcp.calls.follower import Follower, Says
+from codex_mcp.mcp.calls.team_waiting import TeamView, closed_facts
+from codex_mcp.mcp.calls.waiting import Wait
+from codex_mcp.mcp.schema import team_catalogue as catalogue
+from codex_mcp.mcp.schema.arguments import TurnArguments
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
+from codex_mcp.mcp.schema.results import GoesOn, Result, turn_result
+from codex_mcp.mcp.schema.team_arguments import (
+    GO_ON,
+    ApprovalsArguments,
+    CloseArguments,
+    StartArguments,
+    TeamWaitArguments,
+    ThreadsArguments,
+    Way,
+    approval_answer,
+    request_of,
+    start_arguments,
+    team_arguments,
+    team_reply_arguments,
+    way_of,
+)
+from codex_mcp.mcp.schema.team_results import (
+    Answered,
+    OpenApproval,
+    approvals_result,
+    close_result,
+    refused_by_team,
+    status_result,
+    threads_result,
+)
+from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
+from codex_mcp.mcp.tools.specs import new_turn
+from codex_mcp.mcp.tools.team_orders import Ordered, ordered
+from codex_mcp.mcp.tools.team_turn import TeamTurn
+from codex_mcp.team import refusals
+from codex_mcp.team.crew import Crew
+from codex_mcp.team.elsewhere import asked_elsewhere
+from codex_mcp.team.member import Member, names_of
+from codex_mcp.team.profile.roles import Role
+from codex_mcp.team.records.audit_entry import Outcome as AuditOutcome
+from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.team.repeats import Repeat
+from codex_mcp.team.team import Begin, Order
+from codex_mcp.threads.questions.approvals import decide
+from codex_mcp.threads.threads import Book
+
+logger = logging.getLogger(__name__)
+
+NOT_NAMED: Final = f"{BAD_ARGUMENTS}missing field `codex_id`; name the agent by codex_id, identity or threadId"
+NOT_DECIDED: Final = f"{BAD_ARGUMENTS}missing field `decision`: one of those that are listed with the question"
+
+
+class TeamTools:
+    """The tools, with the crew that they work with."""
+
+    def __init__(self, book: Book, settings: Settings, key: bytes, crew: Crew, roles: Mapping[str, Role]) -> None:
+        self._book = book
+        self._settings = settings
+        self._crew = crew
+        self._roles = roles
+        self.says = Says(self._names, self._asks, self._goes_on)
+        self._follower = Follower(book, settings, key, self.says)
+        crew.work.described = lambda name, agent, question: OpenApproval(name, agent, question).described()
+
+    def tools(self) -> Tools:
+        """By name, the old names as well."""
+        bodies: dict[str, Body] = {
+            catalogue.CODEX.name: self._codex,
+            catalogue.CODEX_REPLY.name: self._codex_reply,
+            catalogue.CODEX_WAIT.name: self._codex_wait,
+            catalogue.CODEX_THREADS.name: self._codex_threads,
+            catalogue.CODEX_STATUS.name: self._codex_status,
+            catalogue.CODEX_CLOSE.name: self._codex_close,
+            catalogue.CODEX_APPROVALS.name: self._codex_approvals,
+        }
+        aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items()}
+        audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
+        return Tools(audited, self._follower, self._warm_up, self._crew.office.audit.written, parks=True)
+
+    def _warm_up(self) -> None:
+        self._book.warm_up()
+        self._crew.office.open_soon()
+
+    def _audited(self, name: str, body: Body) -> Body:
+        """The body, with what the team refuses said in its own way, and what leads to no turn written down."""
+        # These do nothing to an agent: that they were called is all that there is to say of them.
+        looking = (self._codex_wait, self._codex_threads, self._codex_status)
+
+        async def run(call: Call, given: Json) -> Result:
+            note = partial(self._crew.note_call, name, call.label, call.principal)
+            try:
+                result = await body(call, given)
+            except TeamRefused as exc:
+                note(AuditOutcome.REFUSED, exc)
+                return refused_by_team(exc, self._blocked_by(exc, call.principal))
+            except (BadArguments, Refused) as exc:
+                note(AuditOutcome.REFUSED, exc)
+                raise
+            except Explained as exc:
+                note(AuditOutcome.INTERRUPTED if isinstance(exc, GivenUp) else AuditOutcome.FAILED, exc)
+                raise
+            if body in looking:
+                note(AuditOutcome.OK)
+            return result
+
+        return run
+
+    def _names(self, thread_id: str) -> Mapping[str, object]:
+        names = self._crew.roster.names(thread_id)
+        member = self._crew.roster.of_thread(thread_id)
+        approvals = [] if member is None else [approval.described() for approval in _open_approvals(member)]
+        return {**names, "approvals": approvals} if approvals else names
+
+    def _goes_on(self, thread_id: str) -> GoesOn:
+        member = self._crew.roster.of_thread(thread_id)
+        if member is None:
+            taken = self._crew.roster.was_taken_over(thread_id)
+            return GoesOn.OTHER_SERVER if taken else GoesOn.RESUME
+        if member.closing:
+            return GoesOn.RESUME
+        return GoesOn.REPLY_IN_NEW_THREAD if member.thread is not None and member.thread.gone else GoesOn.REPLY
+
+    def _asks(self, thread_id: str) -> list[str]:
+        member = self._crew.roster.of_thread(thread_id)
+        return [] if member is None else _questions(member)
+
+    def _blocked_by(self, refusal: TeamRefused, principal: str) -> list[str]:
+        """The questions that keep an agent from its next prompt, if it was refused because it is busy."""
+        codex_id = refusal.facts.get("codex_id") if refusal.why is refusals.Why.BUSY else None
+        member = self._crew.roster.called(str(codex_id), principal)
+        return [] if member is None else _questions(member)
+
+    # -- one agent ----------------------------------------------------------------------------------------------------
+
+    async def _codex(self, call: Call, given: Json) -> Result:
+        arguments = start_arguments(given)
+        way = way_of(arguments)
+        request = request_of(arguments)
+        async with call.opening(), self._crew.repeats.one_at_a_time(call.principal, request):
+            repeat = None if request is None else await self._crew.repeats.earlier(call.principal, request)
+            if repeat is None:
+                turn = await self._begun(call, arguments, way)
+        if repeat is not None:
+            return await self._repeated(call, repeat, arguments)
+        result = await self._followed(call, turn, arguments)
+        if request is not None:
+            await self._crew.office.scribe.flush()  # a repeat must find this answer, whatever happens to us
+        return result
+
+    async def _begun(self, call: Call, arguments: StartArguments, way: Way) -> TeamTurn:
+        """Start an agent or resume one, and give it its turn."""
+        if way is not Way.PROMPT:
+            return await self._begun_with(call, arguments, way, arguments.codex_id)
+        async with self._crew.first_call(arguments.identity, call.principal) as reference:
+            return await self._begun_with(call, arguments, way, reference)
+
+    async def _begun_with(self, call: Call, arguments: StartArguments, way: Way, reference: str | None) -> TeamTurn:
+        if reference is not None:
+            turn = TeamTurn(call, arguments, arguments.prompt or GO_ON, catalogue.CODEX.name)
+            turn.request = request_of(arguments)
+            await self._crew.team.find(reference, call.principal, resume=True, begin=self._beginning(turn))
+            return turn
+        order = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
+        new_turn(arguments, order.new.spec.cwd or "")  # which refuses an image before anything is started
+        await self._crew.work.check_team()
+        turn = TeamTurn(call, arguments, order.prompt, catalogue.CODEX.name)
+        turn.request = request_of(arguments)
+        turn.warnings = order.new.warnings
+        await self._crew.team.start(self._order(arguments, order, call.principal), self._beginning(turn))
+        return turn
+
+    async def _repeated(self, call: Call, repeat: Repeat, arguments: StartArguments) -> Result:
+        """The same call came before: go on waiting for its turn, or give its answer again."""
+        done = {"request_id": call.label, "what": f"repeats request {arguments.request_id}"}
+        self._crew.work.audit(repeat.agent, catalogue.CODEX.name, AuditOutcome.OK, **done)
+        thread = None if repeat.member is None else repeat.member.thread
+        if repeat.turn is not None and thread is not None:
+            with about(thread=thread.id):
+                return await self._follower.followed(call, thread, repeat.turn, arguments)
+        return turn_result(repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat))
+
+    def _order(self, arguments: StartArguments, order: Ordered, principal: str) -> Order:
+        return Order(
+            spec=order.new.spec,
+            principal=principal,
+            identity=arguments.identity,
+            default_identity=order.default_identity,
+            role=order.role,
+            tag=arguments.tag,
+            source=order.source,
+            request_id=arguments.request_id,
+        )
+
+    async def _codex_reply(self, call: Call, given: Json) -> Result:
+        arguments = team_reply_arguments(given)
+        if not arguments.references:
+            raise BadArguments(NOT_NAMED)
+        turn = TeamTurn(call, arguments, arguments.prompt, catalogue.CODEX_REPLY.name)
+        async with call.opening():
+            await self._crew.office.ready()
+            reference = await self._crew.team.the_one(arguments.references, call.principal)
+            await self._crew.team.find(reference, call.principal, resume=False, begin=self._beginning(turn))
+        return await self._followed(call, turn, arguments)
+
+    def _beginning(self, turn: TeamTurn) -> Begin:
+        return partial(turn.begin, work=self._crew.work, settings=self._settings)
+
+    async def _followed(self, call: Call, given: TeamTurn, arguments: TurnArguments) -> Result:
+        thread, turn = given.begun
+        with about(thread=thread.id):
+            result = await self._follower.followed(call, thread, turn, arguments)
+            if not turn.ended:
+                self._crew.work.turn_goes_on(thread, turn)
+            return result
+
+    # -- many ---------------------------------------------------------------------------------------------------------
+
+    async def _codex_wait(self, call: Call, given: Json) -> Result:
+        arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
+        asked = arguments.references
+        view = TeamView(self._book, self._crew, call, asked)
+        wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
+        return await self._follower.waited(call, wait)
+
+    async def _codex_threads(self, call: Call, given: Json) -> Result:
+        arguments = team_arguments(catalogue.CODEX_THREADS, given, ThreadsArguments)
+        agents = [
+            agent
+            for agent in await self._crew.agents(call.principal)
+            if arguments.identity in (None, agent.identity) and (arguments.include_closed or agent.is_active)
+        ]
+        return threads_result(agents, int(arguments.limit))
+
+    async def _codex_status(self, call: Call, given: Json) -> Result:
+        team_arguments(catalogue.CODEX_STATUS, given, dict)
+        approvals = sum(len(_open_approvals(member)) for member in self._crew.roster.of(call.principal))
+        return status_result({**await self._crew.status(call.principal), "pending_approvals": approvals})
+
+    async def _codex_close(self, call: Call, given: Json) -> Result:
+        arguments = team_arguments(catalogue.CODEX_CLOSE, given, CloseArguments)
+        if not arguments.references:
+            raise BadArguments(NOT_NAMED)
+        await self._crew.office.ready()
+        reference = await self._crew.team.the_one(arguments.references, call.principal)
+        closed = await self._crew.closing.close(reference, call.principal, call.label)
+        if not self._follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):
+            self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
+        return close_result(closed.agent, closed.how)
+
+    async def _codex_approvals(self, call: Call, given: Json) -> Result:
+        arguments = team_arguments(catalogue.CODEX_APPROVALS, given, ApprovalsArguments)
+        if arguments.id is None:
+            self._crew.note_call(catalogue.CODEX_APPROVALS.name, call.label, call.principal, AuditOutcome.OK)
+            return await self._approvals(call.principal)
+        if arguments.decision is None:
+            raise BadArguments(NOT_DECIDED)
+        turn_name, _, key = arguments.id.partition("/")
+        for member in self._crew.roster.of(call.principal):
+            turn = None if member.thread is None else member.thread.turn_named(turn_name)
+            question = None if turn is None else turn.parked.open.get(key)
+            if turn is not None and question is not None:
+                turn.parked.answer(key, decide(question, approval_answer(arguments.decision, arguments.reason)))
+                done = {"request_id": call.label, "what": arguments.decision}
+                self._crew.work.audit(member.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
+                await asyncio.sleep(0)  # the one who asked takes its answer, and the question is gone from the list
+                return await self._approvals(call.principal, Answered(arguments.id, member.agent.codex_id))
+        for asked in await asked_elsewhere(self._crew, call.principal):
+            if asked.id == arguments.id:
+                raise refusals.asked_elsewhere(asked)
+        raise BadArguments(
+            f"No question {arguments.id} is open; codex_approvals without arguments lists those that are."
+        )
+
+    async def _approvals(self, principal: str, answered: Answered | None = None) -> Result:
+        elsewhere = await asked_elsewhere(self._crew, principal)
+        ours = [approval for member in self._crew.roster.of(principal) for approval in _open_approvals(member)]
+        return approvals_result(ours, elsewhere, answered)
+
+
+def _goes_on_after(repeat: Repeat) -> GoesOn:
+    if repeat.is_elsewhere:
+        return GoesOn.OTHER_SERVER
+    return GoesOn.RESUME if repeat.agent.is_closed else GoesOn.REPLY
+
+
+def _open_approvals(member: Member) -> list[OpenApproval]:
+    turns = [] if member.thread is None else member.thread.unfinished()
+    return [
+        OpenApproval(f"{turn.name}/{key}", member.agent, question)
+        for turn in turns
+        for key, question in turn.parked.open.items()
+    ]
+
+
+def _questions(member: Member) -> list[str]:
+    """What waits for an answer, in words."""
+    approvals = _open_approvals(member)
+    listed = [approval.question for approval in approvals]
+    turns = [] if member.thread is None else member.thread.unfinished()
+    asked = [question for turn in turns for question in turn.parked.asked if question not in listed]
+    return [listed_question(approval.described()) for approval in approvals] + [*map(client_question, asked)]

@@ -1,0 +1,130 @@
+"""Pure. What keeps agents from running away with somebody's money: limits on turns, tokens and chains of mail.
+
+An agent that reaches one is paused, not closed: it goes on when the hour has passed, or when somebody raises the limit.
+A limit of 0 is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codex_mcp.base.settings.groups import Settings
+
+HOUR: Final = 3600.0
+
+TURNS_KEPT: Final = 10_000
+"""Turns that are remembered at most, and so the highest limit that counts: nobody has three a second."""
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """How much is allowed; 0 is no limit."""
+
+    turns_per_hour: int = 0
+    tokens_per_thread: int = 0
+    tokens_per_team: int = 0
+    hops: int = 0
+    """How often mail may cause mail without a person in between."""
+
+
+def limits_of(settings: Settings) -> Limits:
+    """What the settings allow."""
+    return Limits(
+        turns_per_hour=settings.turns_per_hour,
+        tokens_per_thread=settings.tokens_per_thread,
+        tokens_per_team=settings.tokens_per_team,
+        hops=settings.max_hops,
+    )
+
+
+class Usage(Struct, frozen=True):
+    """What one agent has used."""
+
+    turns: tuple[float, ...] = ()
+    """When its latest turns began, oldest first; as many as the limit needs, and none without one."""
+    tokens: int = 0
+
+
+class Paused(Struct, frozen=True):
+    """Why an agent may not have another turn, and until when; None: until a limit is raised."""
+
+    reason: str
+    until: float | None = None
+
+
+def with_turn(limits: Limits, usage: Usage, now: float) -> Usage:
+    """The usage after a turn that begins now."""
+    kept = _turns_allowed(limits)
+    return replace(usage, turns=(*usage.turns, now)[-kept:]) if kept else usage
+
+
+def with_earlier_turns(limits: Limits, usage: Usage, begun: Iterable[float]) -> Usage:
+    """The usage of an agent that comes back, with the turns that it had before."""
+    kept = _turns_allowed(limits)
+    return replace(usage, turns=tuple(sorted((*begun, *usage.turns))[-kept:])) if kept else usage
+
+
+def not_ahead(usage: Usage, now: float) -> Usage:
+    """The usage by a clock that may have been set back: what lies ahead of it counts as having happened just now.
+
+    So setting the clock back frees no turns, and pauses nobody for longer than an hour.
+    """
+    if not usage.turns or usage.turns[-1] <= now:
+        return usage
+    return replace(usage, turns=tuple(min(turn, now) for turn in usage.turns))
+
+
+def with_tokens(usage: Usage, tokens: int) -> Usage:
+    """The usage after so many more tokens."""
+    return replace(usage, tokens=usage.tokens + max(tokens, 0))
+
+
+def check(limits: Limits, usage: Usage, team_tokens: int, now: float) -> Paused | None:
+    """Why this agent may not have another turn now, or None if it may. What lasts longest is said first.
+
+    No turn of the usage may lie ahead of now (`not_ahead`).
+    """
+    if limits.tokens_per_team and team_tokens >= limits.tokens_per_team:
+        return Paused(
+            f"cannot start a turn: the team has used {team_tokens} tokens, "
+            f"and its limit is {limits.tokens_per_team}; raise tokens_per_team to go on"
+        )
+    if limits.tokens_per_thread and usage.tokens >= limits.tokens_per_thread:
+        return Paused(
+            f"cannot start a turn: this agent has used {usage.tokens} tokens, "
+            f"and its limit is {limits.tokens_per_thread}; raise tokens_per_thread, or start another agent"
+        )
+    return _check_turns(limits, usage, now)
+
+
+def check_hops(limits: Limits, hops: int) -> Paused | None:
+    """Why mail that is the last of a chain this long may not start a turn, or None if it may."""
+    if not limits.hops or hops <= limits.hops:
+        return None
+    return Paused(
+        f"cannot deliver this mail: mail has caused mail {hops} times without a person in between, "
+        f"and the limit is {limits.hops}; prompt the agent yourself, or raise max_hops"
+    )
+
+
+def _check_turns(limits: Limits, usage: Usage, now: float) -> Paused | None:
+    limit = _turns_allowed(limits)
+    if not limit or len(usage.turns) < limit:
+        return None
+    first = usage.turns[-limit]
+    if first <= now - HOUR:
+        return None
+    until = first + HOUR
+    minutes = max(1, round((until - now) / 60))
+    return Paused(
+        f"cannot start a turn: this agent has begun {limit} turns in the last hour, which is its limit; "
+        f"wait {minutes} min, or raise turns_per_hour",
+        until,
+    )
+
+
+def _turns_allowed(limits: Limits) -> int:
+    return min(limits.turns_per_hour, TURNS_KEPT)

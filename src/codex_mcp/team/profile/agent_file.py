@@ -1,0 +1,162 @@
+"""Agents that are described in a file, such as `.claude/agents/reviewer.md`: a head with settings, then the prompt.
+
+Such files are written for Claude. What has no counterpart in Codex is left out, and said.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.groups import Sandbox
+from codex_mcp.team.profile.front_matter import Value, split
+
+LONGEST: Final = 256 * 1024
+"""Bytes of a file. Ten times the longest one that anybody would write by hand."""
+
+CLAUDE_MODELS: Final = frozenset({"sonnet", "opus", "haiku", "inherit", "default", "best", "opusplan"})
+"""Names that mean something to Claude Code alone; and everything that begins with `claude`."""
+
+CHANGING_TOOLS: Final = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "*"})
+"""Claude's tools that change something. An agent with a list of tools and none of these is there to read."""
+
+
+class AgentFile(Struct, frozen=True, kw_only=True):
+    """What an agent file says. What it does not say is None."""
+
+    prompt: str
+    name: str | None = None
+    description: str | None = None
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+    sandbox: Sandbox | None = None
+    """What the list of tools comes to."""
+    notes: tuple[str, ...] = ()
+    """What was left out, one sentence each."""
+
+
+def read_agent_file(path: str, base: str) -> AgentFile:
+    """The agent in a file; a relative path is one below `base`. Raises Refused."""
+    place = os.path.join(base, path)
+    text = _text(path, place, _root_of(os.path.normpath(os.path.abspath(place)), os.path.abspath(base)))
+    try:
+        values, body = split(text)
+    except ValueError as error:
+        raise Refused(f"cannot use the agent file `{path}`: {error}; fix the file") from error
+    if not body.strip():
+        raise Refused(f"cannot use the agent file `{path}`: it has no prompt; write one below its head")
+    return _agent(values, body.strip())
+
+
+def _root_of(place: str, base: str) -> str:
+    """The folder that a file must be in: its repository, else the folder in which the agent works, else its own folder.
+
+    Found by names alone, since links in a repository are written by whoever wrote the repository.
+    """
+    folder = own_folder = os.path.dirname(place)
+    while not _is_repository(folder):
+        if folder == os.path.dirname(folder):
+            return base if _is_inside(place, base) else own_folder
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _is_repository(folder: str) -> bool:
+    """Whether it is the root of one. Sandboxes leave empty `.git` folders behind, which are none."""
+    git = os.path.join(folder, ".git")
+    return os.path.isfile(git) or os.path.exists(os.path.join(git, "HEAD"))
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return os.path.commonpath([path, folder]) == folder
+
+
+def _refuse_link(path: str, place: str, root: str, opened: os.stat_result) -> None:
+    """A link that leads out of its repository may lead to a private key, which the model and the audit would get."""
+    real = os.path.realpath(place)
+    if _is_inside(real, os.path.realpath(root)) and os.path.samestat(opened, os.stat(real)):
+        return
+    raise Refused(
+        f"cannot use the agent file `{path}`: it is a link that leads out of {root}; name the file itself, or copy it"
+    )
+
+
+def _text(path: str, place: str, root: str) -> str:
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise Refused(f"cannot find the agent file `{path}`: there is no {place}; correct agent_file") from error
+    except (OSError, ValueError) as error:
+        raise Refused(f"cannot read the agent file `{path}`: {_reason(error)}; correct agent_file") from error
+    try:
+        opened = os.fstat(descriptor)
+        kind = opened.st_mode
+        _refuse_link(path, place, root, opened)
+        if not stat.S_ISREG(kind):
+            what = "a folder" if stat.S_ISDIR(kind) else "no plain file"
+            raise Refused(f"cannot read the agent file `{path}`: {place} is {what}; correct agent_file")
+        return _checked(path, os.read(descriptor, LONGEST + 1))
+    except OSError as error:
+        raise Refused(f"cannot read the agent file `{path}`: {_reason(error)}; correct agent_file") from error
+    finally:
+        os.close(descriptor)
+
+
+def _checked(path: str, data: bytes) -> str:
+    if len(data) > LONGEST:
+        raise Refused(f"cannot use the agent file `{path}`: it is longer than {LONGEST // 1024} KiB; shorten it")
+    if b"\0" in data:
+        raise Refused(f"cannot use the agent file `{path}`: it is binary; name a Markdown file")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise Refused(f"cannot use the agent file `{path}`: it is not in UTF-8; convert it") from error
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def _agent(values: Mapping[str, Value], prompt: str) -> AgentFile:
+    tools = _list(values.get("tools"))
+    model = _word(values.get("model"))
+    notes: list[str] = []
+    if model is not None and _is_claudes(model):
+        notes.append(f"the agent file asks for the model {model!r:.100}, which is Claude's; Codex's own choice is used")
+        model = None
+    return AgentFile(
+        prompt=prompt,
+        name=_word(values.get("name")),
+        description=_word(values.get("description")),
+        model=model,
+        tools=tools,
+        sandbox=None if tools is None or _can_change(tools) else Sandbox.READ_ONLY,
+        notes=tuple(notes),
+    )
+
+
+def _is_claudes(model: str) -> bool:
+    name = model.lower().partition("[")[0]  # sonnet[1m]
+    return name in CLAUDE_MODELS or name.startswith("claude")
+
+
+def _can_change(tools: tuple[str, ...]) -> bool:
+    return any(tool.partition("(")[0].strip() in CHANGING_TOOLS for tool in tools)  # Bash(git log:*)
+
+
+def _word(value: Value | None) -> str | None:
+    text = ", ".join(value) if isinstance(value, tuple) else value
+    return text.strip() or None if text else None
+
+
+def _list(value: Value | None) -> tuple[str, ...] | None:
+    """A list, also one that is written as `Read, Grep`. An empty value says nothing; an empty list says: none."""
+    if value is None or value == "":
+        return None
+    items = value.split(",") if isinstance(value, str) else value
+    return tuple(item.strip() for item in items if item.strip())

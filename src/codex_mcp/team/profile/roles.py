@@ -1,0 +1,102 @@
+"""Pure. Roles: settings of agents under a name, so that a call says `reviewer` in place of five arguments.
+
+A role is a table `[plugins.codex-mcp.roles.NAME]` of a settings file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.secrets.redact import redact
+from codex_mcp.base.settings.groups import ApprovalPolicy, Sandbox
+from codex_mcp.base.settings.nearest import nearest
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
+from codex_mcp.team.profile.identity import LONGEST, is_valid
+
+
+class Role(Struct, frozen=True, kw_only=True):
+    """How an agent is set up. What is None is left to others."""
+
+    model: str | None = None
+    reasoning_effort: str | None = None
+    sandbox: Sandbox | None = None
+    approval_policy: ApprovalPolicy | None = None
+    instructions: str | None = None
+    environment: str | None = None
+    """Where its commands run."""
+    identity: str | None = None
+    """The name of agents of this role that are given none."""
+
+
+def role_from(table: Mapping[str, object], role: str, source_of: Callable[[str], str]) -> Role:
+    """The role in a table; errors name the role, and where the key stands. Raises BadSetting."""
+    fields: dict[str, object] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        where = f"the role {role} in {source_of(key)}"
+        if name not in KINDS:
+            meant = nearest(name, KINDS)
+            hint = f"did you mean {meant}? " if meant else ""
+            raise BadSetting(f"cannot use {key} of {where}: no such key; {hint}a role has {', '.join(KINDS)}")
+        if name in fields:
+            raise BadSetting(f"cannot use {key} of {where}: {name} is there twice, once with - and once with _")
+        try:
+            fields[name] = KINDS[name](value)
+        except ValueError as error:
+            shown = redact(f"{key} = {value!r:.200}")
+            raise BadSetting(f"cannot use {shown} of {where}: it must be {error}") from error
+    return Role(**fields)  # type: ignore[arg-type]  # each was made by its kind
+
+
+def over(*layers: Role) -> Role:
+    """The layers laid over each other, the strongest first: a call's own, its role, the defaults."""
+    return Role(
+        **{
+            name: next((value for layer in layers if (value := getattr(layer, name)) is not None), None)
+            for name in Role.__struct_fields__
+        }
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text that is not empty")
+    return value
+
+
+def _one_of(kind: type[StrEnum]) -> Callable[[object], StrEnum]:
+    def choose(value: object) -> StrEnum:
+        if not isinstance(value, str) or value not in list(kind):
+            raise ValueError(f"one of {', '.join(kind)}")
+        return kind(value)
+
+    return choose
+
+
+def _environment(value: object) -> str:
+    if value not in (LOCAL_ENVIRONMENT, EXEC_ENVIRONMENT):
+        raise ValueError(f"one of {LOCAL_ENVIRONMENT}, {EXEC_ENVIRONMENT}")
+    return str(value)
+
+
+def _identity(value: object) -> str:
+    if not isinstance(value, str) or not is_valid(value):
+        raise ValueError(f"a name of a-z, 0-9 and -, at most {LONGEST} characters, such as reviewer-2")
+    return value
+
+
+KINDS: Final[dict[str, Callable[[object], object]]] = {
+    "model": _text,
+    "reasoning_effort": _text,
+    "sandbox": _one_of(Sandbox),
+    "approval_policy": _one_of(ApprovalPolicy),
+    "instructions": _text,
+    "environment": _environment,
+    "identity": _identity,
+}
+"""What each key may hold. How hard a model can think depends on the model, which Codex knows and we do not."""

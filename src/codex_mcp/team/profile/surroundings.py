@@ -1,0 +1,126 @@
+"""Where a folder lies: its repository and branch, read from git's own files, which is far quicker than to start git.
+
+Whatever cannot be read is None: an agent works as well without. The files are small; longer ones are not git's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import Final
+
+from codex_mcp.team.profile.context import Surroundings
+
+LONGEST: Final = 256 * 1024
+"""Bytes that are read of a file. Configurations with hundreds of branches are smaller."""
+
+SHORT_ID: Final = 7
+"""Digits of a commit's id, as git shows it."""
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SECTION: Final = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_URL: Final = re.compile(r'url\s*=\s*(?:"([^"]*)"|([^"#;][^#;]*))', re.IGNORECASE)
+
+BRANCHES: Final = "refs/heads/"
+NO_BRANCH: Final = ".invalid"
+"""What HEAD says in repositories that keep their references in tables, which we do not read."""
+
+
+def surroundings_of(cwd: str) -> Surroundings:
+    """The repository and branch of a folder, as they are now. Never an error."""
+    folder = os.path.realpath(cwd)
+    found = _repository(folder)
+    if found is None:
+        return Surroundings(None, None, None, cwd)
+    root, git = found
+    common = _common(git)
+    name = _name_from_origin(os.path.join(common, "config")) or _name_from_folder(root, common)
+    return Surroundings(_shown(root), _shown(name), _shown(_branch(os.path.join(git, "HEAD"))), cwd)
+
+
+def _shown(name: str | None) -> str | None:
+    """A name as it can be told and written down: git and the disk know names that are no UTF-8."""
+    return None if name is None else name.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _repository(folder: str) -> tuple[str, str] | None:
+    """The root of the repository around this folder, and its git folder."""
+    while True:
+        path = os.path.join(folder, ".git")
+        if os.path.lexists(path) and (git := _git_folder(path)) is not None:
+            return folder, git
+        if _is_git_folder(folder) and os.path.basename(folder) != ".git":
+            return folder, folder  # a bare one
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _git_folder(path: str) -> str | None:
+    """What `.git` stands for: itself, or in work trees and submodules the folder that it names."""
+    if _is_git_folder(path):
+        return path
+    text = _text(path)
+    if text is None or not text.startswith("gitdir:"):
+        return None  # also the empty folder that a killed sandbox leaves
+    return os.path.normpath(os.path.join(os.path.dirname(path), text.removeprefix("gitdir:").strip()))
+
+
+def _is_git_folder(path: str) -> bool:
+    return os.path.lexists(os.path.join(path, "HEAD")) and os.path.isdir(os.path.join(path, "objects"))
+
+
+def _common(git: str) -> str:
+    """What a work tree shares with its repository."""
+    text = _text(os.path.join(git, "commondir"))
+    return git if text is None else os.path.normpath(os.path.join(git, text.strip()))
+
+
+def _branch(head: str) -> str | None:
+    text = (_text(head) or "").strip()
+    if text.startswith("ref:"):
+        name = text.removeprefix("ref:").strip().removeprefix(BRANCHES)
+        return name if name and name != NO_BRANCH else None
+    return text[:SHORT_ID] if _COMMIT.fullmatch(text) else None
+
+
+def _name_from_origin(config: str) -> str | None:
+    is_origin = False
+    for line in map(str.strip, (_text(config) or "").splitlines()):
+        if section := _SECTION.match(line):
+            is_origin = section.group(1).lower() == "remote" and section.group(2) == "origin"
+            line = line[section.end() :].strip()
+        if is_origin and (url := _URL.match(line)):
+            return _last_part((url.group(1) or url.group(2)).rstrip())
+    return None
+
+
+def _last_part(url: str) -> str | None:
+    """The name at the end of an address, and nothing of what comes before its path: that may hold a password."""
+    _, scheme, rest = url.partition("://")
+    path = rest.partition("/")[2] if scheme else url.rpartition(":")[2]  # the latter of host:path, or of a path alone
+    return path.rstrip("/").rpartition("/")[2].removesuffix(".git") or None
+
+
+def _name_from_folder(root: str, common: str) -> str | None:
+    """The name of the folder; of a work tree, that of the repository's first one."""
+    folder = os.path.dirname(common) if os.path.basename(common) == ".git" else root
+    return os.path.basename(folder).removesuffix(".git") or None
+
+
+def _text(path: str) -> str | None:
+    """A small plain file; None if it is anything else. Does not wait, whatever lies there."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        return os.read(descriptor, LONGEST).decode(errors="surrogateescape")
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,293 @@
+"""`audit.jsonl`: every call and what came of it, one line each, appended by every server of the folder.
+
+A thread writes entries as they come, all that have gathered in one go, and syncs the file when it has been quiet for a
+moment. A call is answered when its entry is in the file (`written`), so that the entry is there even if the server is
+killed right after the answer. Only a loss of power can cost the last lines.
+At 10 MiB the file is set aside as `audit.jsonl.1`, and so on. A disk that cannot be written costs lines and a warning,
+never a call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+from codex_mcp.base.files import make_private_folder, open_regular
+from codex_mcp.base.locks import flocked
+from codex_mcp.base.timestamps import written_moment
+from codex_mcp.team.records.audit_entry import AuditEntry, Outcome, entry_in, line_of, without_tails
+from codex_mcp.threads.waiters import tell
+
+logger = logging.getLogger(__name__)
+
+FILE: Final = "audit.jsonl"
+
+MAX_BYTES: Final = 10 * 1024 * 1024
+"""Some 40,000 entries; it still opens in any editor."""
+
+FILES: Final = 5
+"""The current one and four older ones: 50 MiB at most, and months of a busy team."""
+
+MAX_WAITING: Final = 10_000
+"""Entries that wait for the disk. A disk that is so far behind is stuck; then the newest are dropped, and counted."""
+
+QUIET: Final = 0.1
+"""Seconds without an entry after which the file is synced, so that no entry has to wait for that."""
+
+SYNC_INTERVAL: Final = 1.0
+"""Seconds after which it is synced at the latest."""
+
+LOCK_PATIENCE: Final = 0.5
+"""Seconds for the other servers' lock, which they hold for one write. Without it we append all the same, and only do
+not set the file aside."""
+
+WRITE_PATIENCE: Final = 2.0
+"""Seconds that an answer waits for its entry. A disk that needs longer is stuck: calls are answered without it."""
+
+CLOSE_PATIENCE: Final = 5.0
+"""Seconds for the last entries. A disk that needs longer is stuck, and the server ends without it."""
+
+NEWLINE: Final = b"\n"
+
+
+class Audit:
+    """Appends to the audit of one state folder. `close()` writes what is left; after it, entries are dropped."""
+
+    def __init__(self, state_dir: str, *, max_bytes: int = MAX_BYTES) -> None:
+        self._folder = state_dir
+        self._path = os.path.join(state_dir, FILE)
+        self._max_bytes = max_bytes
+        self._waiting: deque[AuditEntry] = deque()
+        self._kept: list[bytes] = []
+        """Lines that could not be written."""
+        self._dropped = 0
+        self._appended = 0
+        """How many entries there ever were, and how many of them are in the file, or cannot be written for now."""
+        self._handled = 0
+        self._stuck_at: int | None = None
+        self._waiters: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._unsynced_since: float | None = None
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+        self._complained = False
+
+    def append(self, entry: AuditEntry) -> None:
+        """Note this down. Returns at once."""
+        with self._changed:
+            if self._ending.is_set() or len(self._waiting) + len(self._kept) >= MAX_WAITING:
+                self._dropped += 1
+                return
+            self._waiting.append(without_tails(entry))
+            self._appended += 1
+            if self._thread is None:
+                # A daemon, so that a stuck disk cannot keep the server from ending; close() waits for it otherwise.
+                self._thread = threading.Thread(target=self._write_on, name="audit", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    async def written(self) -> None:
+        """Wait until all entries by now are in the file. A disk that fails or is stuck is not waited for."""
+        with self._changed:
+            if self._handled >= self._appended or self._handled == self._stuck_at:
+                return
+            loop = asyncio.get_running_loop()
+            told: asyncio.Future[None] = loop.create_future()
+            self._waiters.append((self._appended, loop, told))
+        await asyncio.wait([told], timeout=WRITE_PATIENCE)
+        if not told.done():
+            self._stuck_at = self._handled  # no other call waits before the disk goes on
+
+    def close(self) -> None:
+        """Write what is left, and end the thread. Blocks; may be called twice."""
+        with self._changed:
+            self._ending.set()
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(CLOSE_PATIENCE)
+        with self._changed:
+            lost, self._dropped = self._dropped + len(self._waiting) + len(self._kept), 0
+            self._waiting.clear()
+            self._kept.clear()
+        if lost:
+            logger.warning("%s entries of the audit %s were lost", lost, self._path)
+
+    def _write_on(self) -> None:
+        last = False
+        while not last:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._ending.is_set(), self._until_sync())
+                last = self._ending.is_set()
+                entries, dropped, appended = list(self._waiting), self._dropped, self._appended
+                self._waiting.clear()
+                self._dropped = 0
+            if entries or dropped or last:
+                lines = [*self._kept, *map(line_of, entries), *([_dropped_line(dropped)] if dropped else [])]
+                # What cannot be written waits for the next entry: the disk may have room by then.
+                self._kept = lines[self._write(lines) :]
+                self._tell(appended)
+            if last or not entries or self._until_sync() == 0:
+                self._sync()
+
+    def _until_sync(self) -> float | None:
+        """Seconds until the file must be synced, should no entry come; None if it is."""
+        if self._unsynced_since is None:
+            return None
+        return min(QUIET, max(0.0, self._unsynced_since + SYNC_INTERVAL - time.monotonic()))
+
+    def _tell(self, handled: int) -> None:
+        """Let those go who waited for these entries."""
+        with self._changed:
+            self._handled = handled
+            done = [waiter for waiter in self._waiters if waiter[0] <= handled]
+            self._waiters = [waiter for waiter in self._waiters if waiter[0] > handled]
+        for _, loop, told in done:
+            with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits any longer
+                loop.call_soon_threadsafe(tell, told)
+
+    def _sync(self) -> None:
+        if self._unsynced_since is None:
+            return
+        self._unsynced_since = None
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            self._complain(error)
+
+    def _write(self, lines: list[bytes]) -> int:
+        """Append the lines. Returns how many are in the file as a whole."""
+        done = 0
+        try:
+            while done < len(lines):
+                done += self._append_some(lines[done:])
+        except OSError as error:
+            self._complain(error)
+        else:
+            self._complained = False
+        return done
+
+    def _append_some(self, lines: list[bytes]) -> int:
+        """Append as many lines as fit into the current file, at least one. Returns how many."""
+        while True:
+            make_private_folder(self._folder)
+            descriptor = open_regular(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            try:
+                with _flocked_if_possible(descriptor) as held:
+                    if held and not self._is_current(descriptor):
+                        continue  # another server has just set it aside
+                    length = os.fstat(descriptor).st_size
+                    if held and length >= self._max_bytes:
+                        os.fsync(descriptor)
+                        self._set_aside()
+                        continue
+                    done = _append_to(descriptor, lines, self._max_bytes - length)
+                if self._unsynced_since is None:
+                    self._unsynced_since = time.monotonic()
+                return done
+            finally:
+                os.close(descriptor)
+
+    def _is_current(self, descriptor: int) -> bool:
+        try:
+            return os.path.samestat(os.stat(self._path), os.fstat(descriptor))
+        except FileNotFoundError:
+            return False
+
+    def _set_aside(self) -> None:
+        for number in range(FILES - 1, 0, -1):
+            newer = _name(self._path, number - 1)
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(newer, _name(self._path, number))
+
+    def _complain(self, error: OSError) -> None:
+        if not self._complained:
+            self._complained = True
+            logger.warning("cannot write the audit %s: %s; entries wait", self._path, error.strerror or error)
+
+
+def read_audit(
+    state_dir: str, *, identity: str | None = None, codex_id: str | None = None, limit: int = 100
+) -> list[AuditEntry]:
+    """The latest entries, oldest first: of this identity, of this agent, or of all. Raises OSError."""
+    found: list[AuditEntry] = []
+    if limit <= 0:
+        return found
+    for entry in _newest_first(os.path.join(state_dir, FILE)):
+        if identity in (None, entry.identity) and codex_id in (None, entry.codex_id):
+            found.append(entry)
+            if len(found) >= limit:
+                break
+    return found[::-1]
+
+
+def _newest_first(path: str) -> Iterator[AuditEntry]:
+    seen: set[tuple[int, int]] = set()
+    # From new to old: a file that is set aside while we read comes again under its next name, and none is missed.
+    for number in range(FILES):
+        try:
+            with open(open_regular(_name(path, number)), "rb") as file:
+                status = os.fstat(file.fileno())
+                if (status.st_dev, status.st_ino) in seen:
+                    continue
+                seen.add((status.st_dev, status.st_ino))
+                lines = file.read().split(NEWLINE)
+        except FileNotFoundError:
+            continue
+        for line in reversed(lines):
+            entry = entry_in(line)
+            if entry is not None:
+                yield entry
+
+
+def _name(path: str, number: int) -> str:
+    return f"{path}.{number}" if number else path
+
+
+@contextlib.contextmanager
+def _flocked_if_possible(descriptor: int) -> Iterator[bool]:
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(flocked(descriptor, LOCK_PATIENCE))
+            held = True
+        except TimeoutError:
+            held = False
+        yield held
+
+
+def _append_to(descriptor: int, lines: list[bytes], room: int) -> int:
+    """Append what there is room for, at least one line. Returns how many lines are in the file as a whole."""
+    length = os.fstat(descriptor).st_size
+    is_torn = length > 0 and os.pread(descriptor, 1, length - 1) != NEWLINE
+    taken = [lines[0]]
+    size = len(lines[0])
+    for line in lines[1:]:
+        size += len(line)
+        if size > room:
+            break
+        taken.append(line)
+    data = (NEWLINE if is_torn else b"") + b"".join(taken)
+    written = os.write(descriptor, data)  # appended in one piece: lines of several servers do not mix
+    if written == len(data):
+        return len(taken)
+    whole = data[is_torn:written].count(NEWLINE)
+    if whole == 0:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return whole
+
+
+def _dropped_line(count: int) -> bytes:
+    text = f"{count} entries were dropped: the disk did not keep up"
+    now = written_moment(time.time())
+    return line_of(AuditEntry(timestamp=now, event="audit_dropped", outcome=Outcome.FAILED, error=text))

@@ -1,0 +1,104 @@
+"""Pure. One line of `audit.jsonl`: who asked for what, and what came of it. Secrets are masked before it is a line."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codex_mcp.base.secrets.redact import redact
+
+LONGEST_TEXT: Final = 200
+"""Characters of a prompt, a message or an error: enough to recognise it, and not a copy of it."""
+
+LONGEST_NAME: Final = 200
+"""Characters of an id, which clients choose."""
+
+LOOKED_AT: Final = 4096
+"""Characters that are searched for secrets before they are cut to those that are kept: half a secret is not known."""
+
+LONG: Final = ("what", "error")
+"""Fields that hold somebody's text."""
+
+
+class Outcome(StrEnum):
+    """What came of it."""
+
+    OK = "ok"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    REFUSED = "refused"
+    RUNNING = "running"
+    """The call was answered, and its turn goes on."""
+    TIMED_OUT = "timed_out"
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What happened. Fields that do not apply are left out of the line."""
+
+    timestamp: str
+    """When it ended, in ISO 8601 with milliseconds, UTC."""
+    event: str
+    """The tool that was called, or what the server did by itself."""
+    outcome: str
+    """An `Outcome`; a plain text, so that a reader understands the files of later versions."""
+    request_id: str | None = None
+    codex_id: str | None = None
+    thread_id: str | None = None
+    identity: str | None = None
+    team: str | None = None
+    principal: str | None = None
+    recipient: str | None = None
+    """Of mail: to whom."""
+    what: str | None = None
+    """How the prompt or the message begins."""
+    error: str | None = None
+    duration_ms: int | None = None
+    tokens: int | None = None
+
+
+def without_tails(entry: AuditEntry) -> AuditEntry:
+    """The entry without what its line will not need, so that nobody keeps a long prompt for it."""
+    long = {
+        name: text[: LOOKED_AT + 1]
+        for name in LONG
+        if isinstance(text := getattr(entry, name), str) and len(text) > LOOKED_AT
+    }
+    return msgspec.structs.replace(entry, **long) if long else entry
+
+
+def line_of(entry: AuditEntry) -> bytes:
+    """The entry as a line, with its line break. Texts are masked and cut."""
+    fields = msgspec.structs.asdict(entry)
+    cut = {name: _cut(name, value) for name, value in fields.items() if isinstance(value, str)}
+    return msgspec.json.encode(msgspec.structs.replace(entry, **cut)) + b"\n"
+
+
+def entry_in(line: bytes) -> AuditEntry | None:
+    """The entry in a line, or None if there is none: a line may be torn, or not ours."""
+    try:
+        return msgspec.json.decode(line, type=AuditEntry)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _cut(name: str, text: str) -> str:
+    if name in LONG:
+        return shown(text)
+    return _utf8(redact(text[:LONGEST_NAME]))
+
+
+def shown(text: str) -> str:
+    """The beginning of a text, masked."""
+    piece = text[:LOOKED_AT]
+    if len(text) > LOOKED_AT:
+        piece = piece.rpartition(" ")[0]  # the last word may be half of a secret
+    masked = redact(piece)
+    kept = masked if len(masked) <= LONGEST_TEXT and len(piece) == len(text) else masked[: LONGEST_TEXT - 1] + "…"
+    return _utf8(kept)
+
+
+def _utf8(text: str) -> str:
+    return text.encode(errors="replace").decode()

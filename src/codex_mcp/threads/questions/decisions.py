@@ -1,0 +1,137 @@
+"""Pure. What was decided about a question, how it is spelled, and the reasons that are not a person's own words.
+
+Reasons are read by the model and by people, so they say who refused and why, and nothing of the answer's contents.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import assert_never
+
+from msgspec import Struct, field
+
+from codex_mcp.wire.app.questions import NetworkAmendment
+
+MAX_REASON_CHARS = 2_000
+"""A reason goes into the model's context; a page is enough to explain a refusal."""
+
+DECLINED = "the user declined"
+DISMISSED = "the user closed the question without an answer"
+REVIEW_TIMED_OUT = "the client says that its review timed out"
+NO_CAPABILITY = "nobody could be asked: the MCP client does not support elicitation"
+NO_PERSON = "nobody could be asked: the MCP client cancels every question at once, as headless clients do"
+SERVER_STOPPING = "nobody could be asked: the server is shutting down"
+SESSION_GONE = "nobody could be asked: the MCP client is gone"
+
+
+class Scope(StrEnum):
+    """How far an approval reaches."""
+
+    ONCE = "once"
+    SESSION = "session"
+    ALWAYS = "always"
+
+
+class Approved(Struct, frozen=True):
+    """Yes, this once or for longer."""
+
+    scope: Scope = Scope.ONCE
+
+
+class RuleApproved(Struct, frozen=True):
+    """Yes, and commands that begin like this need not be asked about again."""
+
+    rule: tuple[str, ...]
+
+
+class NetworkRuled(Struct, frozen=True):
+    """A lasting yes or no for a host."""
+
+    rule: NetworkAmendment
+
+
+class Filled(Struct, frozen=True):
+    """Yes, with what the user filled in: the fields of an inner server's form, or answers by question id."""
+
+    content: Mapping[str, object] = field(default_factory=dict)
+
+
+class Denied(Struct, frozen=True):
+    """No; the turn goes on, and the model may be told the reason."""
+
+    reason: str = DECLINED
+
+
+class Aborted(Struct, frozen=True):
+    """No, and the turn ends."""
+
+
+Decision = Approved | RuleApproved | NetworkRuled | Filled | Denied | Aborted
+
+PLAIN_WORDS: dict[str, Decision] = {
+    "approved": Approved(),
+    "approved_for_session": Approved(Scope.SESSION),
+    "approved_mcp_policy_amendment": Approved(Scope.ALWAYS),
+    "denied": Denied(),
+    "timed_out": Denied(REVIEW_TIMED_OUT),
+    "abort": Aborted(),
+}
+"""Decisions that a single word says in full, in the spelling of 0.153.4."""
+
+
+def timed_out(seconds: float) -> Denied:
+    """Nobody answered in time."""
+    return Denied(f"nobody answered within {seconds:g} seconds")
+
+
+def failed(message: str) -> Denied:
+    """The client answered with an error."""
+    return Denied(short_reason(f"the MCP client could not ask the user: {message}"))
+
+
+def is_approval(decision: Decision) -> bool:
+    """May Codex do what it asked for?"""
+    match decision:
+        case Denied() | Aborted():
+            return False
+        case NetworkRuled(rule):
+            return rule.action == "allow"
+        case _:
+            return True
+
+
+def word_for(decision: Decision) -> str:
+    """The decision as one word: a value of the form's `decision`, an event's or an audit line's."""
+    match decision:
+        case Approved(Scope.SESSION):
+            return "approved_for_session"
+        case Approved(Scope.ALWAYS):
+            return "approved_mcp_policy_amendment"
+        case Approved() | Filled():
+            return "approved"
+        case RuleApproved():
+            return "approved_execpolicy_amendment"
+        case NetworkRuled(rule):
+            return f"network_policy_{rule.action}"
+        case Denied():
+            return "denied"
+        case Aborted():
+            return "abort"
+        case _:
+            assert_never(decision)
+
+
+def old_decision(decision: Decision) -> str | dict[str, object]:
+    """The decision as 0.153.4 spelled it, with its data."""
+    match decision:
+        case RuleApproved(rule):
+            return {"approved_execpolicy_amendment": {"proposed_execpolicy_amendment": list(rule)}}
+        case NetworkRuled(rule):
+            amendment = {"host": rule.host, "action": rule.action}
+            return {"network_policy_amendment": {"network_policy_amendment": amendment}}
+        case _:
+            return word_for(decision)
+
+
+def short_reason(text: str) -> str:
+    """The reason, cut to what we are willing to put into the model's context."""
+    return text if len(text) <= MAX_REASON_CHARS else text[: MAX_REASON_CHARS - 1] + "…"

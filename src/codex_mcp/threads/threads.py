@@ -1,0 +1,383 @@
+"""All threads that this server has open: start one, find one, put idle ones away."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.core import (
+    EXEC_ENVIRONMENT,
+    CannotResume,
+    Core,
+    CoreError,
+    CoreLost,
+    OpenedThread,
+    ThreadNotFound,
+    ThreadSpec,
+    TurnSpec,
+    plain_id,
+)
+from codex_mcp.codex.supervisor import Launcher, Supervisor
+from codex_mcp.rpc.peer import Pace
+from codex_mcp.threads.changes import ChangeListener, Changes
+from codex_mcp.threads.counts import Counts
+from codex_mcp.threads.limits.admission import Admission
+from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, quotas_of, size_of
+from codex_mcp.threads.listener import TurnListener
+from codex_mcp.threads.news import Reported
+from codex_mcp.threads.owners import LOCAL, EverybodyIsLocal, Owners
+from codex_mcp.threads.questions.approvals import refusal
+from codex_mcp.threads.thread import Thread
+from codex_mcp.wire.jsonrpc import Id
+
+logger = logging.getLogger(__name__)
+
+EARLY_NOTIFICATIONS: Final = 256
+"""What may be said of a thread before the answer that opens it is read: some MCP servers starting, a warning or two."""
+
+SWEEP_INTERVAL: Final = 30.0
+"""Seconds between two looks for idle threads. The delay is minutes, so nobody needs it more exact."""
+
+SPECS_KEPT: Final = 1000
+"""Settings of threads that were put away; a thread older than that comes back with what is in config.toml."""
+
+NOT_SIGNED_IN: Final = (
+    "Codex is not signed in. Run `codex login` (or `codex login --with-api-key`) with the same CODEX_HOME, "
+    "or name a model provider in config.toml."
+)
+
+
+class _Started(Struct, rename="camel"):
+    thread: _StartedThread
+
+
+class _StartedThread(Struct, rename="camel"):
+    id: str
+    parent_thread_id: str | None = None
+
+
+class Book:
+    """Owns the core and the threads."""
+
+    def __init__(self, settings: Settings, launch: Launcher, pace: Pace, owners: Owners | None = None) -> None:
+        self._settings = settings
+        self._owners = EverybodyIsLocal() if owners is None else owners
+        self._quotas = quotas_of(settings)
+        self._admission = Admission(settings.turns_per_principal)
+        self._supervisor = Supervisor(settings, self, launch, pace)
+        self.counts = Counts()
+        self.listener: TurnListener[Thread] | None = None
+        """Who hears of the turns of all threads."""
+        self.changes = Changes()
+        self.reported = Reported()
+        self._threads: dict[str, Thread] = {}
+        self._opening: dict[str, asyncio.Task[Thread]] = {}
+        self._opens = 0
+        self._early: dict[str, list[tuple[str, Raw]]] = {}
+        self._parents: dict[str, str] = {}
+        self._put_away: OrderedDict[str, ThreadSpec] = OrderedDict()
+        self._signed_in: Core | None = None
+        self._tasks = TaskSet()
+        self._sweeping: asyncio.Task[None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Book {len(self._threads)} threads, {self._supervisor!r}>"
+
+    def __iter__(self) -> Iterator[Thread]:
+        """The threads that are open here."""
+        return iter(list(self._threads.values()))
+
+    @property
+    def supervisor(self) -> Supervisor:
+        """Who keeps the core running."""
+        return self._supervisor
+
+    def warm_up(self) -> None:
+        """Start the core before anybody needs it."""
+        self._supervisor.warm_up()
+
+    # -- opening ------------------------------------------------------------------------------------------------------
+
+    async def start(self, spec: ThreadSpec, principal: str = LOCAL) -> Thread:
+        """Begin a new thread for this principal. Raises CoreError or Refused.
+
+        Whoever does not wait for it any longer leaves it here, idle.
+        """
+        self._check_quota(principal)
+        starting = self._with_core(lambda core: self._started(core, spec, principal))
+        return await _opened(self._tasks.spawn(starting, name="start of a thread"))
+
+    async def _with_core(self, open_thread: Callable[[Core], Awaitable[Thread]]) -> Thread:
+        """Open a thread in the running core; should that turn out to be dead, in the next one."""
+        core = await self._supervisor.core()
+        try:
+            return await open_thread(core)
+        except CoreLost:
+            following = await self._supervisor.core()
+            if following is core:
+                raise
+            return await open_thread(following)
+
+    async def _started(self, core: Core, spec: ThreadSpec, principal: str) -> Thread:
+        async with self._admission.opening(principal):
+            await self._make_room(principal)
+            self._opens += 1
+            try:
+                opened = await core.start_thread(spec)
+                await self._check_signed_in(core, spec, opened)
+                self._owners.record(opened.thread_id, principal)
+                return self._add(opened, spec, core)
+            finally:
+                self._open_done()
+
+    async def find(self, thread_id: str, principal: str = LOCAL, spec: ThreadSpec | None = None) -> Thread:
+        """Return a thread of this principal, from here or from disk. Raises CoreError or Refused.
+
+        From disk it comes with the settings that it had here, or with those of `spec` if it was not here. Somebody
+        else's thread is refused without asking the core, and so is one that there is not for whoever is not local:
+        neither the answer nor the time it takes tells them apart.
+        """
+        thread_id = plain_id(thread_id)
+        if self._owners.owner(thread_id) != principal:
+            raise ThreadNotFound(f"no thread {thread_id}")
+        if (thread := self._threads.get(thread_id)) is not None:
+            if thread.gone:
+                raise CannotResume(thread.gone)
+            return thread
+        opening = self._opening.get(thread_id)
+        if opening is None:
+            opening = self._tasks.spawn(self._resume(thread_id, spec), name=f"resume of {thread_id}")
+            self._opening[thread_id] = opening
+            opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
+        return await _opened(opening)
+
+    def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
+        """Return a thread of this principal that is open here."""
+        thread_id = plain_id(thread_id)
+        return self._threads.get(thread_id) if self._owners.owner(thread_id) == principal else None
+
+    def open_thread(self, thread_id: str) -> Thread | None:
+        """Return a thread that is open here, whoever owns it."""
+        return self._threads.get(thread_id)
+
+    def of(self, principal: str) -> list[Thread]:
+        """The threads of this principal that are open here."""
+        return self._of(principal)
+
+    async def _resume(self, thread_id: str, given: ThreadSpec | None) -> Thread:
+        return await self._with_core(lambda core: self._resumed(core, thread_id, given))
+
+    async def _resumed(self, core: Core, thread_id: str, given: ThreadSpec | None) -> Thread:
+        principal = self._owners.owner(thread_id)
+        await self._make_room(principal)
+        self._opens += 1
+        try:
+            spec = self._put_away.get(thread_id) or given or ThreadSpec()
+            async with self._admission.opening(principal):
+                opened = await core.resume_thread(thread_id, spec)
+            self._put_away.pop(thread_id, None)
+            if self._settings.exec_server is not None and spec.environment is None:
+                spec = replace(spec, environment=EXEC_ENVIRONMENT, cwd=opened.cwd)
+            return self._add(opened, spec, core)
+        finally:
+            self._open_done()
+
+    async def _check_signed_in(self, core: Core, spec: ThreadSpec, opened: OpenedThread) -> None:
+        """Say it now: Codex would try for minutes to reach a model that it may not use.
+
+        Not before the thread is open: with a configuration that it cannot use, Codex would not know its own provider.
+        """
+        if self._signed_in is core or any(key.startswith("model_provider") for key in spec.config):
+            return
+        account = await core.account()
+        if account.requires_openai_auth and account.account is None:
+            await core.unload_thread(opened.thread_id)
+            raise CoreError(NOT_SIGNED_IN)
+        self._signed_in = core
+
+    def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core) -> Thread:
+        thread = Thread(opened, spec, core, self._supervisor, self._settings)
+        thread.counts = self.counts
+        thread.listener = ChangeListener(self.changes, self.listener)
+        thread.principal = self._owners.owner(thread.id)
+        thread.admission = self._admission
+        thread.check_quota = partial(self._check_quota, thread.principal)
+        self._threads[thread.id] = thread
+        self.changes.tell(thread.id)
+        for method, params in self._early.pop(thread.id, ()):
+            thread.notification_received(method, params)
+        if self._sweeping is None:
+            self._sweeping = self._tasks.spawn(self._sweep(), name="sweep of idle threads")
+        return thread
+
+    def _open_done(self) -> None:
+        self._opens -= 1
+        if self._opens == 0:
+            self._early.clear()
+
+    # -- quotas -------------------------------------------------------------------------------------------------------
+
+    def _of(self, principal: str) -> list[Thread]:
+        return [thread for thread in self._threads.values() if thread.principal == principal]
+
+    def _check_quota(self, principal: str, spec: TurnSpec | None = None) -> None:
+        """May this principal have another thread, or another turn wait? Raises Refused."""
+        waiting = [turn for thread in self._of(principal) for turn in thread.unfinished() if turn.core is None]
+        turns = max(len(waiting), self._admission.waiting(principal))
+        why = over_quota(self._quotas, Queued(turns, sum(size_of(turn.spec) for turn in waiting)), spec)
+        if why:
+            raise Refused(why)
+
+    async def _make_room(self, principal: str) -> None:
+        """Put away the thread of this principal that was unused for longest, if it has as many as it may."""
+        threads = self._of(principal)
+        if len(threads) < self._quotas.threads:
+            return
+        idle = [thread for thread in threads if thread.idle]
+        if not idle:
+            raise Refused(all_busy(len(threads)))
+        await self.put_away(min(idle, key=lambda thread: thread.used_at))
+
+    # -- what the core says -------------------------------------------------------------------------------------------
+
+    def notification_received(self, thread_id: str, method: str, params: Raw) -> None:
+        """To the thread that it is about; what is about the core as a whole, to every thread that is busy."""
+        thread = self._threads.get(thread_id)
+        if thread is not None:
+            thread.notification_received(method, params)
+        elif not thread_id:
+            for busy in self:
+                if not busy.idle:
+                    busy.notification_received(method, params)
+        elif self._opens:
+            early = self._early.setdefault(thread_id, [])
+            if len(early) < EARLY_NOTIFICATIONS:
+                early.append((method, params))
+        if method == "thread/started":
+            self._thread_started(params)
+        elif method == "thread/closed":
+            self._parents.pop(thread_id, None)
+
+    def _thread_started(self, params: Raw) -> None:
+        """Remember whose child a thread is: an agent that our agent started asks through its parent."""
+        try:
+            started = msgspec.json.decode(params, type=_Started).thread
+        except msgspec.MsgspecError:
+            return
+        if started.parent_thread_id is not None:
+            self._parents[started.id] = started.parent_thread_id
+
+    def question_received(
+        self, thread_id: str, question_id: Id, method: str, params: Raw
+    ) -> Coroutine[Any, Any, object]:
+        """To the thread that asks, or to the one on whose behalf it works."""
+        thread = self._threads.get(thread_id) or self._threads.get(self._ancestor(thread_id))
+        if thread is not None:
+            return thread.question_received(question_id, method, params)
+        logger.warning("refused a question of thread %s, which is not open here", thread_id)
+        return _refused(method)
+
+    def turn_unreadable(self, thread_id: str, why: str, *, is_question: bool) -> None:
+        """To the thread whose turn it is; a question of an agent that ours has started is asked on behalf of ours."""
+        thread = self._threads.get(self._ancestor(thread_id) if is_question else thread_id)
+        if thread is not None:
+            thread.turn_unreadable(why)
+
+    def thread_named(self, provisional_id: str, thread_id: str) -> None:
+        """Know it by its own id from now on."""
+        thread = self._threads.pop(provisional_id, None)
+        if thread is None:
+            return
+        self._owners.record(thread_id, self._owners.owner(provisional_id))
+        thread.named(thread_id)
+        self._threads[thread_id] = thread
+
+    def _ancestor(self, thread_id: str) -> str:
+        seen = {thread_id}
+        while (parent := self._parents.get(thread_id)) is not None and parent not in seen:
+            seen.add(parent)
+            thread_id = parent
+            if thread_id in self._threads:
+                break
+        return thread_id
+
+    def core_lost(self, core: Core, reason: CoreLost) -> None:
+        """Every turn in it is over."""
+        self._parents.clear()
+        for thread in self:
+            thread.core_lost(core, reason)
+
+    # -- putting away -------------------------------------------------------------------------------------------------
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(min(SWEEP_INTERVAL, self._settings.thread_idle))
+            await self._supervisor.bury_orphans()
+            await self.unload_idle(time.monotonic())
+
+    async def unload_idle(self, now: float) -> None:
+        """Put away threads that nobody used for a while. They come back from disk when they are asked for."""
+        for thread in sorted(self, key=lambda thread: thread.used_at):
+            if not thread.idle or now - thread.used_at < self._settings.thread_idle:
+                continue
+            await self.put_away(thread)
+
+    async def put_away(self, thread: Thread) -> None:
+        """Let the core forget it, and forget it here if nobody needs it any longer. Not while it is busy."""
+        if not thread.idle:
+            return
+        await thread.unload()
+        self._forget_if_done(thread)
+
+    async def discard(self, thread: Thread) -> None:
+        """Stop what a thread does that nobody wants, and put it away; a core that hangs is not waited for."""
+        for turn in thread.unfinished():
+            turn.delivered = True
+        thread.shut()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.interrupt_grace):
+                await thread.until_idle()
+                await self.put_away(thread)
+
+    def _forget_if_done(self, thread: Thread) -> None:
+        too_many = len(self._threads) > self._settings.finished_turns_kept
+        # An answer that nobody has collected keeps its thread here, unless there are too many such threads.
+        if not thread.idle or (thread.uncollected() and not too_many) or self._threads.get(thread.id) is not thread:
+            return
+        del self._threads[thread.id]
+        # Codex does not store a thread's config: without this it would come back with other settings.
+        self._put_away[thread.id] = thread.spec
+        if len(self._put_away) > SPECS_KEPT:
+            self._put_away.popitem(last=False)
+
+    async def aclose(self) -> None:
+        """Answer everybody, end the core."""
+        for thread in self:
+            await thread.aclose()
+        await self._supervisor.stop()
+        await self._tasks.aclose()
+        await self._admission.aclose()
+
+
+async def _opened(opening: asyncio.Task[Thread]) -> Thread:
+    await asyncio.wait([opening])  # not awaited itself: whoever asks may be cancelled, and it goes on all the same
+    if opening.cancelled():
+        raise CoreLost("the server is shutting down")
+    return opening.result()
+
+
+async def _refused(method: str) -> Mapping[str, object]:
+    return refusal(method)

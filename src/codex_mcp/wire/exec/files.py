@@ -1,0 +1,231 @@
+"""Pure. The file requests (`fs/*`) of the exec-server. Paths are file: URIs; a native absolute path is accepted too."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from codex_mcp.wire.exec.sandbox import Sandbox
+
+
+class ReadFile(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/readFile`: a regular file, whole."""
+
+    path: str
+    follow_symlinks: bool | None = None
+    sandbox: Sandbox | None = None
+
+
+class FileRead(Struct, frozen=True, rename="camel"):
+    """The answer to `fs/readFile`."""
+
+    data_base64: bytes
+
+
+class WriteFile(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/writeFile`: create or replace."""
+
+    path: str
+    data_base64: str
+    follow_symlinks: bool | None = None
+    sandbox: Sandbox | None = None
+
+
+class OpenMode(StrEnum):
+    """What an opened file is for."""
+
+    READ = "read"
+    REPLACE = "replace"
+
+
+class OpenFile(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/open`: a file to be read or written in blocks, under a handle that the client chooses."""
+
+    handle_id: str
+    path: str
+    mode: OpenMode = OpenMode.READ
+    sandbox: Sandbox | None = None
+
+
+class FileOpened(Struct, frozen=True, rename="camel"):
+    """The answer to `fs/open`."""
+
+    handle_id: str
+
+
+class ReadBlock(Struct, frozen=True, rename="camel"):
+    """`fs/readBlock`."""
+
+    handle_id: str
+    offset: int
+    len: int
+
+
+class BlockRead(Struct, frozen=True):
+    """The answer to `fs/readBlock`. `eof` says that fewer bytes came than were asked for."""
+
+    chunk: bytes
+    eof: bool
+
+
+class WriteBlock(Struct, frozen=True, rename="camel"):
+    """`fs/writeBlock`."""
+
+    handle_id: str
+    offset: int
+    chunk: str
+
+
+class CloseFile(Struct, frozen=True, rename="camel"):
+    """`fs/close`; twice is fine."""
+
+    handle_id: str
+
+
+class CreateDirectory(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/createDirectory`; with its parents unless told otherwise."""
+
+    path: str
+    recursive: bool | None = None
+    follow_symlinks: bool | None = None
+    sandbox: Sandbox | None = None
+
+
+class GetMetadata(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/getMetadata`."""
+
+    path: str
+    follow_symlinks: bool | None = None
+    sandbox: Sandbox | None = None
+
+
+class Metadata(Struct, frozen=True, rename="camel"):
+    """The answer to `fs/getMetadata`: of what a link leads to, except `is_symlink`."""
+
+    is_directory: bool
+    is_file: bool
+    is_symlink: bool
+    size: int
+    created_at_ms: int
+    modified_at_ms: int
+
+
+class Canonicalize(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/canonicalize`: the path without links."""
+
+    path: str
+    sandbox: Sandbox | None = None
+
+
+class CanonicalPath(Struct, frozen=True):
+    """The answer to `fs/canonicalize`."""
+
+    path: str
+
+
+class ReadDirectory(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/readDirectory`."""
+
+    path: str
+    sandbox: Sandbox | None = None
+
+
+class DirectoryEntry(Struct, frozen=True, rename="camel"):
+    """A name in a directory; links are followed, and those that lead nowhere left out."""
+
+    file_name: str
+    is_directory: bool
+    is_file: bool
+
+
+class DirectoryRead(Struct, frozen=True):
+    """The answer to `fs/readDirectory`, in no order."""
+
+    entries: list[DirectoryEntry]
+
+
+class WalkOptions(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How far `fs/walk` goes."""
+
+    max_depth: int
+    max_directories: int
+    max_entries: int
+    follow_directory_symlinks: bool
+    prune_hidden_directories: bool = False
+
+
+class Walk(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/walk`: everything below a directory, breadth first, names sorted."""
+
+    path: str
+    options: WalkOptions
+    sandbox: Sandbox | None = None
+
+
+class WalkKind(StrEnum):
+    """What a walk found."""
+
+    DIRECTORY = "directory"
+    FILE = "file"
+
+
+class WalkEntry(Struct, frozen=True):
+    """One path that a walk found."""
+
+    path: str
+    kind: WalkKind
+
+
+class WalkError(Struct, frozen=True):
+    """A place where a walk could not go."""
+
+    path: str
+    message: str
+
+
+class Walked(Struct, frozen=True):
+    """The answer to `fs/walk`."""
+
+    entries: list[WalkEntry]
+    errors: list[WalkError]
+    truncated: bool
+
+
+class Remove(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/remove`; with all below it, and no error if it is not there, unless told otherwise."""
+
+    path: str
+    recursive: bool | None = None
+    force: bool | None = None
+    follow_symlinks: bool | None = None
+    sandbox: Sandbox | None = None
+
+
+class Copy(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/copy`."""
+
+    source_path: str
+    destination_path: str
+    recursive: bool
+    sandbox: Sandbox | None = None
+
+
+class WatchMissing(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`fs/watchMissing`: tell me once when one of these comes into being."""
+
+    watch_id: int
+    missing: list[str]
+    present: str | None = None
+
+
+class Watching(Struct, frozen=True):
+    """The answer to `fs/watchMissing`."""
+
+    watching: bool
+
+
+class MissingChanged(Struct, frozen=True, rename="camel"):
+    """`fs/missingChanged`, to the client."""
+
+    watch_id: int

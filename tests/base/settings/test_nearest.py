@@ -1,0 +1,31 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.base.settings.nearest import nearest
+from codex_mcp.base.settings.options import OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("evnts", "events"),
+        ("soft-dedline", "soft_deadline"),
+        ("Model", "model"),
+        ("tema", "team"),
+        ("sand_box", "sandbox"),
+        ("colour", None),
+        ("", None),
+    ],
+)
+def test_a_slip_of_the_pen_is_recognised(name: str, meant: str | None) -> None:
+    assert nearest(name, OPTIONS) == meant
+
+
+def test_where_nothing_is_known_nothing_is_meant() -> None:
+    assert nearest("x", ()) is None
+
+
+@given(st.sampled_from(sorted(OPTIONS)))
+def test_a_known_name_means_itself(name: str) -> None:
+    assert nearest(name, OPTIONS) == name

@@ -1,0 +1,100 @@
+"""The first event of a thread."""
+
+from codex_mcp.codex.events.session import permission_profile, session_configured
+from codex_mcp.wire.app.notifications import Sandbox, ThreadInfo, ThreadOpened
+
+ROOT = {"path": {"type": "special", "value": {"kind": "root"}}, "access": "read"}
+
+
+def path(name: str, access: str) -> dict[str, object]:
+    return {"path": {"type": "path", "path": name}, "access": access}
+
+
+def special(kind: str) -> dict[str, object]:
+    return {"path": {"type": "special", "value": {"kind": kind}}, "access": "write"}
+
+
+def protected(root: str) -> list[dict[str, object]]:
+    return [
+        path(f"{root}/{name}", "read") | {"missing_path_behavior": "skip"} for name in (".git", ".agents", ".codex")
+    ]
+
+
+def managed(entries: list[dict[str, object]], network: str = "restricted") -> dict[str, object]:
+    return {
+        "type": "managed",
+        "file_system": {"type": "restricted", "entries": [ROOT, *entries]},
+        "network": network,
+    }
+
+
+def test_a_new_session() -> None:
+    opened = ThreadOpened(
+        thread=ThreadInfo("thread-1", path="/home/ada/.codex/sessions/rollout-1.jsonl"),
+        model="gpt-5.5",
+        model_provider="scripted",
+        cwd="/x",
+        approval_policy="never",
+        approvals_reviewer="user",
+        sandbox=Sandbox("readOnly"),
+    )
+    assert session_configured(opened) == {
+        "type": "session_configured",
+        "session_id": "thread-1",
+        "thread_id": "thread-1",
+        "model": "gpt-5.5",
+        "model_provider_id": "scripted",
+        "approval_policy": "never",
+        "approvals_reviewer": "user",
+        "permission_profile": managed([]),
+        "cwd": "/x",
+        "rollout_path": "/home/ada/.codex/sessions/rollout-1.jsonl",
+    }
+
+
+def test_a_fork_with_a_name_and_settings_of_its_own() -> None:
+    opened = ThreadOpened(
+        thread=ThreadInfo("thread-2", "session-1", "thread-1", "thread-0", "Docs"),
+        model="gpt-5.5",
+        model_provider="scripted",
+        cwd="/x",
+        approval_policy={"granular": {"rules": True}},
+        approvals_reviewer="user",
+        sandbox=Sandbox("dangerFullAccess"),
+        reasoning_effort="low",
+        service_tier="flex",
+    )
+    own = {"session_id": "session-1", "forked_from_id": "thread-1", "parent_thread_id": "thread-0"}
+    own |= {"thread_name": "Docs", "service_tier": "flex", "reasoning_effort": "low"}
+    msg = session_configured(opened)
+    assert msg.items() >= own.items()
+    assert msg["approval_policy"] == {"granular": {"rules": True}}
+    assert "rollout_path" not in msg
+
+
+def test_a_writable_workspace_keeps_its_protected_folders() -> None:
+    tmp = [special("slash_tmp"), special("tmpdir")]
+    entries = [path("/x", "write"), *tmp, *protected("/x")]
+    assert permission_profile(Sandbox("workspaceWrite"), "/x") == managed(entries)
+
+
+def test_more_roots_less_temporary_space_and_the_network() -> None:
+    sandbox = Sandbox(
+        "workspaceWrite",
+        writable_roots=["/x", "/y"],
+        network_access=True,
+        exclude_tmpdir_env_var=True,
+        exclude_slash_tmp=True,
+    )
+    entries = [path("/x", "write"), path("/y", "write"), *protected("/x"), *protected("/y")]
+    assert permission_profile(sandbox, "/x") == managed(entries, "enabled")
+
+
+def test_sandboxes_that_codex_does_not_make() -> None:
+    assert permission_profile(Sandbox("dangerFullAccess"), "/x") == {"type": "disabled"}
+    external = Sandbox("externalSandbox", network_access="enabled")
+    assert permission_profile(external, "/x") == {"type": "external", "network": "enabled"}
+
+
+def test_an_unknown_sandbox_is_taken_for_the_strictest() -> None:
+    assert permission_profile(Sandbox("somethingNew"), "/x") == managed([])

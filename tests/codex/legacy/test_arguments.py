@@ -1,0 +1,93 @@
+"""What the tools of an old Codex are given."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.codex.core import ConfigRefused, CoreError, ThreadSpec, TurnSpec
+from codex_mcp.codex.legacy.arguments import (
+    Abilities,
+    abilities,
+    check_turn,
+    left_out,
+    reply_arguments,
+    start_arguments,
+)
+from codex_mcp.wire.legacy import InputSchema, Tool, Tools
+
+POLICIES = {"type": "string", "enum": ["on-request", "never"]}
+SCHEMA: dict[str, dict[str, object]] = {
+    "prompt": {"type": "string"},
+    "config": {"type": "object"},
+    "cwd": {},
+    "model": {},
+    "approval-policy": {**POLICIES},
+}
+ABLE = Abilities(
+    "0.153.4", {"prompt": (), "config": (), "cwd": (), "model": (), "approval-policy": ("on-request", "never")}
+)
+
+
+def test_what_it_takes_is_read_from_its_own_list() -> None:
+    tools = Tools([Tool("codex", InputSchema(SCHEMA)), Tool("codex-reply")])
+    assert abilities("0.153.4", tools) == ABLE
+
+
+@pytest.mark.parametrize("names", [[], ["codex"], ["codex-reply", "other"]])
+def test_another_server_is_refused(names: list[str]) -> None:
+    with pytest.raises(CoreError, match=r"cannot use Codex 0\.1\.0: its mcp-server does not offer the tools"):
+        abilities("0.1.0", Tools([Tool(name) for name in names]))
+
+
+def test_everything_that_was_said_and_that_it_takes_is_given() -> None:
+    spec = ThreadSpec(cwd="/x", model="m", approval_policy="never", sandbox="read-only", developer_instructions="be")
+    assert start_arguments(spec, "do", {}, ABLE) == {
+        "prompt": "do",
+        "cwd": "/x",
+        "model": "m",
+        "approval-policy": "never",
+    }
+    assert left_out(spec, ABLE) == ["developer-instructions", "sandbox"]
+
+
+def test_the_servers_own_configuration_counts_and_a_threads_wins() -> None:
+    given = start_arguments(ThreadSpec(config={"a.b": 1}), "do", {"a": {"b": 0, "c": 2}, "d": 3}, ABLE)
+    assert given["config"] == {"a.b": 1, "a.c": 2, "d": 3}
+
+
+def test_a_word_that_it_does_not_know_is_refused_with_those_that_it_knows() -> None:
+    with pytest.raises(
+        ConfigRefused, match=r"`untrusted` is not known to Codex 0\.153\.4, which knows on-request, never"
+    ):
+        start_arguments(ThreadSpec(approval_policy="untrusted"), "do", {}, ABLE)
+
+
+@given(st.text(), st.sets(st.sampled_from(["cwd", "model", "approval-policy", "config"])))
+def test_nothing_is_given_that_it_does_not_take(prompt: str, names: set[str]) -> None:
+    able = Abilities("0.1", {"prompt": (), **dict.fromkeys(names, ())})
+    spec = ThreadSpec(cwd="/x", model="m", approval_policy="never", sandbox="read-only", config={"a": 1})
+    given_arguments = start_arguments(spec, prompt, {}, able)
+    assert given_arguments.keys() == {"prompt", *names}
+    assert given_arguments["prompt"] == prompt
+
+
+def test_a_reply_names_its_thread() -> None:
+    assert reply_arguments("t", "go on") == {"threadId": "t", "prompt": "go on"}
+
+
+@pytest.mark.parametrize(
+    ("turn", "thread", "lacks"),
+    [
+        (TurnSpec("x", images=("/a.png",)), ThreadSpec(), "no images;"),
+        (TurnSpec("x", output_schema={}), ThreadSpec(), "no output schemas;"),
+        (TurnSpec("x", images=("/a.png",), output_schema={}), ThreadSpec(), "no images and no output schemas;"),
+        (TurnSpec("x"), ThreadSpec(environment="local"), "no exec-servers;"),
+    ],
+)
+def test_what_no_old_codex_can_do_is_refused(turn: TurnSpec, thread: ThreadSpec, lacks: str) -> None:
+    with pytest.raises(CoreError, match=f"Codex 0.104.0 knows {lacks} leave that out"):
+        check_turn(turn, thread, "0.104.0")
+
+
+def test_a_plain_prompt_is_fine() -> None:
+    check_turn(TurnSpec("x"), ThreadSpec(), "0.104.0")

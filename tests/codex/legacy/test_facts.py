@@ -1,0 +1,93 @@
+"""What the events of an old Codex mean for a turn."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from codex_mcp.codex.facts import (
+    CommandStarted,
+    ErrorReported,
+    Fact,
+    FileChange,
+    FilesChanged,
+    ItemEnded,
+    MessageSaid,
+    Tokens,
+    TokensCounted,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from codex_mcp.codex.legacy.facts import EVENT, FAILED, USED, any_fact_of
+
+CHANGES = {"/x/new": {"type": "add", "content": ""}, "/x/old": {"type": "update", "unified_diff": ""}}
+
+
+def fact(msg: dict[str, object], turn_id: str = "u") -> Fact | None:
+    return any_fact_of(EVENT, Raw(msgspec.json.encode({"_meta": {"requestId": 1}, "id": turn_id, "msg": msg})))
+
+
+@pytest.mark.parametrize(
+    ("msg", "expected"),
+    [
+        ({"type": "task_started", "turn_id": "v"}, TurnStarted("v")),
+        ({"type": "task_started"}, TurnStarted("u")),
+        ({"type": "task_complete", "last_agent_message": None}, TurnEnded("u", "completed", None)),
+        ({"type": "task_complete", "error": {"message": "no"}}, TurnEnded("u", "failed", "no")),
+        ({"type": "turn_aborted", "turn_id": None, "reason": "interrupted"}, TurnEnded("u", "interrupted", None)),
+        ({"type": "agent_message", "message": "hi"}, MessageSaid("u", "hi")),
+        (
+            {"type": "exec_command_begin", "call_id": "c", "command": ["bash", "-lc", "ls a"], "process_id": "7"},
+            CommandStarted("u", "c", "bash -lc 'ls a'", "7"),
+        ),
+        ({"type": "exec_command_end", "call_id": "c"}, ItemEnded("u", "c")),
+        (
+            {"type": "patch_apply_begin", "call_id": "c", "changes": CHANGES},
+            ToolStarted("u", "c", "patching /x/new, /x/old"),
+        ),
+        (
+            {"type": "patch_apply_end", "call_id": "c", "changes": CHANGES, "success": True},
+            FilesChanged("u", "c", (FileChange("/x/new", "add"), FileChange("/x/old", "update"))),
+        ),
+        ({"type": "patch_apply_end", "call_id": "c", "changes": CHANGES, "success": False}, ItemEnded("u", "c")),
+        (
+            {"type": "mcp_tool_call_begin", "call_id": "c", "invocation": {"server": "s", "tool": "t"}},
+            ToolStarted("u", "c", "calling a tool s.t"),
+        ),
+        ({"type": "mcp_tool_call_end", "call_id": "c"}, ItemEnded("u", "c")),
+        ({"type": "web_search_begin", "call_id": "c"}, ToolStarted("u", "c", "searching the web")),
+        ({"type": "web_search_end", "call_id": "c"}, ItemEnded("u", "c")),
+        ({"type": "error", "message": "bad"}, ErrorReported("u", "bad", will_retry=False)),
+        ({"type": "stream_error", "message": "again"}, ErrorReported("u", "again", will_retry=True)),
+        ({"type": "token_count", "info": None}, None),
+        ({"type": "something_new"}, None),
+        ({"type": 7}, None),
+    ],
+)
+def test_an_event_is_a_fact_or_none(msg: dict[str, object], expected: Fact | None) -> None:
+    assert fact(msg) == expected
+
+
+def test_what_was_used_up_is_a_fact_of_its_own() -> None:
+    used = {"turn_id": "u", "total": {"total_tokens": 5, "input_tokens": 3}, "last": {"total_tokens": 2}}
+    counted = any_fact_of(USED, Raw(msgspec.json.encode(used)))
+    assert counted == TokensCounted("u", Tokens(total_tokens=5, input_tokens=3), Tokens(total_tokens=2))
+
+
+def test_a_failure_is_a_fact_of_its_own() -> None:
+    assert any_fact_of(FAILED, Raw(b'{"turn_id": "u", "why": "no quota"}')) == TurnEnded("u", "failed", "no quota")
+
+
+def test_what_the_app_server_says_means_what_it_always_meant() -> None:
+    params = Raw(b'{"turn": {"id": "u", "status": "failed", "error": {"message": "no"}}}')
+    assert any_fact_of("turn/completed", params) == TurnEnded("u", "failed", "no")
+
+
+@given(
+    st.sampled_from([EVENT, USED, FAILED, "turn/started"]),
+    st.recursive(st.none() | st.text() | st.integers(), st.lists),
+)
+def test_what_cannot_be_read_is_no_fact(method: str, value: object) -> None:
+    assert any_fact_of(method, Raw(msgspec.json.encode(value))) is None

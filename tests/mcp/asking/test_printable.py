@@ -1,0 +1,26 @@
+"""A person sees what will run."""
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.mcp.asking.printable import HIDDEN_CATEGORIES, one_line, visible
+
+
+def test_what_a_terminal_would_obey_is_written_out() -> None:
+    assert visible("rm -rf /\r\x1b[2Kls") == "rm -rf /\\r\\u{1b}[2Kls"
+    assert visible("a\u202eb") == "a\\u{202e}b"
+
+
+def test_ordinary_text_in_any_language_stays() -> None:
+    assert visible("naïve 日本語 ok\n\tnext") == "naïve 日本語 ok\n\tnext"
+
+
+def test_on_one_line_there_are_no_line_ends() -> None:
+    assert one_line("a\nb\tc\u2028d") == "a\\nb\\tc\\u{2028}d"
+
+
+@given(st.text())
+def test_nothing_hidden_is_left(text: str) -> None:
+    assert not any(unicodedata.category(char) in HIDDEN_CATEGORIES for char in one_line(text))

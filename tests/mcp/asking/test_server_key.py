@@ -1,0 +1,40 @@
+"""The key is made once, kept, and nobody else's business."""
+
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.mcp.asking.seal import KEY_BYTES
+from codex_mcp.mcp.asking.server_key import KEY_FILE, server_key
+
+
+def test_a_restarted_server_has_the_same_key(tmp_path: Path) -> None:
+    key = server_key(str(tmp_path))
+    assert len(key) == KEY_BYTES
+    assert server_key(str(tmp_path)) == key
+
+
+def test_another_home_has_another(tmp_path: Path) -> None:
+    assert server_key(str(tmp_path / "a")) != server_key(str(tmp_path / "b"))
+
+
+def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    server_key(str(tmp_path))
+    assert (tmp_path / KEY_FILE).stat().st_mode & 0o077 == 0
+    assert (tmp_path / KEY_FILE).parent.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("broken", [b"", b"short", b"x" * (KEY_BYTES + 1)])
+def test_a_file_that_holds_no_key_is_replaced(tmp_path: Path, broken: bytes) -> None:
+    server_key(str(tmp_path))
+    (tmp_path / KEY_FILE).write_bytes(broken)
+    key = server_key(str(tmp_path))
+    assert len(key) == KEY_BYTES
+    assert (tmp_path / KEY_FILE).read_bytes() == key
+
+
+def test_a_home_that_takes_no_key_is_told(tmp_path: Path) -> None:
+    (tmp_path / KEY_FILE).parent.write_text("in the way")
+    with pytest.raises(Refused, match=r"cannot keep the server's key in .*server\.key: .*; fix that, or name another"):
+        server_key(str(tmp_path))

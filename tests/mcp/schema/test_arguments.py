@@ -1,0 +1,111 @@
+"""Every argument of every tool arrives in its value, however its name is spelled."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.base.settings.groups import Events
+from codex_mcp.mcp.schema.arguments import (
+    CodexArguments,
+    ReplyArguments,
+    WaitArguments,
+    codex_arguments,
+    reply_arguments,
+    wait_arguments,
+)
+from codex_mcp.mcp.schema.catalogue import CODEX, CODEX_REPLY, CODEX_WAIT, Tool
+from codex_mcp.mcp.schema.fields import BadArguments, Field, Kind
+from tests.support.json_values import JSON_VALUES
+
+Reader = Callable[[Mapping[str, object]], msgspec.Struct]
+
+READERS: list[tuple[Tool, Reader, type[msgspec.Struct]]] = [
+    (CODEX, codex_arguments, CodexArguments),
+    (CODEX_REPLY, reply_arguments, ReplyArguments),
+    (CODEX_WAIT, wait_arguments, WaitArguments),
+]
+
+EACH_FIELD = [(tool, reader, field) for tool, reader, _ in READERS for field in tool.fields]
+
+SAMPLES: dict[Kind, object] = {
+    Kind.STRING: "some text",
+    Kind.BOOLEAN: True,
+    Kind.NUMBER: 2.5,
+    Kind.OBJECT: {"a": 1},
+    Kind.STRINGS: ["one", "two"],
+}
+
+
+def sample(field: Field) -> object:
+    return field.choices[-1] if field.choices else SAMPLES[field.kind]
+
+
+def spellings(name: str) -> set[str]:
+    words = "".join(f"-{char.lower()}" if char.isupper() else char for char in name).split("-")
+    camel = words[0] + "".join(word.capitalize() for word in words[1:])
+    return {"-".join(words), "_".join(words), camel}
+
+
+@pytest.mark.parametrize(("tool", "reader", "field"), EACH_FIELD, ids=lambda item: getattr(item, "name", ""))
+def test_each_argument_is_read_in_each_spelling(tool: Tool, reader: Reader, field: Field) -> None:
+    others = {"prompt": "hi"} if tool is not CODEX_WAIT and field.name != "prompt" else {}
+    for spelling in spellings(field.name):
+        read = msgspec.json.decode(msgspec.json.encode(reader({**others, spelling: sample(field)})))
+        assert read[field.name] == sample(field)
+
+
+@pytest.mark.parametrize(("tool", "reader", "kind"), READERS, ids=lambda item: getattr(item, "name", ""))
+def test_the_table_and_the_value_have_the_same_names(tool: Tool, reader: Reader, kind: type[msgspec.Struct]) -> None:
+    assert {field.name for field in tool.fields} == {field.encode_name for field in msgspec.structs.fields(kind)}
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    assert codex_arguments({"prompt": "hi"}) == CodexArguments(prompt="hi")
+    assert wait_arguments({}) == WaitArguments()
+
+
+def test_events_are_one_of_the_settings_own() -> None:
+    assert codex_arguments({"prompt": "hi", "events": "full"}).events is Events.FULL
+
+
+@pytest.mark.parametrize(
+    ("arguments", "thread_id"),
+    [
+        ({}, None),
+        ({"threadId": "a"}, "a"),
+        ({"conversationId": "b"}, "b"),
+        ({"conversation_id": "b"}, "b"),
+        ({"threadId": "a", "conversationId": "b"}, "a"),
+        ({"threadId": None, "conversationId": "b"}, "b"),
+    ],
+)
+def test_a_reply_names_its_thread_by_either_name(arguments: dict[str, object], thread_id: str | None) -> None:
+    assert reply_arguments({"prompt": "hi", **arguments}).thread_id == thread_id
+
+
+@pytest.mark.parametrize(("tool", "reader", "kind"), READERS, ids=lambda item: getattr(item, "name", ""))
+def test_an_unknown_argument_is_refused_with_a_list_of_all(
+    tool: Tool, reader: Reader, kind: type[msgspec.Struct]
+) -> None:
+    with pytest.raises(BadArguments) as refused:
+        reader({"prompt": "hi", "frobnicate": 1} if tool is not CODEX_WAIT else {"frobnicate": 1})
+    known = ", ".join(f"`{field.name}`" for field in tool.fields)
+    assert str(refused.value) == (
+        f"Failed to parse configuration for Codex tool: unknown field `frobnicate`, expected one of {known}"
+    )
+
+
+@pytest.mark.parametrize(("tool", "reader", "kind"), READERS, ids=lambda item: getattr(item, "name", ""))
+@given(data=st.data())
+def test_no_json_object_breaks_a_reader(
+    tool: Tool, reader: Reader, kind: type[msgspec.Struct], data: st.DataObject
+) -> None:
+    names = st.sampled_from([field.name for field in tool.fields])
+    arguments = data.draw(st.dictionaries(names, JSON_VALUES | st.integers(min_value=10**308)))
+    try:
+        assert isinstance(reader(arguments), kind)
+    except BadArguments:
+        return

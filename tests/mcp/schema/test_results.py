@@ -1,0 +1,211 @@
+"""Every result says what a client needs to go on, in the form that we promised."""
+
+import jsonschema
+import mcp_types
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.codex.facts import FileChange, Tokens
+from codex_mcp.mcp.schema.catalogue import TURN_OUTPUT, WAIT_OUTPUT
+from codex_mcp.mcp.schema.results import (
+    GoesOn,
+    Result,
+    WaitReport,
+    described,
+    refused,
+    refused_in_thread,
+    turn_result,
+    wait_result,
+)
+from codex_mcp.mcp.schema.team_catalogue import TEAM_WAIT_OUTPUT
+from codex_mcp.threads.news import Kind
+from codex_mcp.threads.record import Outcome, Status
+
+OUTCOMES = st.builds(
+    Outcome,
+    thread_id=st.text(min_size=1),
+    status=st.sampled_from(Status),
+    content=st.text(),
+    activity=st.text(),
+    usage=st.none() | st.builds(Tokens, *[st.integers(0, 2**40)] * 5),
+    files=st.lists(st.builds(FileChange, st.text(), st.sampled_from(["add", "update", "delete"]))).map(tuple),
+    seconds=st.floats(0, 1e6),
+)
+
+
+def outcome(status: Status, content: str = "Done.") -> Outcome:
+    files = (FileChange("/site/a.txt", "add"),)
+    return Outcome("t-1", status, content, "running make", Tokens(1, 2, 3, 4, 5), files, 12.3456)
+
+
+def on_the_wire(result: Result) -> dict[str, object]:
+    """The result as a client reads it, accepted by the official models."""
+    wire: dict[str, object] = msgspec.json.decode(msgspec.json.encode(result))
+    mcp_types.CallToolResult.model_validate(wire)
+    return wire
+
+
+def test_a_completed_turn_says_everything() -> None:
+    assert on_the_wire(turn_result(outcome(Status.COMPLETED))) == {
+        "content": [{"type": "text", "text": "Done."}],
+        "structuredContent": {
+            "threadId": "t-1",
+            "content": "Done.",
+            "status": "completed",
+            "filesChanged": [{"path": "/site/a.txt", "kind": "add"}],
+            "durationSeconds": 12.346,
+            "usage": {
+                "inputTokens": 1,
+                "cachedInputTokens": 2,
+                "outputTokens": 3,
+                "reasoningOutputTokens": 4,
+                "totalTokens": 5,
+            },
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [(Status.FAILED, "Out of tokens."), (Status.INTERRUPTED, "The turn was interrupted. Out of tokens.")],
+)
+def test_a_turn_that_went_wrong_is_an_error_whose_text_ends_with_the_thread(status: Status, text: str) -> None:
+    result = on_the_wire(turn_result(outcome(status, "Out of tokens.")))
+    assert result["isError"] is True
+    assert result["content"] == [
+        {"type": "text", "text": f"{text}\n\nthreadId: t-1 (codex-reply continues the thread)"}
+    ]
+    assert isinstance(result["structuredContent"], dict)
+    assert result["structuredContent"]["content"] == text
+
+
+@pytest.mark.parametrize(
+    ("names", "goes_on", "end"),
+    [
+        ({}, GoesOn.NEW_THREAD, "threadId: t-1 (the thread is lost; codex starts a new one)"),
+        (
+            {"codex_id": "codex:1", "identity": "arch"},
+            GoesOn.RESUME,
+            "codex_id: codex:1, threadId: t-1 (the agent is closed; codex with its codex_id resumes it)",
+        ),
+    ],
+)
+def test_an_error_ends_with_how_the_conversation_can_be_continued(
+    names: dict[str, object], goes_on: GoesOn, end: str
+) -> None:
+    result = on_the_wire(turn_result(outcome(Status.FAILED, "Out of tokens."), names, goes_on=goes_on))
+    assert result["content"] == [{"type": "text", "text": f"Out of tokens.\n\n{end}"}]
+
+
+def test_an_interrupted_turn_that_said_nothing_has_a_sentence_all_the_same() -> None:
+    structured = turn_result(outcome(Status.INTERRUPTED, ""))["structuredContent"]
+    assert isinstance(structured, dict)
+    assert structured["content"] == "The turn was interrupted."
+
+
+def test_a_running_turn_says_what_it_does_and_how_to_collect_it() -> None:
+    result = turn_result(outcome(Status.RUNNING))
+    assert "isError" not in result
+    assert result["content"] == [
+        {
+            "type": "text",
+            "text": "The agent is still working (running make, 12 s so far). It goes on without this call: "
+            'collect its answer with codex_wait {"threadIds": ["t-1"]}.',
+        }
+    ]
+
+
+def test_braces_in_what_an_agent_does_are_left_alone() -> None:
+    running = Outcome("t-1", Status.RUNNING, "", "running echo ${x} {0} {y}", None, (), 1)
+    assert "running echo ${x} {0} {y}" in str(turn_result(running)["content"])
+
+
+def test_a_refused_call_is_an_error_with_a_text() -> None:
+    assert on_the_wire(refused("No.")) == {"content": [{"type": "text", "text": "No."}], "isError": True}
+    assert on_the_wire(refused_in_thread("No.", "t-1")) == {
+        "content": [{"type": "text", "text": "No."}],
+        "structuredContent": {"threadId": "t-1", "content": "No.", "status": "failed"},
+        "isError": True,
+    }
+
+
+def test_a_wait_tells_the_finished_from_the_running() -> None:
+    report = WaitReport([described(outcome(Status.FAILED, "Broken."))], [described(outcome(Status.RUNNING))])
+    result = on_the_wire(wait_result(report))
+    structured = result["structuredContent"]
+    assert isinstance(structured, dict)
+    assert [turn["status"] for turn in structured["finished"]] == ["failed"]
+    assert [turn["status"] for turn in structured["running"]] == ["running"]
+    assert str(result["content"]).index("[t-1] failed") < str(result["content"]).index("[t-1] running")
+    assert "isError" not in result
+
+
+def test_a_wait_for_nothing_says_so() -> None:
+    result = wait_result(WaitReport())
+    assert result["content"] == [{"type": "text", "text": "Nothing is running, and nothing is left to collect."}]
+    assert result["structuredContent"] == {"finished": [], "running": []}
+
+
+@given(OUTCOMES)
+def test_every_result_of_a_turn_fits_the_output_schema(any_outcome: Outcome) -> None:
+    jsonschema.validate(on_the_wire(turn_result(any_outcome))["structuredContent"], TURN_OUTPUT)
+
+
+@given(*[st.lists(OUTCOMES, max_size=3)] * 3)
+def test_every_result_of_a_wait_fits_the_output_schema(
+    finished: list[Outcome], running: list[Outcome], unchanged: list[Outcome]
+) -> None:
+    known = [(described(each), GoesOn.REPLY) for each in unchanged]
+    report = WaitReport([*map(described, finished)], [*map(described, running)], known)
+    jsonschema.validate(on_the_wire(wait_result(report))["structuredContent"], WAIT_OUTPUT)
+    told: dict[str, object] = {"threadId": "t-1", "identity": "arch", "codex_id": "codex:1", "status": "paused"}
+    facts = [(kind, {**told, "content": "Why."}) for kind in (Kind.PAUSE, Kind.CLOSE)]
+    result = on_the_wire(wait_result(msgspec.structs.replace(report, facts=facts)))
+    jsonschema.validate(result["structuredContent"], TEAM_WAIT_OUTPUT)
+    assert "[arch, codex:1] paused\\nWhy." in str(result["content"])
+
+
+def test_what_has_not_changed_is_named_if_there_is_nothing_else_to_say() -> None:
+    names = {"codex_id": "codex:1", "identity": "arch"}
+    unchanged = [(described(outcome(Status.COMPLETED, "An old answer."), names), GoesOn.RESUME)]
+    result = on_the_wire(wait_result(WaitReport(unchanged=unchanged)))
+    structured = result["structuredContent"]
+    assert isinstance(structured, dict)
+    assert [turn["identity"] for turn in structured["unchanged"]] == ["arch"]
+    assert "Nothing new: the last turn is completed" in str(result["content"])
+    assert GoesOn.RESUME in str(result["content"])
+    assert "An old answer." not in str(result)
+    other = wait_result(WaitReport(running=[described(outcome(Status.RUNNING))], unchanged=unchanged))
+    assert "unchanged" not in str(other)
+
+
+def test_a_turn_that_asks_says_what_and_not_that_it_is_working() -> None:
+    result = on_the_wire(turn_result(outcome(Status.RUNNING), asks=["May I {x}?\n  question id: q"]))
+    structured = result["structuredContent"]
+    assert isinstance(structured, dict)
+    for text in (str(structured["content"]), result["content"][0]["text"]):  # type: ignore[index]
+        assert "May I {x}?\n  question id: q" in text
+        assert "still working" not in text
+        assert 'codex_wait {"threadIds": ["t-1"]}' in text
+    ended = turn_result(outcome(Status.COMPLETED, "Done."), asks=["May I?"])
+    assert "May I?" not in str(ended)
+
+
+def test_an_error_in_a_thread_fits_the_output_schema_too() -> None:
+    jsonschema.validate(on_the_wire(refused_in_thread("No.", "t-1"))["structuredContent"], TURN_OUTPUT)
+
+
+def test_what_is_known_of_a_thread_besides_its_id_is_said_everywhere() -> None:
+    names = {"codex_id": "codex:1", "identity": "arch"}
+    failed = turn_result(outcome(Status.FAILED), names)
+    assert isinstance(failed["structuredContent"], dict)
+    assert names.items() <= failed["structuredContent"].items()
+    assert "codex_id: codex:1, threadId: " in str(failed["content"])
+    assert "[arch, codex:1] completed" in str(wait_result(WaitReport([described(outcome(Status.COMPLETED), names)])))
+
+
+def test_of_a_thread_that_did_not_even_begin_no_id_is_told() -> None:
+    failed = msgspec.structs.replace(outcome(Status.FAILED), thread_id="")
+    assert turn_result(failed) == refused(failed.content)

@@ -1,0 +1,40 @@
+"""The tools of a team: their schemas are valid, and a model can afford to read them."""
+
+import jsonschema
+import mcp_types
+import msgspec
+import pytest
+
+from codex_mcp.mcp.schema import catalogue
+from codex_mcp.mcp.schema.catalogue import Tool
+from codex_mcp.mcp.schema.team_catalogue import ALIASES, APPROVALS_FIELDS, TEAM_TOOLS
+from codex_mcp.threads.questions.approvals import offered
+from codex_mcp.threads.questions.decisions import word_for
+from tests.support.questions import every_question
+
+NAMES = ["codex", "codex-reply", "codex_wait", "codex_threads", "codex_status", "codex_close", "codex_approvals"]
+
+
+def test_they_are_always_all_there() -> None:
+    assert [tool.name for tool in TEAM_TOOLS] == NAMES
+    assert {tool.name for tool in ALIASES.values()} <= set(NAMES)
+    assert not ALIASES.keys() & set(NAMES)
+
+
+@pytest.mark.parametrize("tool", TEAM_TOOLS, ids=lambda tool: tool.name)
+def test_a_tool_is_listed_as_the_official_models_want_it(tool: Tool) -> None:
+    listed = msgspec.json.decode(msgspec.json.encode(tool.listed()))
+    mcp_types.Tool.model_validate(listed)
+    for schema in (listed["inputSchema"], listed["outputSchema"]):
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_every_decision_that_is_offered_can_be_made() -> None:
+    words = {word_for(decision) for question in every_question() for decision in offered(question)}
+    (decision,) = (field for field in APPROVALS_FIELDS if field.name == "decision")
+    assert set(decision.choices) == words
+
+
+def test_what_one_agent_takes_a_team_takes_too() -> None:
+    for plain, ours in zip(catalogue.TOOLS, TEAM_TOOLS[:3], strict=True):
+        assert {field.name for field in plain.fields} <= {field.name for field in ours.fields}

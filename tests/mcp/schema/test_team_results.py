@@ -1,0 +1,73 @@
+"""What the team's tools answer is as their schemas say, and reads well."""
+
+import jsonschema
+import mcp_types
+import msgspec
+from msgspec.structs import replace
+
+from codex_mcp.mcp.schema import team_catalogue as catalogue
+from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.schema.team_results import (
+    ERROR_META,
+    Answered,
+    OpenApproval,
+    approvals_result,
+    close_result,
+    refused_by_team,
+    status_result,
+    threads_result,
+)
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import AskedElsewhere, Owner, State, Status
+from codex_mcp.threads.questions.questions import Method, Unreadable, question_from
+from tests.support.questions import COMMAND
+from tests.team.test_agent import agent
+
+
+def checked(result: Result, schema: dict[str, object]) -> str:
+    """Valid for the official models and for the tool's own schema; returns the text."""
+    wire = msgspec.json.decode(msgspec.json.encode(result))
+    mcp_types.CallToolResult.model_validate(wire)
+    jsonschema.validate(wire["structuredContent"], schema)
+    text: str = wire["content"][0]["text"]
+    return text
+
+
+def test_agents_are_listed_the_last_used_first_and_no_more_than_asked_for() -> None:
+    old = replace(agent(), identity="old", last_active=1.0, status=Status.STALE, thread_state=State.CLOSED)
+    new = replace(agent(), identity="new", last_active=9.0, branch="main", owner=Owner("n", 1, "h"))
+    result = threads_result([old, new], 1)
+    text = checked(result, catalogue.THREADS_OUTPUT)
+    assert text.splitlines() == ["new  codex:0123456789ab  idle  /srv on main", "… and 1 more"]
+    assert "closed (stale)" in checked(threads_result([old], 5), catalogue.THREADS_OUTPUT)
+    assert checked(threads_result([], 5), catalogue.THREADS_OUTPUT) == "There are no agents."
+
+
+def test_a_close_a_status_and_a_refusal() -> None:
+    assert "is already closed." in checked(close_result(agent(), "already_closed"), catalogue.CLOSE_OUTPUT)
+    status = {"core": {}, "team": "t", "uptime_seconds": 1, "threads": {}, "identities": {}}
+    assert "team: t" in checked(status_result(status), catalogue.STATUS_OUTPUT)
+    refused = refused_by_team(refusals.not_found("x"))
+    assert refused["_meta"] == {ERROR_META: {"reason": "not_found", "asked": "x"}}
+
+
+def test_open_questions_say_how_to_answer_them() -> None:
+    question = question_from(Method.EXEC, msgspec.Raw(msgspec.json.encode(COMMAND)), None)
+    assert not isinstance(question, Unreadable)
+    open_question = OpenApproval("turn/question-1", agent(), question)
+    text = checked(approvals_result([open_question]), catalogue.APPROVALS_OUTPUT)
+    assert 'codex_approvals {"id": "turn/question-1", "decision": "approved"}' in text
+    answered = checked(approvals_result([], answered=Answered("a", "codex:1")), catalogue.APPROVALS_OUTPUT)
+    assert answered == 'Answered a. Collect the agent\'s answer with codex_wait {"ids": ["codex:1"]}.'
+    assert checked(approvals_result([]), catalogue.APPROVALS_OUTPUT) == "Nothing waits for an answer."
+
+
+def test_a_question_of_another_servers_agent_says_where_alone_it_can_be_answered() -> None:
+    asked = AskedElsewhere("turn/question-1", agent(), Owner("n", 7, "h"), "May I?")
+    result = approvals_result([], [asked])
+    text = checked(result, catalogue.APPROVALS_OUTPUT)
+    assert text == "arch asks: May I?\n  can be answered only at its own server, process 7 on h"
+    structured = result["structuredContent"]
+    assert isinstance(structured, dict)
+    (row,) = structured["approvals"]
+    assert (row["owner"], "decisions" in row) == ({"pid": 7, "host": "h"}, False)

@@ -1,0 +1,88 @@
+"""The end of a server: what runs gets its grace, then it is interrupted, and a further signal is in a hurry."""
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Any
+
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.core import TurnSpec
+from codex_mcp.mcp.asking.seal import KEY_BYTES
+from codex_mcp.mcp.shutdown import Ending
+from codex_mcp.mcp.tools.product import Product, plain_product
+from codex_mcp.threads.record import Status
+from codex_mcp.threads.threads import Book
+from tests.support.cores import PATIENCE, Watcher, scripted_book
+from tests.threads.test_thread import GATE, end, open_thread, submit
+
+
+def ending_of(book: Book, home: Path, **settings: Any) -> Ending:
+    return Ending(list, book, Settings(codex_home=str(home), **settings))
+
+
+async def test_a_turn_that_ends_within_the_grace_is_not_interrupted(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        turn = submit(await open_thread(book, tmp_path), GATE)
+        await model.wait_for_gate("gate")
+        tasks = TaskSet()
+        finishing = tasks.spawn(ending_of(book, tmp_path).finish(asyncio.Queue()), name="finish")
+        model.release("gate")
+        await finishing
+        assert (await end(turn)).status is Status.COMPLETED
+        await tasks.aclose()
+
+
+async def test_no_turn_goes_on_longer_than_the_product_allows(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        turn = submit(await open_thread(book, tmp_path), GATE)
+        await model.wait_for_gate("gate")
+        await ending_of(book, tmp_path, shutdown_grace=3600).finish(asyncio.Queue(), 0.01)
+        assert (await end(turn)).status is Status.INTERRUPTED
+
+
+async def test_a_signal_ends_the_grace(tmp_path: Path) -> None:
+    async with scripted_book(tmp_path) as (book, model):
+        turn = submit(await open_thread(book, tmp_path), GATE)
+        await model.wait_for_gate("gate")
+        signals: asyncio.Queue[int] = asyncio.Queue()
+        signals.put_nowait(signal.SIGTERM)
+        await ending_of(book, tmp_path, shutdown_grace=PATIENCE).finish(signals)
+        assert (await end(turn)).status is Status.INTERRUPTED
+
+
+async def test_what_the_product_does_at_its_end_happens_while_the_core_runs_unless_somebody_is_in_a_hurry(
+    tmp_path: Path,
+) -> None:
+    done: list[str] = []
+
+    async with scripted_book(tmp_path) as (book, _model):
+        thread = await open_thread(book, tmp_path)
+
+        async def last_words() -> None:
+            turn = thread.submit(TurnSpec('[[scene: say text="the end"]]'), Watcher(), full_events=False)
+            done.append((await turn.wait(PATIENCE)).content)
+
+        settings = Settings(codex_home=str(tmp_path))
+        plain = plain_product(book, settings, bytes(KEY_BYTES))
+        await ending_of(book, tmp_path).close(Product(plain.methods, plain.tools, last_words), asyncio.Queue())
+        assert done == ["the end"]
+        assert book.supervisor.pid is None
+
+
+async def test_a_product_that_takes_its_time_is_cut_short_by_a_signal(tmp_path: Path) -> None:
+    cut = asyncio.Event()
+
+    async def for_ever() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cut.set()
+            raise
+
+    async with scripted_book(tmp_path) as (book, _model):
+        plain = plain_product(book, Settings(codex_home=str(tmp_path)), bytes(KEY_BYTES))
+        signals: asyncio.Queue[int] = asyncio.Queue()
+        signals.put_nowait(signal.SIGTERM)
+        await ending_of(book, tmp_path).close(Product(plain.methods, plain.tools, for_ever), signals)
+        assert cut.is_set()

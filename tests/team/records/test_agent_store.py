@@ -1,0 +1,75 @@
+"""Agents in the store: what was written is read, and what cannot be read hides nothing else."""
+
+import pytest
+
+from codex_mcp.state.contract import Bounds, Claim
+from codex_mcp.state.memory import MemoryStore, World
+from codex_mcp.team.records.agent_store import (
+    AGENT,
+    APPROVAL,
+    EVENTS,
+    Asked,
+    keep,
+    kept_agent,
+    kept_agents,
+    kept_approvals,
+    kept_questions,
+    kept_turns,
+)
+from tests.team.test_agent import agent
+
+
+async def claimed(store: MemoryStore, codex_id: str) -> Claim:
+    claim = await store.leases.claim(codex_id)
+    assert isinstance(claim, Claim)
+    return claim
+
+
+@pytest.mark.parametrize("body", [b"no json", b"{}"])
+async def test_what_was_written_is_read_and_a_record_that_cannot_be_read_hides_no_other(body: bytes) -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    claim = await claimed(store, agent().codex_id)
+    await keep(store, claim, agent())
+    await store.records.put(claim, AGENT, "odd", body)
+    assert await kept_agents(store) == [agent()]
+    assert [await kept_agent(store, name) for name in (agent().codex_id, "odd", "nobody")] == [agent(), None, None]
+    await store.aclose()
+
+
+async def test_what_an_agent_asks_is_told_from_what_others_ask() -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    claim = await claimed(store, "codex:1")
+    for key in ("codex:1/a", "codex:1/b", "codex:12/a"):
+        await store.records.put(claim, APPROVAL, key, b"{}")
+    assert await kept_approvals(store, "codex:1") == {"codex:1/a", "codex:1/b"}
+    await store.aclose()
+
+
+async def test_questions_are_read_and_one_that_cannot_be_read_hides_no_other() -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    claim = await claimed(store, "codex:1")
+    body = b'{"id":"turn/a","codex_id":"codex:1","question":"May I?","asked_at":"now"}'
+    for key, value in {"codex:1/0": b"{}", "codex:1/turn/a": body, "codex:1/z": b"no json"}.items():
+        await store.records.put(claim, APPROVAL, key, value)
+    assert await kept_questions(store) == [Asked("turn/a", "codex:1", "May I?")]
+    await store.aclose()
+
+
+async def test_the_turns_that_somebody_asked_for_are_known_by_when_they_began_also_when_the_oldest_are_gone() -> None:
+    store = MemoryStore(World(Bounds(journal_kept=4)))
+    await store.leases.join()
+    claim = await claimed(store, "codex:1")
+    assert await kept_turns(store, "codex:1") == []
+    entries = [
+        b'{"event":"turn","at":5.0}',  # which is the oldest, and gone
+        b'{"event":"turn","outcome":"completed","tokens":1,"seconds":2.5,"at":10.0}',
+        b'{"event":"summary","seconds":1.0,"at":20.0}',
+        b'{"event":"turn","at":"noon"}',
+        b'{"event":"turn","seconds":1.0,"at":30.0}',
+    ]
+    await store.journal.append(claim, EVENTS, 0, entries)
+    assert await kept_turns(store, "codex:1") == [7.5, 29.0]
+    await store.aclose()

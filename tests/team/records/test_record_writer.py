@@ -1,0 +1,186 @@
+"""What changes is written, together if it comes together, and nothing is written that another server owns."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.state.contract import Claim, OwnedBy, Unavailable
+from codex_mcp.state.memory import MemoryStore, World
+from codex_mcp.team.agent import Status
+from codex_mcp.team.member import Member
+from codex_mcp.team.records import record_writer as scribe_module
+from codex_mcp.team.records.agent_store import EVENTS, kept_agents
+from codex_mcp.team.records.record_writer import Scribe
+from codex_mcp.team.records.registry import RegistryFile
+from tests.team.test_agent import agent
+
+
+class Broken(MemoryStore):
+    """A store whose disk is full for a while."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.is_full = False
+        self.written = asyncio.Event()
+        put = self.records.put
+
+        async def full_or_not(claim: Claim, kind: str, key: str, body: bytes) -> None:
+            if self.is_full:
+                raise Unavailable("the disk is full")
+            await put(claim, kind, key, body)
+            self.written.set()
+
+        self.records.put = full_or_not  # type: ignore[method-assign]
+
+
+async def owned(store: MemoryStore) -> Member:
+    member = Member(agent())
+    claim = await store.leases.claim(member.agent.codex_id)
+    assert not isinstance(claim, OwnedBy)
+    member.claim = claim
+    return member
+
+
+def shown(folder: Path) -> list[str]:
+    return [entry["last_error"] for entry in json.loads((folder / "registry.json").read_text())["sessions"]]
+
+
+async def test_the_last_of_many_changes_is_in_the_store_and_in_the_registry(tmp_path: Path) -> None:
+    store = MemoryStore(World())
+    fenced: list[Claim] = []
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), fenced.append)
+    member = await owned(store)
+    for number in range(50):
+        member.touch(last_error=str(number))
+        scribe.note(member, {"number": number})
+    await scribe.flush()
+    assert [each.last_error for each in await scribe.agents()] == shown(tmp_path) == ["49"]
+    assert len(await store.journal.read(member.agent.codex_id, EVENTS, 0, 100)) == 50
+    await scribe.settle(member)
+    assert await store.leases.owner(member.agent.codex_id) is None
+    await scribe.aclose()
+    await scribe.flush()
+    assert fenced == []
+    await store.aclose()
+
+
+async def test_what_another_server_owns_by_now_is_told_and_not_written(tmp_path: Path) -> None:
+    world = World()
+    ours, theirs = MemoryStore(world), MemoryStore(world)
+    node = await ours.leases.join()
+    await theirs.leases.join()
+    fenced: list[Claim] = []
+    scribe = Scribe(ours, RegistryFile(str(tmp_path)), fenced.append)
+    member = await owned(ours)
+    world.kill(node.id)
+    await owned(theirs)
+    scribe.note(member)
+    await scribe.flush()
+    assert fenced == [member.claim]
+    assert await scribe.agents() == []
+    await scribe.aclose()
+    await theirs.aclose()
+
+
+async def test_what_could_not_be_written_is_written_later(tmp_path: Path) -> None:
+    store = Broken(World())
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    member = await owned(store)
+    store.is_full = True
+    scribe.note(member)
+    await scribe.flush()
+    assert scribe.trouble == "the disk is full"
+    store.is_full = False
+    await scribe.flush()
+    assert [scribe.trouble, len(await scribe.agents())] == [None, 1]
+    await scribe.drop(member)
+    await scribe.flush()
+    assert await scribe.agents() == []
+    await scribe.aclose()
+    await store.aclose()
+
+
+async def test_an_end_that_could_not_be_written_is_shown_at_once_and_written_as_soon_as_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(scribe_module, "RETRY", 0.01)
+    store = Broken(World())
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    member = await owned(store)
+    assert member.claim is not None
+    await store.records.bind(member.claim, member.agent.team, member.agent.identity)
+    scribe.note(member)
+    await scribe.flush()
+    store.is_full = True
+    member.touch(status=Status.CLOSED, owner=None)
+    await scribe.settle(member)
+    assert [each.status for each in await kept_agents(store)] == [Status.ACTIVE]
+    assert [each.status for each in await scribe.agents()] == [Status.CLOSED]  # though the disk does not say so yet
+    store.written.clear()
+    store.is_full = False
+    async with asyncio.timeout(30):
+        await store.written.wait()  # though nobody asked for it
+    await scribe.flush()
+    assert [each.status for each in await kept_agents(store)] == [Status.CLOSED]
+    assert await store.records.bindings(member.agent.team) == []
+    assert caplog.text.count("cannot write down the agents: the disk is full") <= 1  # however often it was tried
+    assert await store.leases.owner(member.agent.codex_id) is None
+    await scribe.aclose()
+    await store.aclose()
+
+
+async def test_an_end_that_could_not_be_written_is_forgotten_when_the_agent_is_back(tmp_path: Path) -> None:
+    store = Broken(World())
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    ended = await owned(store)
+    store.is_full = True
+    ended.touch(status=Status.CLOSED, owner=None)
+    await scribe.settle(ended)
+    store.is_full = False
+    back = await owned(store)
+    scribe.note(back)
+    await scribe.flush()
+    assert [each.status for each in await scribe.agents()] == [Status.ACTIVE]
+    assert await store.leases.owner(back.agent.codex_id) is not None
+    await scribe.aclose()
+    await store.aclose()
+
+
+@pytest.mark.parametrize("body", [b"no json", b"{}"])
+async def test_a_record_that_cannot_be_read_hides_no_other(tmp_path: Path, body: bytes) -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    member = await owned(store)
+    assert member.claim is not None
+    await store.records.put(member.claim, "agent", "odd", body)
+    scribe.note(member)
+    await scribe.flush()
+    assert [each.codex_id for each in await scribe.agents()] == [member.agent.codex_id]
+    await scribe.aclose()
+    await store.aclose()
+
+
+async def test_what_nobody_foresaw_is_told_and_nobody_waits_for_ever(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    member = await owned(store)
+    member.touch(last_error="\ud800")  # half of a character, which cannot be written
+    scribe.note(member)
+    await scribe.flush()
+    assert scribe.trouble
+    assert "cannot write down the agents" in caplog.text
+    member.touch(last_error="whole")
+    scribe.note(member)
+    await scribe.flush()
+    assert shown(tmp_path) == ["whole"]
+    await scribe.aclose()

@@ -1,0 +1,51 @@
+"""What each turn has used up, from totals that are told again, grow, and begin anew."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.codex.facts import Tokens, TokensCounted
+from codex_mcp.threads.token_meter import TokenMeter, added, difference
+
+
+def tokens(number: int) -> Tokens:
+    return Tokens(number, 0, number // 10, 0, number)
+
+
+def used(*counts: tuple[int, int]) -> list[int]:
+    """What the counts (total and newest) say was used since the one before."""
+    meter = TokenMeter()
+    return [meter.used(TokensCounted("u", tokens(total), tokens(last))).total_tokens for total, last in counts]
+
+
+@pytest.mark.parametrize(
+    ("counts", "steps"),
+    [
+        ([(100, 100), (250, 150)], [100, 150]),
+        ([(1500, 1500), (1500, 1500), (1500, 1500)], [1500, 0, 0]),  # two turns that were stopped
+        ([(5000, 100), (5000, 100), (5200, 200)], [100, 0, 200]),  # resumed: what came before is not charged
+        ([(5000, 100), (5000, 900), (5300, 300)], [100, 0, 300]),  # compacted: the newest is the size of what is left
+        ([(5000, 100), (300, 300), (350, 50)], [100, 300, 50]),  # counted anew
+        ([(100, 100), (400, 120)], [100, 300]),  # one count was lost on the way
+    ],
+)
+def test_only_what_the_total_has_grown_by_was_used(counts: list[tuple[int, int]], steps: list[int]) -> None:
+    assert used(*counts) == steps
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(1, 3)), min_size=1, max_size=20))
+def test_however_often_a_count_is_told_the_sum_is_the_total(steps: list[tuple[int, int]]) -> None:
+    counts: list[tuple[int, int]] = []
+    total = 0
+    for step, times in steps:
+        total += step
+        counts += [(total, step)] * times
+    assert sum(used(*counts)) == total
+
+
+def test_nothing_used_is_nothing() -> None:
+    assert added(None, Tokens()) is None
+    assert added(None, tokens(5)) == tokens(5)
+    assert added(tokens(5), Tokens()) == tokens(5)
+    assert added(Tokens(1, 2, 3, 4, 5), Tokens(10, 20, 30, 40, 50)) == Tokens(11, 22, 33, 44, 55)
+    assert difference(Tokens(1, 9, 3, 4, 5), Tokens(0, 10, 0, 0, 0)) == Tokens(1, 0, 3, 4, 5)

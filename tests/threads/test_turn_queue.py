@@ -1,0 +1,285 @@
+"""The queue of a thread's turns: the table cell by cell."""
+
+from collections.abc import Callable
+
+import pytest
+
+from codex_mcp.threads.turn_queue import (
+    PAST_IDS,
+    Action,
+    Conclude,
+    Interrupt,
+    Leave,
+    Place,
+    QueueFull,
+    QueueShut,
+    Remind,
+    Source,
+    Start,
+    State,
+    TurnQueue,
+)
+
+MAX_WAITING = 3
+
+
+class Case:
+    """A turn in one state, with another one before it if it waits."""
+
+    def __init__(self, state: State) -> None:
+        self.queue = TurnQueue(MAX_WAITING)
+        self.before = Place()
+        self.place = Place()
+        if state is State.WAITING:
+            self.queue.offer(self.before)
+            self.queue.started("before")
+        self.queue.offer(self.place)
+        if state in (State.RUNNING, State.ENDED):
+            self.queue.started("u")
+        if state in (State.STOPPING, State.ABANDONED):
+            self.queue.cancel(self.place)
+        if state is State.ABANDONED:
+            self.queue.overdue(self.place)
+        if state is State.ENDED:
+            self.queue.ended("u")
+        assert self.place.state is state
+
+
+def accepted(case: Case) -> list[Action]:
+    case.queue.accepted("u", case.place)
+    return []
+
+
+NEWS: dict[str, Callable[[Case], list[Action]]] = {
+    "cancel": lambda case: case.queue.cancel(case.place),
+    "overdue": lambda case: case.queue.overdue(case.place),
+    "accepted": accepted,
+    "started": lambda case: case.queue.started("u"),
+    "ended": lambda case: case.queue.ended("u"),
+    "start failed": lambda case: case.queue.start_failed(case.place),
+    "given up": lambda case: case.queue.given_up(case.place),
+    "lost": lambda case: case.queue.lost(),
+}
+
+# What becomes of the turn, and what is to be done about it, by name.
+Cell = tuple[State, list[type[Action]]]
+TABLE: dict[State, dict[str, Cell]] = {
+    State.WAITING: {
+        "cancel": (State.ENDED, [Conclude]),
+        "overdue": (State.WAITING, []),
+        "accepted": (State.WAITING, []),
+        "started": (State.WAITING, []),
+        "ended": (State.WAITING, []),
+        "start failed": (State.WAITING, []),
+        "given up": (State.WAITING, []),
+        "lost": (State.ENDED, [Conclude]),
+    },
+    State.STARTING: {
+        "cancel": (State.STOPPING, [Remind]),
+        "overdue": (State.STARTING, []),
+        "accepted": (State.STARTING, []),
+        "started": (State.RUNNING, []),
+        "ended": (State.ENDED, [Conclude]),
+        "start failed": (State.ENDED, [Conclude]),
+        "given up": (State.ENDED, [Conclude]),
+        "lost": (State.ENDED, [Conclude]),
+    },
+    State.RUNNING: {
+        "cancel": (State.STOPPING, [Interrupt]),
+        "overdue": (State.RUNNING, []),
+        "accepted": (State.RUNNING, []),
+        "started": (State.RUNNING, []),
+        "ended": (State.ENDED, [Conclude]),
+        "start failed": (State.ENDED, [Conclude]),
+        "given up": (State.ENDED, [Conclude]),
+        "lost": (State.ENDED, [Conclude]),
+    },
+    State.STOPPING: {
+        "cancel": (State.STOPPING, []),
+        "overdue": (State.ABANDONED, [Conclude]),
+        "accepted": (State.STOPPING, []),
+        "started": (State.STOPPING, [Interrupt]),
+        "ended": (State.ENDED, [Conclude]),
+        "start failed": (State.ENDED, [Conclude]),
+        "given up": (State.ENDED, [Conclude]),
+        "lost": (State.ENDED, [Conclude]),
+    },
+    State.ABANDONED: {
+        "cancel": (State.ABANDONED, []),
+        "overdue": (State.ABANDONED, []),
+        "accepted": (State.ABANDONED, []),
+        "started": (State.ABANDONED, [Interrupt]),
+        "ended": (State.ENDED, [Leave]),
+        "start failed": (State.ENDED, [Leave]),
+        "given up": (State.ENDED, [Leave]),
+        "lost": (State.ENDED, [Leave]),
+    },
+    State.ENDED: dict.fromkeys(NEWS, (State.ENDED, [])),
+}
+
+
+@pytest.mark.parametrize(("state", "news"), [(state, news) for state in State for news in NEWS])
+def test_every_cell_of_the_table(state: State, news: str) -> None:
+    case = Case(state)
+    actions = NEWS[news](case)
+    expected_state, expected = TABLE[state][news]
+    assert case.place.state is expected_state
+    assert [type(action) for action in actions if action.place is case.place] == expected
+
+
+def test_the_next_turn_begins_when_the_one_before_it_is_over() -> None:
+    queue, first, second, third = TurnQueue(MAX_WAITING), Place(), Place(), Place()
+    assert queue.offer(first) == [Start(first)]
+    assert [queue.offer(second), queue.offer(third)] == [[], []]
+    assert (queue.current, queue.waiting, queue.idle) == (first, 2, False)
+    queue.started("1")
+    assert queue.ended("1") == [Conclude(first), Start(second)]
+    assert queue.start_failed(second) == [Conclude(second), Start(third)]
+    assert queue.given_up(third) == [Conclude(third)]
+    assert (queue.current, queue.waiting, queue.idle) == (None, 0, True)
+
+
+def test_no_more_turns_wait_than_may() -> None:
+    queue = TurnQueue(1)
+    queue.offer(Place())
+    queue.offer(Place())
+    with pytest.raises(QueueFull):
+        queue.offer(Place())
+    assert queue.waiting == 1
+
+
+def test_the_answer_to_a_start_names_the_id_and_the_announcement_begins_the_turn() -> None:
+    queue, place = TurnQueue(MAX_WAITING), Place()
+    queue.offer(place)
+    assert queue.accepted("u", place)
+    assert repr(place) == "<Place starting u>"
+    assert queue.started("another") == []
+    queue.started("u")
+    assert repr(place) == "<Place running u>"
+
+
+def test_a_turn_cancelled_before_its_announcement_is_interrupted_after_it_once() -> None:
+    queue, place = TurnQueue(MAX_WAITING), Place()
+    queue.offer(place)
+    queue.accepted("u", place)
+    assert [queue.cancel(place), queue.started("u"), queue.started("u"), queue.cancel(place)] == [
+        [Remind(place)],
+        [Interrupt(place)],
+        [],
+        [],
+    ]
+
+
+def test_a_turn_that_nobody_waits_for_any_longer_keeps_its_place_until_the_core_is_done_with_it() -> None:
+    queue, first, second = TurnQueue(MAX_WAITING), Place(), Place()
+    queue.offer(first)
+    queue.cancel(first)
+    assert queue.overdue(first) == [Conclude(first)]
+    assert [queue.offer(second), queue.cancel(first), queue.overdue(first)] == [[], [], []]
+    assert (queue.current, queue.waiting, queue.idle) == (first, 1, False)
+    assert queue.started("1") == [Interrupt(first)]
+    assert queue.ended("1") == [Leave(first), Start(second)]
+    assert [queue.started("1"), queue.ended("1"), second.turn_id] == [[], [], ""]
+
+
+def test_the_answer_to_the_start_of_a_turn_that_is_gone_touches_nothing() -> None:
+    queue, gone, current = TurnQueue(MAX_WAITING), Place(), Place()
+    queue.offer(gone)
+    queue.given_up(gone)
+    queue.offer(current)
+    assert queue.accepted("late", gone)
+    assert repr(current) == "<Place starting >"
+
+
+def test_a_prompt_that_went_into_a_turn_of_the_past_was_not_accepted() -> None:
+    queue, past, current = TurnQueue(MAX_WAITING), Place(), Place()
+    queue.offer(past)
+    queue.started("u")
+    queue.given_up(past)
+    queue.offer(current)
+    assert not queue.accepted("u", current)
+
+
+def test_an_answer_that_comes_after_the_end_of_its_turn_is_in_order() -> None:
+    queue, place = TurnQueue(MAX_WAITING), Place()
+    queue.offer(place)
+    queue.started("u")
+    queue.ended("u")
+    assert queue.accepted("u", place)
+
+
+def test_late_news_of_a_turn_that_has_ended_touches_nothing_not_even_a_turn_without_an_id() -> None:
+    queue, first, second = TurnQueue(MAX_WAITING), Place(), Place()
+    queue.offer(first)
+    queue.started("1")
+    queue.offer(second)
+    queue.cancel(first)
+    queue.given_up(first)
+    assert [queue.started("1"), queue.ended("1"), queue.is_current("1")] == [[], [], False]
+    assert repr(second) == "<Place starting >"
+    queue.started("2")
+    assert [queue.started("1"), queue.ended("1"), queue.is_current("1"), queue.is_current("2")] == [[], [], False, True]
+    assert repr(second) == "<Place running 2>"
+
+
+def test_news_without_an_id_belong_to_no_turn_that_has_one() -> None:
+    queue, place = TurnQueue(MAX_WAITING), Place()
+    assert not queue.is_current("")
+    queue.offer(place)
+    queue.started("1")
+    assert not queue.is_current("")
+
+
+def test_turns_that_never_had_an_id_do_not_make_news_without_one_late() -> None:
+    queue, first, second = TurnQueue(MAX_WAITING), Place(), Place()
+    queue.offer(first)
+    queue.start_failed(first)
+    queue.offer(second)
+    assert queue.is_current("a new one")
+    assert queue.ended("a new one") == [Conclude(second)]
+
+
+def test_only_so_many_ids_are_remembered() -> None:
+    queue = TurnQueue(MAX_WAITING)
+    for number in range(PAST_IDS + 1):
+        queue.offer(Place())
+        queue.ended(str(number))
+    queue.offer(Place())
+    assert queue.is_current("0")
+    assert not queue.is_current("1")
+
+
+def test_it_shows_what_runs_and_what_waits() -> None:
+    queue = TurnQueue(MAX_WAITING)
+    queue.offer(Place())
+    queue.offer(Place())
+    queue.started("u")
+    assert repr(queue) == "<TurnQueue <Place running u>, 1 waiting>"
+
+
+def test_what_callers_want_goes_before_mail() -> None:
+    queue, first, mail, caller = TurnQueue(MAX_WAITING), Place(), Place(Source.MAIL), Place()
+    for place in (first, mail, caller):
+        queue.offer(place)
+    queue.started("1")
+    assert queue.ended("1") == [Conclude(first), Start(caller)]
+    queue.started("2")
+    assert queue.ended("2") == [Conclude(caller), Start(mail)]
+
+
+def test_a_shut_queue_gives_up_what_waits_stops_what_runs_and_takes_only_a_last_turn() -> None:
+    queue, running, waiting, last = TurnQueue(MAX_WAITING), Place(), Place(), Place()
+    queue.offer(running)
+    queue.started("1")
+    queue.offer(waiting)
+    assert queue.shut() == [Conclude(waiting), Interrupt(running)]
+    assert queue.is_shut
+    with pytest.raises(QueueShut):
+        queue.offer(Place())
+    assert queue.shut() == []
+    assert queue.offer(last, last=True) == []
+    assert queue.ended("1") == [Conclude(running), Start(last)]
+    queue.started("2")
+    queue.ended("2")
+    queue.open()
+    assert queue.offer(Place()) != []
