@@ -4,9 +4,9 @@ import signal
 import socket
 from pathlib import Path
 
-from tests.support.exec_server import own_exec_server, running_exec_server, served_by
-from tests.support.mcp_server import McpServer, scripted_server
-from tests.support.team_server import say, team_server
+from tests.support.exec.exec_server import own_exec_server, running_exec_server, served_by
+from tests.support.servers.mcp_server import McpServer, scripted_server
+from tests.support.team.team_server import say, team_server
 
 PARENT = "tr '\\\\0' ' ' < /proc/$PPID/cmdline"
 """Tells who started the command's shell."""

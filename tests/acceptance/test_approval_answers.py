@@ -12,8 +12,8 @@ from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.threads.questions.approvals import core_answer, decide, explanation
 from codex_mcp.threads.questions.questions import Question, Unreadable, question_from
-from tests.support import inner_server
-from tests.support.app_server import AppServer, Turn
+from tests.support.clients import mcp_tool_server
+from tests.support.core.app_server import AppServer, Turn
 
 ESCALATE = '[[scene: escalate cmd="touch made.txt"]]'
 PATCH = "[[scene: patch]]"
@@ -21,7 +21,7 @@ ECHO = '[[scene: mcp namespace="mcp__inner" tool="echo"]]'
 ASK = '[[scene: mcp namespace="mcp__inner" tool="ask"]]'
 INNER_SERVER = (
     f"mcp_servers.inner.command={msgspec.json.encode(sys.executable).decode()}",
-    f"mcp_servers.inner.args={msgspec.json.encode([inner_server.__file__]).decode()}",
+    f"mcp_servers.inner.args={msgspec.json.encode([mcp_tool_server.__file__]).decode()}",
 )
 
 

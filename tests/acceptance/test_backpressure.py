@@ -8,8 +8,8 @@ from websockets.asyncio.client import connect as connect_socket
 from websockets.exceptions import ConnectionClosedError
 
 from codex_mcp.base.settings.groups import SlowReader
-from tests.support.echo_methods import serving
-from tests.support.mcp_http import SESSION, Door, Json, request, shake_hands, stateless
+from tests.support.http.echo_methods import serving
+from tests.support.http.mcp_client import SESSION, Door, Json, request, shake_hands, stateless
 
 BURST = 10
 """Messages that come faster than anybody reads: a handler says them in one breath."""

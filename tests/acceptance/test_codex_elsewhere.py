@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.elsewhere_scenes import SCENES, Scene
+from tests.support.exec.remote_codex_scenes import SCENES, Scene
 
 
 @pytest.mark.parametrize("scene", SCENES)

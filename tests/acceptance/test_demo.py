@@ -10,7 +10,7 @@ from pathlib import Path
 from codex_cli_bin import bundled_codex_path
 
 from codex_mcp.base.processes import marks
-from tests.support.terminal import CTRL_C, Terminal
+from tests.support.servers.terminal import CTRL_C, Terminal
 
 DEMO = [sys.executable, "-m", "codex_mcp", "demo"]
 QUESTION = "say why:"

@@ -8,8 +8,8 @@ import pytest
 from codex_mcp.execclient.options import Launch
 from codex_mcp.execclient.process import Completed
 from codex_mcp.wire.exec.protocol import ProcessOutput
-from tests.support.exec_scenes import Scene, Size, scenes, storm
-from tests.support.exec_server import connected, own_exec_server, running_exec_server, served_by
+from tests.support.exec.client_scenes import Scene, Size, scenes, storm
+from tests.support.exec.exec_server import connected, own_exec_server, running_exec_server, served_by
 
 WITHOUT = frozenset(
     {

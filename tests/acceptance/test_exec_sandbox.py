@@ -6,9 +6,9 @@ import socket
 import threading
 from pathlib import Path
 
-from tests.support.exec_parts import eventually
-from tests.support.exec_recordings.files import READ_ONLY, around, at, sandbox, special
-from tests.support.exec_wire import OURS, Json, Target, serving, session, target
+from tests.support.exec.parts import eventually
+from tests.support.exec.recordings.files import READ_ONLY, around, at, sandbox, special
+from tests.support.exec.wire import OURS, Json, Target, serving, session, target
 
 
 def project(here: Target, **more: str) -> Json:

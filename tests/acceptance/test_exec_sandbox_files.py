@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.exec_recordings.files import READ_ONLY, at, sandbox, special
-from tests.support.exec_wire import Json, Target, Wire, session, target
+from tests.support.exec.recordings.files import READ_ONLY, at, sandbox, special
+from tests.support.exec.wire import Json, Target, Wire, session, target
 
 AGAIN = 3
 """The first time a helper is started, then it is kept."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.exec_recordings.files import READ_ONLY, at, sandbox, special
-from tests.support.exec_wire import Json, Target, session, target
+from tests.support.exec.recordings.files import READ_ONLY, at, sandbox, special
+from tests.support.exec.wire import Json, Target, session, target
 
 
 def limits(here: Target, *more: Json, network: str = "restricted") -> Json:

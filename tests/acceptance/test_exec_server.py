@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.exec_recordings import connections, files, processes, web
-from tests.support.exec_wire import Target, target
+from tests.support.exec.recordings import connections, files, processes, web
+from tests.support.exec.wire import Target, target
 
 Scene = Callable[[Target], Awaitable[None]]
 

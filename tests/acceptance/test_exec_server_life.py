@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.transports.dialled_socket import HandshakeRefused
-from tests.support.exec_parts import eventually
-from tests.support.exec_wire import OURS, Target, Wire, serving, session, target, text_of
+from tests.support.exec.parts import eventually
+from tests.support.exec.wire import OURS, Target, Wire, serving, session, target, text_of
 
 MIB = 1024 * 1024
 

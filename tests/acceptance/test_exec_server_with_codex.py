@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.support.exec_wire import OURS, serving
-from tests.support.mcp_server import McpServer, scripted_server
+from tests.support.exec.wire import OURS, serving
+from tests.support.servers.mcp_server import McpServer, scripted_server
 
 
 @asynccontextmanager

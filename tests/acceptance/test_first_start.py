@@ -7,7 +7,7 @@ from codex_cli_bin import bundled_codex_path
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.mcp_server import TOUR, Json, McpServer, Setup, scripted_server
+from tests.support.servers.mcp_server import TOUR, Json, McpServer, Setup, scripted_server
 
 SERVERS = 4
 ROUNDS = 3

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.mcp_server import scripted_server
+from tests.support.servers.mcp_server import scripted_server
 
 
 async def test_a_new_thread_answers_and_a_reply_continues_it(tmp_path: Path) -> None:

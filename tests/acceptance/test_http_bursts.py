@@ -7,8 +7,8 @@ import msgspec
 from websockets.asyncio.client import connect as connect_socket
 
 from tests.mcp.http.test_metrics import numbers
-from tests.support.http_server import scripted_http_server
-from tests.support.mcp_http import SESSION, Door, Events, Json, call, shake_hands, stateless
+from tests.support.http.http_server import scripted_http_server
+from tests.support.http.mcp_client import SESSION, Door, Events, Json, call, shake_hands, stateless
 
 
 def burst(count: int) -> Json:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.http.mcp_client import BOTH, SESSION, Json, call, initialize, request, stateless
+from tests.support.http.raw_http import NOTHING, TOKEN, RawServer, raw_server
 from tests.support.json_values import JSON_VALUES
-from tests.support.mcp_http import BOTH, SESSION, Json, call, initialize, request, stateless
-from tests.support.mcp_server import PATIENCE
-from tests.support.raw_http import NOTHING, TOKEN, RawServer, raw_server
+from tests.support.servers.mcp_server import PATIENCE
 
 bounded = settings(max_examples=60)
 """Each is a conversation with a real server."""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.http_server import ChildServer
-from tests.support.mcp_http import SESSION, Door, Json, call, initialize, request
-from tests.support.mcp_server import TOUR, Setup
+from tests.support.http.http_server import ChildServer
+from tests.support.http.mcp_client import SESSION, Door, Json, call, initialize, request
+from tests.support.servers.mcp_server import TOUR, Setup
 
 ADA = "a" * 32
 SAY = '[[scene: say text="done"]]'

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from tests.support.http import Answer, Wire, connect
-from tests.support.http_server import scripted_http_server
-from tests.support.mcp_http import SESSION, Door, Events, Json, call, initialize, notification, request
+from tests.support.http.client import Answer, Wire, connect
+from tests.support.http.http_server import scripted_http_server
+from tests.support.http.mcp_client import SESSION, Door, Events, Json, call, initialize, notification, request
 
 ONE = '[[scene: say text="one"]]'
 

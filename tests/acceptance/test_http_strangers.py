@@ -12,10 +12,10 @@ from websockets.exceptions import ConnectionClosed
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.http import connect
-from tests.support.http_server import ChildServer
-from tests.support.mcp_http import Door, call, request
-from tests.support.mcp_server import PATIENCE, TOUR, Setup
+from tests.support.http.client import connect
+from tests.support.http.http_server import ChildServer
+from tests.support.http.mcp_client import Door, call, request
+from tests.support.servers.mcp_server import PATIENCE, TOUR, Setup
 
 ADA, BOB = "a" * 32, "b" * 32
 SAY = '[[scene: say text="done"]]'

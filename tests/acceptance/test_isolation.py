@@ -12,11 +12,11 @@ import pytest
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.crowd import SAME_ID, McpVisitor, StatelessVisitor, Visitor, crowd
-from tests.support.http import Answer
-from tests.support.http_server import ChildServer, http_server
-from tests.support.mcp_http import BOTH, SESSION, Door, Json, call, notification, request, stateless
-from tests.support.mcp_server import Setup
+from tests.support.http.client import Answer
+from tests.support.http.crowd import SAME_ID, McpVisitor, StatelessVisitor, Visitor, crowd
+from tests.support.http.http_server import ChildServer, http_server
+from tests.support.http.mcp_client import BOTH, SESSION, Door, Json, call, notification, request, stateless
+from tests.support.servers.mcp_server import Setup
 
 SCRIPT = Path(__file__).parents[1] / "support/scripts/isolation.toml"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mcp_server import Json, McpServer, scripted_server
+from tests.support.servers.mcp_server import Json, McpServer, scripted_server
 
 LIMIT = 65536
 """The smallest that the setting allows."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.mcp_server import TOUR, McpServer, Setup, scripted_server
 from tests.support.processes import processes_at
+from tests.support.servers.mcp_server import TOUR, McpServer, Setup, scripted_server
 
 MAKE_A_FILE = '[[scene: run cmd="touch made"]]'
 

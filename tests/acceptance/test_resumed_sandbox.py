@@ -6,7 +6,7 @@ import pytest
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.mcp_server import TOUR, Json, McpServer, Setup
+from tests.support.servers.mcp_server import TOUR, Json, McpServer, Setup
 
 
 @pytest.mark.parametrize("line", ["", 'sandbox_mode = "danger-full-access"', 'default_permissions = ":read-only"'])

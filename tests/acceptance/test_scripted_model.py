@@ -13,8 +13,8 @@ import pytest
 from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.script import Script, parse_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support import inner_server
-from tests.support.app_server import PATIENCE, AppServer, Turn
+from tests.support.clients import mcp_tool_server
+from tests.support.core.app_server import PATIENCE, AppServer, Turn
 
 TOUR = packaged_script("tour")
 
@@ -165,7 +165,7 @@ async def test_it_calls_a_tool_of_the_client(tmp_path: Path) -> None:
 
 
 async def test_it_calls_a_tool_of_an_mcp_server_by_its_namespace(tmp_path: Path) -> None:
-    command = f"mcp_servers.inner={{command={quoted(sys.executable)}, args=[{quoted(inner_server.__file__)}]}}"
+    command = f"mcp_servers.inner={{command={quoted(sys.executable)}, args=[{quoted(mcp_tool_server.__file__)}]}}"
     async with stage(tmp_path, command) as on:
         prompt = '[[scene: mcp namespace=mcp__inner tool=echo arguments="{\\"text\\": \\"hi\\"}"]]'
         turn = await on.play(prompt, "danger-full-access")

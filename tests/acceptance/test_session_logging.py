@@ -7,10 +7,10 @@ from pathlib import Path
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.crowd import SAME_ID, BusVisitor, McpVisitor, SocketVisitor, Visitor, crowd
-from tests.support.http_server import http_server
-from tests.support.mcp_http import SESSION
-from tests.support.mcp_server import Json, Setup, scripted_server
+from tests.support.http.crowd import SAME_ID, BusVisitor, McpVisitor, SocketVisitor, Visitor, crowd
+from tests.support.http.http_server import http_server
+from tests.support.http.mcp_client import SESSION
+from tests.support.servers.mcp_server import Json, Setup, scripted_server
 
 SCRIPT = Path(__file__).parents[1] / "support/scripts/isolation.toml"
 TOKENS = {name: f"the-token-of-{name}" for name in ("ada", "bob")}

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from tests.support.commands import command
-from tests.support.mcp_server import Json
-from tests.support.team_server import GATE, TeamServer, say, team_server
+from tests.support.servers.commands import command
+from tests.support.servers.mcp_server import Json
+from tests.support.team.team_server import GATE, TeamServer, say, team_server
 
 
 def asked(server: TeamServer, *words: str) -> Json:

@@ -9,10 +9,10 @@ import pytest
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.exec_server import own_exec_server, running_exec_server, served_by
-from tests.support.hostile_repository import SETTINGS, HostileRepository, hostile_repository
-from tests.support.mcp_server import TOUR, Json, McpServer, Setup, scripted_server
-from tests.support.team_server import say, team_server
+from tests.support.exec.exec_server import own_exec_server, running_exec_server, served_by
+from tests.support.servers.mcp_server import TOUR, Json, McpServer, Setup, scripted_server
+from tests.support.team.hostile_repository import SETTINGS, HostileRepository, hostile_repository
+from tests.support.team.team_server import say, team_server
 
 USERS_CONFIG = """# The user's own file, comments and all.
 [profiles.writing]

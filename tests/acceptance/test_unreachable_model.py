@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mcp_server import Json, McpServer, Setup
+from tests.support.servers.mcp_server import Json, McpServer, Setup
 
 FINITE = 3
 """Seconds of `unreachable_timeout`. Codex reports its first failure by itself; only then the time begins."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.settings.groups import Settings
-from tests.support.commands import PROGRAM, command
+from tests.support.servers.commands import PROGRAM, command
 
 SECRET = "sk-abcdefghijklmnop"
 

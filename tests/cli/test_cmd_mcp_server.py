@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.mcp_server import SOURCES, McpServer, Setup, scripted_server
 from tests.support.processes import processes_at
+from tests.support.servers.mcp_server import SOURCES, McpServer, Setup, scripted_server
 
 HELLO = Path(__file__).parents[1] / "support/scripts/hello.toml"
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.team_server import say, team_server
+from tests.support.team.team_server import say, team_server
 
 
 async def test_it_lists_its_tools_at_once_and_introduces_itself(tmp_path: Path) -> None:

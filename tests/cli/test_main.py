@@ -8,7 +8,7 @@ import pytest
 
 from codex_mcp import __version__
 from codex_mcp.cli.main import COMMANDS, main
-from tests.support.terminal import Terminal
+from tests.support.servers.terminal import Terminal
 
 SCRIPTS = Path(sys.executable).parent
 

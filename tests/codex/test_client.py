@@ -22,8 +22,8 @@ from codex_mcp.codex.core import (
 )
 from codex_mcp.rpc.channel import memory_pair
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY
-from tests.support.cores import Listener, no_pace
-from tests.support.far_end import FarEnd, Json
+from tests.support.core.cores import Listener, no_pace
+from tests.support.rpc.far_end import FarEnd, Json
 
 Call = Callable[[AppServer], Awaitable[object]]
 

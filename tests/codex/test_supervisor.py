@@ -14,7 +14,7 @@ from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import CoreError, CoreLost
 from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.supervisor import Launch, Launcher
-from tests.support.cores import Listener, environment_below, program, settings_below, supervised
+from tests.support.core.cores import Listener, environment_below, program, settings_below, supervised
 
 GREETING = """read -r _; echo '{"id":0,"result":{"userAgent":"codex/0"}}'; """
 """A program that shakes hands, and then does what follows."""
@@ -211,7 +211,7 @@ import asyncio, os, sys
 from codex_mcp.base.processes.offspring import children
 from codex_mcp.base.processes.orphans import adopt_orphans
 from codex_mcp.codex.supervisor import Supervisor
-from tests.support.cores import Listener, no_pace, program, settings_below
+from tests.support.core.cores import Listener, no_pace, program, settings_below
 from pathlib import Path
 
 async def main():

@@ -8,7 +8,7 @@ from pathlib import Path
 from codex_mcp.base.signals import signals_received
 from codex_mcp.wire import mcp
 from tests.conformance.fixtures import CAPABILITIES, Fixtures
-from tests.support.web import KEY, Served, served
+from tests.support.http.endpoints import KEY, Served, served
 
 
 async def serve(home: Path, port: int) -> None:

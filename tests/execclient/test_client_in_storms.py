@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.exec_scenes import Size, storm
-from tests.support.exec_server import running_exec_server
+from tests.support.exec.client_scenes import Size, storm
+from tests.support.exec.exec_server import running_exec_server
 
 SMALL = Size(processes=12, lines=80, cut=0.02)
 

@@ -12,7 +12,7 @@ from codex_mcp.execclient.options import DEFAULT_OPTIONS
 from codex_mcp.rpc.channel import Channel, memory_pair
 from codex_mcp.wire.exec.protocol import EnvironmentStatus
 from tests.execclient.test_connection import Server
-from tests.support.exec_server import running_exec_server
+from tests.support.exec.exec_server import running_exec_server
 
 ENVIRONMENT = {"shell": {"name": "sh", "path": "/bin/sh"}}
 

@@ -20,7 +20,7 @@ from codex_mcp.wire.exec.sandbox import (
     SpecialEntry,
     SpecialKind,
 )
-from tests.support.exec_server import connected
+from tests.support.exec.exec_server import connected
 
 LARGE = bytes(range(256)) * (2 * BLOCK_BYTES // 256) + b"and some more"
 

@@ -10,7 +10,7 @@ from codex_mcp.execclient.errors import CannotConnect, OutcomeUnknown, SessionLo
 from codex_mcp.execclient.options import ExecServerClientConnectOptions
 from codex_mcp.execclient.recovery import State
 from codex_mcp.wire.exec.protocol import EnvironmentStatus
-from tests.support.exec_server import connected, running_exec_server
+from tests.support.exec.exec_server import connected, running_exec_server
 
 IMPATIENT = ExecServerClientConnectOptions(recovery_seconds=0.3)
 

@@ -10,7 +10,7 @@ from codex_mcp.execclient.errors import EventGap, ExecServerError, NotOffered, O
 from codex_mcp.execclient.options import Launch
 from codex_mcp.execclient.process import WRITE_BYTES, Completed
 from codex_mcp.wire.exec.protocol import EnvironmentStatus, ProcessClosed, ProcessExited, ProcessOutput, Stream
-from tests.support.exec_server import connected
+from tests.support.exec.exec_server import connected
 
 
 async def test_output_exit_and_end_come_in_one_sequence(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.execclient.errors import NotOffered
-from tests.support.exec_server import connected
+from tests.support.exec.exec_server import connected
 
 
 async def test_a_server_that_does_not_offer_watches_is_not_asked(tmp_path: Path) -> None:

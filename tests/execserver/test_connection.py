@@ -12,7 +12,7 @@ from codex_mcp.execserver.processes import processes
 from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
 from codex_mcp.wire.exec.protocol import EnvironmentInfo, Shell
-from tests.support.exec_parts import ENV, Outlet, eventually
+from tests.support.exec.parts import ENV, Outlet, eventually
 
 
 class House:

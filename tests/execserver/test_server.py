@@ -6,7 +6,7 @@ from codex_mcp.execserver import server as module
 from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
 from codex_mcp.wire.exec.protocol import EnvironmentInfo, Shell
-from tests.support.exec_parts import ENV, Outlet, eventually
+from tests.support.exec.parts import ENV, Outlet, eventually
 
 
 def a_server() -> Server:

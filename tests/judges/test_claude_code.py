@@ -13,11 +13,11 @@ import pytest
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.anthropic_model import Plan, Say, Use, Used
-from tests.support.claude_code import TOOLS, Desk, claude_code, codex, codex_reply
-from tests.support.doorbell import doorbell
-from tests.support.mcp_server import TOUR, Setup
+from tests.support.clients.anthropic_model import Plan, Say, Use, Used
+from tests.support.clients.claude_code import TOOLS, Desk, claude_code, codex, codex_reply
 from tests.support.processes import the_server
+from tests.support.servers.doorbell import doorbell
+from tests.support.servers.mcp_server import TOUR, Setup
 
 
 @contextlib.asynccontextmanager

@@ -5,12 +5,12 @@ import re
 import signal
 from pathlib import Path
 
-from tests.support.anthropic_model import Json, Say, Use, Used
-from tests.support.claude_code import claude_code, codex, codex_reply
-from tests.support.doorbell import doorbell
-from tests.support.http_house import TOKEN, House, http_house
-from tests.support.mcp_server import Setup
+from tests.support.clients.anthropic_model import Json, Say, Use, Used
+from tests.support.clients.claude_code import claude_code, codex, codex_reply
+from tests.support.http.restartable_server import TOKEN, House, http_house
 from tests.support.processes import commands_at, ended
+from tests.support.servers.doorbell import doorbell
+from tests.support.servers.mcp_server import Setup
 
 LIMIT = 4.0
 """Seconds that it is told to give a call. By itself it knows no limit while there is progress, and what it thinks of

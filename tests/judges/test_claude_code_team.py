@@ -11,13 +11,13 @@ from pathlib import Path
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.anthropic_model import Json, Plan, Say, Step, Together, Used
-from tests.support.claude_code import Desk, claude_code, codex, tool
-from tests.support.http_house import TOKEN, http_house
-from tests.support.mcp_server import Setup
+from tests.support.clients.anthropic_model import Json, Plan, Say, Step, Together, Used
+from tests.support.clients.claude_code import Desk, claude_code, codex, tool
+from tests.support.http.restartable_server import TOKEN, http_house
 from tests.support.processes import all_ended
-from tests.support.team_scenes import TEAM_SCRIPT, gate
-from tests.support.team_server import say
+from tests.support.servers.mcp_server import Setup
+from tests.support.team.scenes import TEAM_SCRIPT, gate
+from tests.support.team.team_server import say
 
 NAMES = ("arch", "dev")
 

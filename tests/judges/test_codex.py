@@ -10,9 +10,9 @@ import msgspec
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.codex_exec import SCRIPT, Office, codex_exec
-from tests.support.mcp_server import Setup
+from tests.support.clients.codex_exec import SCRIPT, Office, codex_exec
 from tests.support.processes import the_server
+from tests.support.servers.mcp_server import Setup
 
 
 @contextlib.asynccontextmanager

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.elsewhere_scenes import SCENES, Scene
-from tests.support.judges import newest_codex
+from tests.support.clients.judges import newest_codex
+from tests.support.exec.remote_codex_scenes import SCENES, Scene
 
 
 @pytest.mark.parametrize("scene", SCENES)

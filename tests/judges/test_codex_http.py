@@ -4,11 +4,11 @@ import os
 import signal
 from pathlib import Path
 
-from tests.support.codex_exec import SCRIPT, codex_exec
-from tests.support.doorbell import doorbell
-from tests.support.http_house import TOKEN, House, http_house
-from tests.support.mcp_server import Setup
+from tests.support.clients.codex_exec import SCRIPT, codex_exec
+from tests.support.http.restartable_server import TOKEN, House, http_house
 from tests.support.processes import commands_at, ended, processes_at
+from tests.support.servers.doorbell import doorbell
+from tests.support.servers.mcp_server import Setup
 
 SECRET = {"CODEX_MCP_TOKEN": TOKEN}
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.http_server import ChildServer
-from tests.support.judges import Ended, node, package, run
-from tests.support.mcp_server import Setup
+from tests.support.clients.judges import Ended, node, package, run
+from tests.support.http.http_server import ChildServer
+from tests.support.servers.mcp_server import Setup
 
 ROOT = Path(__file__).parents[2]
 REVISIONS = ("2025-11-25", "2026-07-28")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.exec_scenes import Scene, Size, scenes, storm
-from tests.support.exec_server import codex_exec_server, connected, running_exec_server, served_by
-from tests.support.judges import newest_codex
+from tests.support.clients.judges import newest_codex
+from tests.support.exec.client_scenes import Scene, Size, scenes, storm
+from tests.support.exec.exec_server import codex_exec_server, connected, running_exec_server, served_by
 
 FULL = Size(processes=50, lines=400, cut=0.003)
 EVENTS = 10_000

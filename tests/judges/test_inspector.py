@@ -6,8 +6,8 @@ import msgspec
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.judges import Ended, judge, node, run
-from tests.support.mcp_server import TOUR, Setup
+from tests.support.clients.judges import Ended, judge, node, run
+from tests.support.servers.mcp_server import TOUR, Setup
 
 TOOL_ERROR = 5
 """How the Inspector ends when the tool answered with isError."""

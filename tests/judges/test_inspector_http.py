@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from tests.support.doorbell import doorbell
-from tests.support.http_house import House, http_house
-from tests.support.judges import judge, node, run, started
-from tests.support.mcp_server import Json, Setup
+from tests.support.clients.judges import judge, node, run, started
+from tests.support.http.restartable_server import House, http_house
 from tests.support.processes import commands_at, ended
+from tests.support.servers.doorbell import doorbell
+from tests.support.servers.mcp_server import Json, Setup
 
 NO_KEYRING = {"MCP_INSPECTOR_SECRET_STORE": "memory"}
 

@@ -23,13 +23,13 @@ from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Book
 from codex_mcp.threads.turn import Turn
-from tests.support import inner_server
-from tests.support.cores import PATIENCE, Watcher, scripted_book
-from tests.support.crews import crewed
-from tests.support.judges import package
-from tests.support.mcp_server import scripted_server
+from tests.support.clients import mcp_tool_server
+from tests.support.clients.judges import package
+from tests.support.core.cores import PATIENCE, Watcher, scripted_book
 from tests.support.processes import all_ended
 from tests.support.requirements import requirement
+from tests.support.servers.mcp_server import scripted_server
+from tests.support.team.crews import crewed
 
 GATE = "[[scene: gate]]"
 ENDLESS = "[[scene: endless]]"
@@ -249,7 +249,7 @@ async def test_a_failure_after_a_cancel_is_heard_to_its_end_and_the_thread_goes_
 
 
 async def test_a_question_that_it_lets_nobody_answer_fails_the_turn(tmp_path: Path) -> None:
-    inner = {"command": sys.executable, "args": [inner_server.__file__]}
+    inner = {"command": sys.executable, "args": [mcp_tool_server.__file__]}
     async with old_book(tmp_path) as (book, _model):
         thread = await book.start(ThreadSpec(config={"mcp_servers.inner": inner}))
         prompt = '[[scene: mcp namespace="mcp__inner" arguments="{\\"text\\": \\"hi\\"}"]]'

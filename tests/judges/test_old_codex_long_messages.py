@@ -7,7 +7,7 @@ import pytest
 from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.threads.record import Status
 from tests.judges.test_old_codex import old_book, run, say
-from tests.support.cores import Watcher
+from tests.support.core.cores import Watcher
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.http_house import House, http_house
-from tests.support.mcp_server import Json
-from tests.support.sdk_client import SdkClient, sdk_client_over_http
+from tests.support.clients.sdk_client import SdkClient, sdk_client_over_http
+from tests.support.http.restartable_server import House, http_house
+from tests.support.servers.mcp_server import Json
 
 REVISIONS = {
     "python-1": "2025-11-25",

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.judges import ROOT, package
-from tests.support.team_fixtures import Team, team
-from tests.support.team_scenes import TEAM_SCRIPT, gate, heard
-from tests.support.team_server import refusal, say, structured
+from tests.support.clients.judges import ROOT, package
+from tests.support.team.fixtures import Team, team
+from tests.support.team.scenes import TEAM_SCRIPT, gate, heard
+from tests.support.team.team_server import refusal, say, structured
 
 __all__ = ["codex_flags", "team"]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.hostile_repository import hostile_repository
-from tests.support.judges import newest_codex, package
-from tests.support.mcp_server import Json, Setup, scripted_server
+from tests.support.clients.judges import newest_codex, package
 from tests.support.processes import processes_at
+from tests.support.servers.mcp_server import Json, Setup, scripted_server
+from tests.support.team.hostile_repository import hostile_repository
 
 USERS_CONFIG = "# The user's own file.\n"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.doorbell import doorbell
+from tests.support.clients.sdk_client import sdk_client_on_stdio
 from tests.support.processes import the_server
-from tests.support.sdk_client import sdk_client_on_stdio
+from tests.support.servers.doorbell import doorbell
 
 ENDLESS = {"prompt": '[[scene: run cmd="echo > bell; exec tail -f /dev/null"]]', "sandbox": "workspace-write"}
 """A turn whose command rings the bell and then never ends."""

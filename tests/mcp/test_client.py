@@ -14,7 +14,7 @@ from codex_mcp.rpc.errors import RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Notification, Request
 from codex_mcp.wire.mcp import ClientInfo
-from tests.support.mcp_session import FarEnd, no_hurry
+from tests.support.servers.mcp_session import FarEnd, no_hurry
 
 
 def refuse(request: Request) -> object:

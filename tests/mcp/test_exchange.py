@@ -12,7 +12,7 @@ from codex_mcp.mcp.http.streams.stream_link import StreamLink
 from codex_mcp.mcp.session import Session
 from codex_mcp.wire.jsonrpc import Request
 from codex_mcp.wire.mcp import CallTool
-from tests.support.web import NoTools
+from tests.support.http.endpoints import NoTools
 
 
 def exchange(home: Path, params: bytes) -> tuple[Exchange, LiveStream]:

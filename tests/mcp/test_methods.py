@@ -16,7 +16,7 @@ from codex_mcp.wire.mcp import (
     TASKS_EXTENSION,
     VERSION_KEY,
 )
-from tests.support.mcp_session import Json, memory_session
+from tests.support.servers.mcp_session import Json, memory_session
 
 CLIENT = {"name": "ada", "version": "7"}
 

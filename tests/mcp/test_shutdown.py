@@ -13,7 +13,7 @@ from codex_mcp.mcp.shutdown import Ending
 from codex_mcp.mcp.tools.product import Product, plain_product
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.threads import Book
-from tests.support.cores import PATIENCE, Watcher, scripted_book
+from tests.support.core.cores import PATIENCE, Watcher, scripted_book
 from tests.threads.test_thread import GATE, end, open_thread, submit
 
 

@@ -22,9 +22,9 @@ from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tracing import Tracing
 from codex_mcp.rpc.errors import RequestFailed, invalid_params
 from codex_mcp.wire.jsonrpc import Request
-from tests.support.http_server import scripted_http_server
-from tests.support.mcp_http import call, request, shake_hands
-from tests.support.web import NoTools
+from tests.support.http.endpoints import NoTools
+from tests.support.http.http_server import scripted_http_server
+from tests.support.http.mcp_client import call, request, shake_hands
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 OTHER = "f" * 32

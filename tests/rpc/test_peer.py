@@ -15,8 +15,8 @@ from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.frame import Frame, Unreadable
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY, Id, Notification, Request
-from tests.support.cores import no_pace
-from tests.support.talk import MAX_REQUESTS, talk
+from tests.support.core.cores import no_pace
+from tests.support.rpc.talk import MAX_REQUESTS, talk
 
 
 async def test_a_request_is_answered_with_what_its_handler_returns() -> None:

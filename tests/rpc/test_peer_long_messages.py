@@ -7,7 +7,7 @@ from codex_mcp.rpc.channel import MemoryChannel
 from codex_mcp.rpc.errors import AnswerTooLong
 from codex_mcp.rpc.frame import Frame, Unreadable
 from codex_mcp.rpc.peer import Handlers, Peer
-from tests.support.cores import no_pace
+from tests.support.core.cores import no_pace
 
 
 class TooLong(MemoryChannel):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.soak.exec_storm import forgotten, held_at_once, many_short, soaked_exec_server
 from tests.soak.storm import calm, numbers, soaked_server, storm
-from tests.support.exec_wire import session
+from tests.support.exec.wire import session
 
 GROWTH = 32 * 1024
 """KiB between the first storm and the last: a leak of a kilobyte for each client would be several times that much."""

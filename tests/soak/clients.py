@@ -11,8 +11,8 @@ import msgspec
 from websockets.asyncio.client import connect as connect_socket
 from websockets.exceptions import ConnectionClosed
 
-from tests.support.http import PATIENCE, connect
-from tests.support.mcp_http import SESSION, Door, call, notification, request, shake_hands, stateless
+from tests.support.http.client import PATIENCE, connect
+from tests.support.http.mcp_client import SESSION, Door, call, notification, request, shake_hands, stateless
 
 Client = Callable[[int, random.Random], Coroutine[object, object, None]]
 

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.exec_recordings.files import sandbox, special
-from tests.support.exec_wire import OURS, Json, Target, Wire, serving, session
+from tests.support.exec.recordings.files import sandbox, special
+from tests.support.exec.wire import OURS, Json, Target, Wire, serving, session
 
 AT_ONCE = 50
 """Processes that are started before the first one is waited for."""

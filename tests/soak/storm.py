@@ -13,9 +13,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.soak.clients import QUICK, SLOW, Client
-from tests.support.http_server import ChildServer, http_server
-from tests.support.mcp_http import Door
-from tests.support.mcp_server import TOUR, Setup
+from tests.support.http.http_server import ChildServer, http_server
+from tests.support.http.mcp_client import Door
+from tests.support.servers.mcp_server import TOUR, Setup
 
 WORKING = 4
 """Clients of each kind that need an agent: each is a turn of the real Codex."""

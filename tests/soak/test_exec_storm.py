@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.soak.exec_storm import held_at_once, many_short, soaked_exec_server
-from tests.support.exec_wire import session
+from tests.support.exec.wire import session
 
 SHORT = 500
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.state_worlds import InMemory, OnDisk, StateWorld
+from tests.support.state.worlds import InMemory, OnDisk, StateWorld
 
 KINDS: dict[str, Callable[[], StateWorld]] = {"memory": InMemory, "embedded": OnDisk}
 

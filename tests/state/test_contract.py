@@ -3,7 +3,7 @@
 import pytest
 
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, OwnedBy, Renewed, TakenOver, Unavailable
-from tests.support.state_worlds import BOUNDS, MakeWorld, claimed, member, opened, silence
+from tests.support.state.worlds import BOUNDS, MakeWorld, claimed, member, opened, silence
 
 
 async def test_a_node_that_joins_is_seen_by_the_others(make_world: MakeWorld) -> None:

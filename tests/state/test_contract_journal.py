@@ -6,7 +6,7 @@ import pytest
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Fenced, Store, Trimmed, WrongPosition
-from tests.support.state_worlds import BOUNDS, MakeWorld, claimed, member, opened
+from tests.support.state.worlds import BOUNDS, MakeWorld, claimed, member, opened
 
 KEPT = BOUNDS.journal_kept
 

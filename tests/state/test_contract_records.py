@@ -3,7 +3,7 @@
 import pytest
 
 from codex_mcp.state.contract import Binding, Earlier, IdentityTaken
-from tests.support.state_worlds import BOUNDS, MakeWorld, claimed, member, opened, silence
+from tests.support.state.worlds import BOUNDS, MakeWorld, claimed, member, opened, silence
 
 
 async def test_a_record_is_written_replaced_found_and_removed(make_world: MakeWorld) -> None:

@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.state.contract import Claim, Store
-from tests.support.state_worlds import BOUNDS, InMemory, OnDisk, StateWorld
+from tests.support.state.worlds import BOUNDS, InMemory, OnDisk, StateWorld
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

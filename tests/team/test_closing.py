@@ -15,10 +15,10 @@ from codex_mcp.team.records.registry import read_registry
 from codex_mcp.team.records.summaries import read_summary
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.threads.record import Status as TurnStatus
-from tests.support.crews import Crewed, crewed
 from tests.support.requirements import requirement
-from tests.support.team_scenes import TEAM_SCRIPT
-from tests.support.team_server import GATE, say
+from tests.support.team.crews import Crewed, crewed
+from tests.support.team.scenes import TEAM_SCRIPT
+from tests.support.team.team_server import GATE, say
 from tests.team.records.test_pruning import closed, written
 
 

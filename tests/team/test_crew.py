@@ -9,8 +9,8 @@ from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Status
 from codex_mcp.team.crew import Resume
 from codex_mcp.team.refusals import TeamRefused
-from tests.support.crews import Crewed, crewed
-from tests.support.team_server import GATE, say
+from tests.support.team.crews import Crewed, crewed
+from tests.support.team.team_server import GATE, say
 
 
 async def test_its_status_tells_who_is_busy_and_who_has_which_name(tmp_path: Path) -> None:

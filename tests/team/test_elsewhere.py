@@ -11,7 +11,7 @@ from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Owner
 from codex_mcp.team.elsewhere import asked_elsewhere
 from codex_mcp.team.records.agent_store import APPROVAL, keep
-from tests.support.crews import crewed
+from tests.support.team.crews import crewed
 from tests.team.test_agent import agent
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from codex_mcp.team.agent import State
 from codex_mcp.team.member import Member
-from tests.support.crews import crewed
-from tests.support.team_server import GATE
+from tests.support.team.crews import crewed
+from tests.support.team.team_server import GATE
 from tests.team.test_agent import agent
 
 

@@ -14,9 +14,9 @@ from codex_mcp.team.agent import Request
 from codex_mcp.team.member import Member
 from codex_mcp.team.refusals import TeamRefused, Why
 from codex_mcp.team.work import Assignment
-from tests.support.cores import PATIENCE, Watcher
-from tests.support.crews import Crewed, crewed
-from tests.support.team_server import say
+from tests.support.core.cores import PATIENCE, Watcher
+from tests.support.team.crews import Crewed, crewed
+from tests.support.team.team_server import say
 
 REQUEST = Request("r-1", "these arguments")
 

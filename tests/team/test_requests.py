@@ -18,7 +18,7 @@ from codex_mcp.team.requests import (
     written_answer,
 )
 from codex_mcp.threads.record import Outcome, Status
-from tests.support.registered import an_agent
+from tests.support.state.agents import an_agent
 
 
 @given(st.integers(0, 3 * REQUESTS_KEPT))

@@ -11,8 +11,8 @@ from codex_mcp.codex.core import ConfigRefused
 from codex_mcp.state.memory import World
 from codex_mcp.team.member import Member
 from codex_mcp.team.refusals import TeamRefused, Why
-from tests.support.crews import crewed
-from tests.support.team_server import GATE, say
+from tests.support.team.crews import crewed
+from tests.support.team.team_server import GATE, say
 
 
 async def test_an_agent_has_the_name_that_was_asked_for_and_is_found_by_all_of_its_names(tmp_path: Path) -> None:

@@ -23,10 +23,10 @@ from codex_mcp.team.refusals import TeamRefused, Why
 from codex_mcp.threads.questions.decisions import Approved
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Status
-from tests.support.crews import crewed
-from tests.support.questions import COMMAND, ask
+from tests.support.core.questions import COMMAND, ask
 from tests.support.requirements import requirement
-from tests.support.team_server import GATE, say
+from tests.support.team.crews import crewed
+from tests.support.team.team_server import GATE, say
 
 QUESTION = ask(Method.EXEC, COMMAND)
 

@@ -14,7 +14,7 @@ from codex_mcp.codex.core import CoreError, ThreadSpec
 from codex_mcp.codex.supervisor import Launch, Launcher
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.threads import Book
-from tests.support.cores import PATIENCE, no_pace, scripted_book, settings_below
+from tests.support.core.cores import PATIENCE, no_pace, scripted_book, settings_below
 from tests.threads.test_thread import GATE, end, open_thread, say, send_core, submit
 
 SPEC = ThreadSpec(config={"model_provider": "none"})

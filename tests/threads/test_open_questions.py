@@ -8,8 +8,8 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions.decisions import Approved, Decision, Denied
 from codex_mcp.threads.questions.questions import Method, Question
-from tests.support.cores import Watcher
-from tests.support.questions import COMMAND, ask
+from tests.support.core.cores import Watcher
+from tests.support.core.questions import COMMAND, ask
 
 QUESTION = ask(Method.EXEC, COMMAND)
 

@@ -7,7 +7,7 @@ from codex_mcp.threads.parked_questions import ParkedQuestions
 from codex_mcp.threads.questions.decisions import Approved, Decision, Denied
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.waiters import Watcher
-from tests.support.questions import COMMAND, ask
+from tests.support.core.questions import COMMAND, ask
 
 QUESTION = ask(Method.EXEC, COMMAND)
 

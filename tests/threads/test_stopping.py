@@ -11,8 +11,8 @@ from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import CLOSED, UNLOADED, Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import QueueShut
-from tests.support.cores import Watcher, scripted_book
-from tests.support.questions import COMMAND
+from tests.support.core.cores import Watcher, scripted_book
+from tests.support.core.questions import COMMAND
 from tests.threads.test_thread import GATE, end, open_thread, raw, say, send_core, submit
 
 

@@ -17,8 +17,8 @@ from codex_mcp.threads.thread import OUTCOMES_KEPT, Thread
 from codex_mcp.threads.threads import Book
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import QueueFull
-from tests.support.cores import PATIENCE, Watcher, scripted_book
-from tests.support.questions import COMMAND
+from tests.support.core.cores import PATIENCE, Watcher, scripted_book
+from tests.support.core.questions import COMMAND
 
 GATE = "[[scene: gate]]"
 ESCALATE = '[[scene: escalate cmd="touch made.txt"]]'

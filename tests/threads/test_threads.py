@@ -19,8 +19,8 @@ from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import EARLY_NOTIFICATIONS, NOT_SIGNED_IN, Book
 from codex_mcp.threads.turn import Turn
-from tests.support.cores import PATIENCE, Watcher, environment_below, no_pace, scripted_book, settings_below
-from tests.support.questions import COMMAND
+from tests.support.core.cores import PATIENCE, Watcher, environment_below, no_pace, scripted_book, settings_below
+from tests.support.core.questions import COMMAND
 
 GATE = "[[scene: gate]]"
 UNKNOWN = "01990000-0000-7000-8000-000000000000"

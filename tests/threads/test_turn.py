@@ -8,7 +8,7 @@ from codex_mcp.codex.core import TurnSpec
 from codex_mcp.codex.facts import ErrorReported, MessageSaid, MessageStreamed, TurnEnded
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.turn import Turn
-from tests.support.cores import Watcher
+from tests.support.core.cores import Watcher
 
 
 def turn() -> Turn:

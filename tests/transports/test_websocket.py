@@ -9,7 +9,7 @@ import pytest
 from codex_mcp.transports import dialled_socket, websocket
 from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
 from codex_mcp.transports.websocket import KEEPALIVE, AcceptedSocket, Door, frame_header, listen
-from tests.support.exec_parts import eventually
+from tests.support.exec.parts import eventually
 
 PATIENCE = 10.0
 """Seconds until a wait is taken for a hang."""

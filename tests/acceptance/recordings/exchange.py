@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.mcp_server import Json, McpServer, scripted_server
+from tests.support.servers.mcp_server import Json, McpServer, scripted_server
 
 SCENES = Path(__file__).parents[2] / "support/scripts/recordings.toml"
 

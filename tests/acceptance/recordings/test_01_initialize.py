@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.recordings.exchange import serve
-from tests.support.mcp_server import Json, McpServer
+from tests.support.servers.mcp_server import Json, McpServer
 
 NEWEST = "2025-11-25"
 

@@ -19,7 +19,7 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support.mcp_server import Json
+from tests.support.servers.mcp_server import Json
 
 ASKED = "exec_approval_request"
 RAN = [ASKED, "exec_command_begin", "exec_command_end", "token_count"]

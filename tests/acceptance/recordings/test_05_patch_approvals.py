@@ -20,7 +20,7 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support.mcp_server import Json, McpServer
+from tests.support.servers.mcp_server import Json, McpServer
 
 ASKED = "apply_patch_approval_request"
 APPLIED = ["patch_apply_begin", "patch_apply_end", "turn_diff", "token_count"]

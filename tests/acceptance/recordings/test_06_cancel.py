@@ -20,7 +20,7 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support.mcp_server import PATIENCE, Json, McpServer
+from tests.support.servers.mcp_server import PATIENCE, Json, McpServer
 
 STOPPED = "The turn was interrupted."
 

@@ -14,7 +14,7 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support.mcp_server import Json
+from tests.support.servers.mcp_server import Json
 
 SAY = scene("say")
 NOBODY = "00000000-0000-7000-8000-000000000000"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.acceptance.recordings.exchange import ENDED, NEW, answered, as_recorded, event_types, scene, serve, thread_of
-from tests.support.mcp_server import Json, McpServer
+from tests.support.servers.mcp_server import Json, McpServer
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

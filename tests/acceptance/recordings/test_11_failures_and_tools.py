@@ -18,7 +18,7 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support.mcp_server import Json
+from tests.support.servers.mcp_server import Json
 
 ERROR = ["error", "task_complete"]
 

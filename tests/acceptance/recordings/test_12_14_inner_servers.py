@@ -17,12 +17,12 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support import inner_server
-from tests.support.mcp_server import Json, McpServer
+from tests.support.clients import mcp_tool_server
+from tests.support.servers.mcp_server import Json, McpServer
 
 INNER = (
     f"mcp_servers.inner.command={msgspec.json.encode(sys.executable).decode()}",
-    f"mcp_servers.inner.args={msgspec.json.encode([inner_server.__file__]).decode()}",
+    f"mcp_servers.inner.args={msgspec.json.encode([mcp_tool_server.__file__]).decode()}",
 )
 BROKEN = ("mcp_servers.broken.command=/no/such/program",)
 TRUSTED = ("mcp_servers.inner.tools.echo.approval_mode=approve",)

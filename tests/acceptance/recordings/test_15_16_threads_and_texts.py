@@ -16,7 +16,7 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support.mcp_server import Json
+from tests.support.servers.mcp_server import Json
 
 ODD_TEXT = "héllo \u2028 \u2029 \n ünï \U0001f600 end"
 

@@ -11,7 +11,7 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support.mcp_server import McpServer
+from tests.support.servers.mcp_server import McpServer
 
 BROKEN = 'model_reasoning_effort = "low"\nnonsense\n'
 WHY_BROKEN = "config.toml:2:9: key with no value, expected `=`"

@@ -15,7 +15,7 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support.mcp_server import Json, McpServer
+from tests.support.servers.mcp_server import Json, McpServer
 
 
 async def test_what_happens_between_calls_is_told_at_once_and_not_to_the_next_call(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""These tests run on the Codex that comes with us; see tests/support/team_fixtures.py for another one."""
+"""These tests run on the Codex that comes with us; see tests/support/team/fixtures.py for another one."""
 
-from tests.support.team_fixtures import codex_flags, team
+from tests.support.team.fixtures import codex_flags, team
 
 __all__ = ["codex_flags", "team"]

@@ -24,9 +24,9 @@ from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.threads.threads import Book
-from tests.support.cores import PATIENCE, Changes, scripted_book
-from tests.support.mcp_session import FarEnd, Json, no_hurry
-from tests.support.team_server import say
+from tests.support.core.cores import PATIENCE, Changes, scripted_book
+from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
+from tests.support.team.team_server import say
 
 AGENT = "arch"
 ACTIONS = ("say", "say", "gate", "gate", "fail", "cancel", "release", "close", "resume", "kill", "look", "wait")

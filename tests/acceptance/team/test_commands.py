@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.mcp_server import Json, Setup
+from tests.support.core.told import context, git, last, newest_prompt, repository
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_server import GATE, say
-from tests.support.told import context, git, last, newest_prompt, repository
+from tests.support.servers.mcp_server import Json, Setup
+from tests.support.team.fixtures import Team
+from tests.support.team.team_server import GATE, say
 
 NOT_FOUND = 3
 

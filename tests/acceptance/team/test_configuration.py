@@ -5,10 +5,10 @@ from pathlib import Path
 
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.binary import find_codex
+from tests.support.core.told import base_prompt, context, developer_instructions, last, repository
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_server import refusal, say, team_server
-from tests.support.told import base_prompt, context, developer_instructions, last, repository
+from tests.support.team.fixtures import Team
+from tests.support.team.team_server import refusal, say, team_server
 
 WRITES = '[[scene: run cmd="touch made && echo made it"]]'
 ESCALATES = '[[scene: escalate cmd="touch escalated"]]'

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_server import say
-from tests.support.told import (
+from tests.support.core.told import (
     base_prompt,
     context,
     developer_instructions,
@@ -15,6 +12,9 @@ from tests.support.told import (
     newest_prompt,
     repository,
 )
+from tests.support.requirements import requirement
+from tests.support.team.fixtures import Team
+from tests.support.team.team_server import say
 
 
 @requirement("FR-2.1")

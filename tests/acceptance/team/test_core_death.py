@@ -5,9 +5,9 @@ import signal
 
 from tests.support.processes import Process, ended
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, gate
-from tests.support.team_server import refusal, say, structured
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, gate
+from tests.support.team.team_server import refusal, say, structured
 
 
 @requirement("FR-11.1", "FR-11.2", "FR-11.3", "NFR-2")

@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 
-from tests.support.mcp_server import Json
-from tests.support.team_fixtures import Team
-from tests.support.team_server import say, structured
+from tests.support.servers.mcp_server import Json
+from tests.support.team.fixtures import Team
+from tests.support.team.team_server import say, structured
 
 AGENTS = 16
 

@@ -2,12 +2,12 @@
 
 import signal
 
-from tests.support.mcp_server import Json
+from tests.support.core.told import context, last
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT
-from tests.support.team_server import GATE, refusal, say, structured
-from tests.support.told import context, last
+from tests.support.servers.mcp_server import Json
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT
+from tests.support.team.team_server import GATE, refusal, say, structured
 
 PWD = '[[scene: run cmd="pwd"]]'
 

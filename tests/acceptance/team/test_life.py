@@ -1,10 +1,10 @@
 """An agent's life: busy, idle, closed, and back. Closing goes before everything, and nobody waits for ever."""
 
-from tests.support.mcp_server import Json
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, gate, heard, state_of
-from tests.support.team_server import refusal, say, structured
+from tests.support.servers.mcp_server import Json
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, gate, heard, state_of
+from tests.support.team.team_server import refusal, say, structured
 
 
 @requirement("FR-17.1", "FR-17.2", "FR-17.5", "FR-10.1")

@@ -3,9 +3,9 @@
 import os
 import signal
 
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT
-from tests.support.team_server import refusal, say
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT
+from tests.support.team.team_server import refusal, say
 
 FLAGS = ("--turns-per-hour", "2")
 

@@ -6,11 +6,11 @@ import signal
 
 import pytest
 
-from tests.support.mcp_server import Json
 from tests.support.processes import all_ended
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, gate, heard
-from tests.support.team_server import TeamServer, say, structured
+from tests.support.servers.mcp_server import Json
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, gate, heard
+from tests.support.team.team_server import TeamServer, say, structured
 
 
 async def end_and_lose_conversations(server: TeamServer, *, killed: bool) -> None:

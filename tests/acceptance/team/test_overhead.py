@@ -17,10 +17,10 @@ from benchmarks import replay
 from benchmarks.clients import CoreClient, McpClient
 from benchmarks.lines import Program
 from benchmarks.model import ModelProcess
-from tests.support.mcp_server import Setup
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_server import TeamServer, say
+from tests.support.servers.mcp_server import Setup
+from tests.support.team.fixtures import Team
+from tests.support.team.team_server import TeamServer, say
 
 REQUESTS = 100
 MOST_WORK = 0.010

@@ -5,10 +5,10 @@ from typing import Any
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.http_server import http_server
-from tests.support.mcp_http import Door, call, stateless
-from tests.support.mcp_server import TOUR, Json, Setup
-from tests.support.team_server import say, structured
+from tests.support.http.http_server import http_server
+from tests.support.http.mcp_client import Door, call, stateless
+from tests.support.servers.mcp_server import TOUR, Json, Setup
+from tests.support.team.team_server import say, structured
 
 TOKENS = {"alice": "the-token-of-alice-0123456789", "bob": "the-token-of-bob-012345678901"}
 

@@ -3,8 +3,8 @@
 import re
 
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_server import say
+from tests.support.team.fixtures import Team
+from tests.support.team.team_server import say
 
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (\w+) +codex_mcp\.")
 

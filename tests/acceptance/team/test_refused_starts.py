@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.mcp_server import Json
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, until
-from tests.support.team_server import TeamServer, refusal, say
+from tests.support.servers.mcp_server import Json
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, until
+from tests.support.team.team_server import TeamServer, refusal, say
 
 SLOTS = 2
 ATTEMPTS = SLOTS + 2

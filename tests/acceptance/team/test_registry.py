@@ -5,13 +5,13 @@ import os
 import signal
 import stat
 
-from tests.support.commands import command
-from tests.support.mcp_server import Json
 from tests.support.processes import all_ended
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, gate, heard, until
-from tests.support.team_server import TeamServer, say
+from tests.support.servers.commands import command
+from tests.support.servers.mcp_server import Json
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, gate, heard, until
+from tests.support.team.team_server import TeamServer, say
 
 REQUIRED = {
     "codex_id",

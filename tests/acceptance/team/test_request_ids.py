@@ -6,11 +6,11 @@ import signal
 
 import pytest
 
-from tests.support.mcp_server import Json
 from tests.support.processes import all_ended
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, gate
-from tests.support.team_server import TeamServer, refusal, say, structured
+from tests.support.servers.mcp_server import Json
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, gate
+from tests.support.team.team_server import TeamServer, refusal, say, structured
 
 START: Json = {"prompt": say("done"), "identity": "arch", "request_id": "deploy 42"}
 COMPARED = ("codex_id", "identity", "threadId", "content", "status")

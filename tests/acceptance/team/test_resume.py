@@ -7,9 +7,9 @@ import pytest
 
 from tests.support.processes import all_ended
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, heard
-from tests.support.team_server import TeamServer, refusal, say
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, heard
+from tests.support.team.team_server import TeamServer, refusal, say
 
 
 async def kill(server: TeamServer) -> None:

@@ -4,8 +4,8 @@ import subprocess
 from pathlib import Path
 
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_server import TeamServer, refusal, say
+from tests.support.team.fixtures import Team
+from tests.support.team.team_server import TeamServer, refusal, say
 
 KEY = "sk-proj-0123456789abcdefABCDEF"
 TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ"

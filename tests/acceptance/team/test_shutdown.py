@@ -8,9 +8,9 @@ import pytest
 from codex_mcp.state.embedded.store import open_store
 from tests.support.processes import all_ended, processes_at
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, gate, until
-from tests.support.team_server import TeamServer, say
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, gate, until
+from tests.support.team.team_server import TeamServer, say
 
 NAMES = ("arch", "dev", "test")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.core.told import context, last, newest_prompt, user_texts
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_server import GATE, refusal, say
-from tests.support.told import context, last, newest_prompt, user_texts
+from tests.support.team.fixtures import Team
+from tests.support.team.team_server import GATE, refusal, say
 
 RUST_DEV = f"""---
 name: rust-dev

@@ -3,11 +3,11 @@
 import asyncio
 from pathlib import Path
 
-from tests.support.mcp_server import PATIENCE, Json
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, gate
-from tests.support.team_server import TeamServer, refusal, say, structured
+from tests.support.servers.mcp_server import PATIENCE, Json
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, gate
+from tests.support.team.team_server import TeamServer, refusal, say, structured
 
 ASKS = {"sandbox": "read-only", "approval-policy": "on-request"}
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, gate, state_of, until
-from tests.support.team_server import TeamServer, refusal, say
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, gate, state_of, until
+from tests.support.team.team_server import TeamServer, refusal, say
 
 SECONDS = "1.5"
 """Long enough for the model to say the first half on a busy machine."""

@@ -2,10 +2,10 @@
 
 import re
 
-from tests.support.mcp_server import Json
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_server import TeamServer
+from tests.support.servers.mcp_server import Json
+from tests.support.team.fixtures import Team
+from tests.support.team.team_server import TeamServer
 
 OURS = re.compile(r"codex(-reply|_[a-z]+)?")
 

@@ -5,13 +5,13 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.mcp_server import Json
 from tests.support.processes import commands_at, ended, lines_in
-from tests.support.quick_lease import quick_team
 from tests.support.requirements import requirement
-from tests.support.team_fixtures import Team
-from tests.support.team_scenes import TEAM_SCRIPT, gate, heard, until
-from tests.support.team_server import TeamServer, refusal, say, structured
+from tests.support.servers.mcp_server import Json
+from tests.support.state.quick_lease import quick_team
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT, gate, heard, until
+from tests.support.team.team_server import TeamServer, refusal, say, structured
 
 
 async def statuses(server: TeamServer) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.demo.client import Launch, connected
 from codex_mcp.cli.demo.messages import AgentMessage, Decision, Event, Question
-from tests.support.mcp_server import TOUR, Setup
+from tests.support.servers.mcp_server import TOUR, Setup
 
 ANSWERS_WITH_AN_ERROR = """
 import sys

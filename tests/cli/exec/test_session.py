@@ -5,8 +5,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.exec_server import own_exec_server, running_exec_server, served_by
-from tests.support.terminal import CTRL_C, CTRL_D, Terminal
+from tests.support.exec.exec_server import own_exec_server, running_exec_server, served_by
+from tests.support.servers.terminal import CTRL_C, CTRL_D, Terminal
 
 
 async def at_a_terminal(folder: Path, command: list[str], scene: Callable[[Terminal], None]) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from codex_mcp.cli.state.agents import OPTIONAL, TITLES, age, as_they_are, chosen, entries, outdated, row
 from codex_mcp.cli.tables import cell_width, table
 from codex_mcp.team.agent import Agent, State, Status
-from tests.support.registered import an_agent, owned
+from tests.support.state.agents import an_agent, owned
 
 agents = st.builds(
     lambda number, status, node: owned(an_agent(number, status=status, days_ago=number), node),

@@ -7,8 +7,8 @@ import pytest
 
 from codex_mcp.team.records.audit import Audit
 from codex_mcp.team.records.audit_entry import AuditEntry
-from tests.support.commands import PROGRAM, command
-from tests.support.registered import state_folder_of
+from tests.support.servers.commands import PROGRAM, command
+from tests.support.state.agents import state_folder_of
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.team.records.summaries import write_summary
-from tests.support.commands import command
-from tests.support.registered import an_agent, register, state_folder_of
+from tests.support.servers.commands import command
+from tests.support.state.agents import an_agent, register, state_folder_of
 
 
 @pytest.fixture

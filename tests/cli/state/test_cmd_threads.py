@@ -7,9 +7,9 @@ import pytest
 from codex_mcp.state.embedded.store import open_store
 from codex_mcp.team.agent import Status
 from codex_mcp.team.records.summaries import write_summary
-from tests.support.commands import command
-from tests.support.registered import an_agent, owned, record, register, state_folder_of
-from tests.support.terminal import Terminal
+from tests.support.servers.commands import command
+from tests.support.servers.terminal import Terminal
+from tests.support.state.agents import an_agent, owned, record, register, state_folder_of
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from codex_mcp.cli.state.folder import Unreadable, add_state_argument, agents_in
 from codex_mcp.state.embedded.store import open_store
 from codex_mcp.team.agent import Status
 from codex_mcp.team.records.summaries import write_summary
-from tests.support.registered import an_agent, owned, register, state_folder_of
+from tests.support.state.agents import an_agent, owned, register, state_folder_of
 
 
 def test_the_folder_is_that_of_the_settings_or_the_one_that_is_named(tmp_path: Path) -> None:

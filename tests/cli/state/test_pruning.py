@@ -10,7 +10,7 @@ from codex_mcp.state.embedded.store import open_store
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records.registry import read_registry
 from codex_mcp.team.records.summaries import path_of, write_summary
-from tests.support.registered import an_agent, record, register
+from tests.support.state.agents import an_agent, record, register
 
 NOW = time.time()
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from codex_mcp.codex.events.item_life import MAX_ITEMS
 from codex_mcp.codex.events.translator import NOTIFICATIONS, QUESTIONS, EventTranslator
-from tests.support.app_events import (
+from tests.support.core.app_events import (
     COMMAND_APPROVAL,
     PATCH_APPROVAL,
     THREAD,

@@ -5,7 +5,7 @@ from base64 import b64decode
 import pytest
 
 from codex_mcp.codex.events.translator import Event
-from tests.support.app_events import (
+from tests.support.core.app_events import (
     COMMAND_APPROVAL,
     FOLDER,
     LIMITS,

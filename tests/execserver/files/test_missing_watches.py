@@ -2,7 +2,7 @@ from pathlib import Path
 
 from codex_mcp.execserver.files.missing_watches import MAX_PATHS, MAX_WATCHES, MissingWatches
 from codex_mcp.wire.exec.files import Watching, WatchMissing
-from tests.support.exec_parts import Outlet
+from tests.support.exec.parts import Outlet
 
 
 async def test_a_client_is_told_once_when_one_of_the_files_appears(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from codex_mcp.execserver.files import operations
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec import files as fs
 
-# Most of it is shown against both servers, in tests/support/exec_recordings/files.py. Here is what they differ in.
+# Most of it is shown against both servers, in tests/support/exec/recordings/files.py. Here is what they differ in.
 
 
 def test_native_paths_are_accepted(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from codex_mcp.execserver.processes import process as module
 from codex_mcp.execserver.processes.process import CHUNK_BYTES, RETAINED_BYTES, SETTLING_BYTES, Audience, Process
 from codex_mcp.wire.exec.protocol import Chunk
-from tests.support.exec_parts import PATIENCE, Outlet, eventually, shell
+from tests.support.exec.parts import PATIENCE, Outlet, eventually, shell
 
 
 async def closed(process: Process) -> None:

@@ -21,7 +21,7 @@ from codex_mcp.wire.exec.protocol import (
     WriteStatus,
 )
 from codex_mcp.wire.exec.sandbox import Disabled, ReadOnly, Sandbox
-from tests.support.exec_parts import ENV, PATIENCE, Outlet, eventually
+from tests.support.exec.parts import ENV, PATIENCE, Outlet, eventually
 
 
 @asynccontextmanager

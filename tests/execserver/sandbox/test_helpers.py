@@ -17,7 +17,7 @@ from codex_mcp.execserver.sandbox.helper_shelf import ViewKey
 from codex_mcp.execserver.sandbox.helpers import KEPT, MAX_HELPERS, Helpers, Prepared
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec import files as fs
-from tests.support.exec_parts import eventually
+from tests.support.exec.parts import eventually
 from tests.support.leaks import take_snapshot
 
 WHERE = fs.Canonicalize("file:///proc/self")

@@ -9,7 +9,7 @@ from mcp_types.methods import parse_server_request
 from codex_mcp.mcp.asking.elicitation import can_ask, elicitation_params, message_for, why_not_asked
 from codex_mcp.threads.questions.decisions import NO_CAPABILITY
 from codex_mcp.threads.questions.questions import Method, Question
-from tests.support.questions import (
+from tests.support.core.questions import (
     CHANGES,
     COMMAND,
     INNER_FORM,

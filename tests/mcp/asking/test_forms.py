@@ -7,7 +7,7 @@ from codex_mcp.mcp.asking.forms import decision_form, is_flat_form, user_form
 from codex_mcp.threads.questions.approvals import decide, offered
 from codex_mcp.threads.questions.decisions import Filled
 from codex_mcp.threads.questions.questions import Method, Question, UserQuestion
-from tests.support.questions import COMMAND, USER_INPUT, ask, every_question
+from tests.support.core.questions import COMMAND, USER_INPUT, ask, every_question
 
 APPROVALS = [question for question in every_question() if offered(question)]
 STRING_FIELD_KEYS = {"type", "title", "description", "maxLength", "enum", "enumNames"}

@@ -17,7 +17,7 @@ from codex_mcp.mcp.asking.inputs import (
 )
 from codex_mcp.mcp.asking.seal import KEY_BYTES, seal
 from codex_mcp.threads.questions.questions import Method
-from tests.support.questions import COMMAND, ask
+from tests.support.core.questions import COMMAND, ask
 
 KEY = bytes(range(KEY_BYTES))
 PLACE = Asked("thread-1", "turn-1", "question-1")

@@ -23,8 +23,8 @@ from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.waiters import Watcher, Watchers
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Notification, Request
 from tests.support.clock import Clock, run_with_clock
-from tests.support.mcp_session import FarEnd, Json, no_hurry
-from tests.support.questions import COMMAND, ask
+from tests.support.core.questions import COMMAND, ask
+from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
 
 QUESTION = ask(Method.EXEC, COMMAND)
 CANCEL = {"action": "cancel"}

@@ -2,7 +2,7 @@
 
 from codex_mcp.mcp.asking.question_texts import client_question, fetched_question, listed_question
 from codex_mcp.threads.questions.questions import Method
-from tests.support.questions import COMMAND, ask
+from tests.support.core.questions import COMMAND, ask
 
 ROW = {"id": "turn/question-1", "identity": "arch", "question": "May I?", "decisions": ["approved", "denied"]}
 

@@ -20,9 +20,9 @@ from codex_mcp.threads.questions.decisions import NO_CAPABILITY, Denied
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.wire.mcp import CallTool, ClientInfo, Meta
 from tests.support.clock import Clock, run_with_clock
-from tests.support.mcp_server import McpServer, scripted_server
-from tests.support.mcp_session import FarEnd, Json, no_hurry
-from tests.support.questions import COMMAND, ask
+from tests.support.core.questions import COMMAND, ask
+from tests.support.servers.mcp_server import McpServer, scripted_server
+from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
 
 Token = int | str | UnsetType
 

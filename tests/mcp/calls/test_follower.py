@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.mcp.tools.test_dispatch import run
-from tests.support.mcp_server import scripted_server
-from tests.support.mcp_session import memory_session
+from tests.support.servers.mcp_server import scripted_server
+from tests.support.servers.mcp_session import memory_session
 
 
 @pytest.mark.parametrize("arguments", [None, {}, {"threadIds": []}, {"timeout-seconds": 0}])

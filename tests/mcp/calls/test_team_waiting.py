@@ -11,10 +11,10 @@ import pytest
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.mcp.calls.test_waiting import is_unanswered, result_at, seen, text_of
-from tests.support.http_server import ChildServer, http_server
-from tests.support.mcp_http import call, shake_hands
-from tests.support.mcp_server import TOUR, Json, Setup
-from tests.support.team_server import GATE, TeamServer, refusal, say, structured, team_server
+from tests.support.http.http_server import ChildServer, http_server
+from tests.support.http.mcp_client import call, shake_hands
+from tests.support.servers.mcp_server import TOUR, Json, Setup
+from tests.support.team.team_server import GATE, TeamServer, refusal, say, structured, team_server
 
 ESCALATES = '[[scene: escalate cmd="touch made.txt"]]'
 ASKS: dict[str, Any] = {"sandbox": "read-only", "approval-policy": "on-request"}

@@ -17,9 +17,9 @@ from codex_mcp.threads.news import Verdict
 from codex_mcp.wire.mcp import CallTool, Meta
 from tests.mcp.tools.test_tasks import meta
 from tests.support.clock import Clock, run_with_clock
-from tests.support.http_server import ChildServer, scripted_http_server
-from tests.support.mcp_http import Door, call, notification, shake_hands, stateless
-from tests.support.mcp_server import Json, McpServer, scripted_server
+from tests.support.http.http_server import ChildServer, scripted_http_server
+from tests.support.http.mcp_client import Door, call, notification, shake_hands, stateless
+from tests.support.servers.mcp_server import Json, McpServer, scripted_server
 
 Seen = tuple[list[str], int]
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from tests.mcp.http.access.test_token_checks import key_file
-from tests.support.echo_methods import serving
-from tests.support.http import connect
-from tests.support.mcp_http import SESSION, Door, initialize, request, shake_hands
+from tests.support.http.client import connect
+from tests.support.http.echo_methods import serving
+from tests.support.http.mcp_client import SESSION, Door, initialize, request, shake_hands
 
 ORIGIN = "https://app.example"
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from codex_mcp.mcp.http.channel import INBOX
-from tests.support.echo_methods import serving, within
-from tests.support.mcp_http import SESSION, Door, initialize, notification, request, shake_hands
+from tests.support.http.echo_methods import serving, within
+from tests.support.http.mcp_client import SESSION, Door, initialize, notification, request, shake_hands
 
 
 async def test_without_an_id_a_session_is_made_and_its_id_told(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from codex_mcp.mcp.http.hub import Hub, TooManySessions
 from codex_mcp.mcp.methods import Methods
 from codex_mcp.wire.jsonrpc import NO_PARAMS, Request
 from codex_mcp.wire.mcp import Change, ClientInfo, Initialize
-from tests.support.echo_methods import EchoMethods, within
-from tests.support.web import KEY, NoTools
+from tests.support.http.echo_methods import EchoMethods, within
+from tests.support.http.endpoints import KEY, NoTools
 
 HELLO = Initialize("2025-11-25", {"elicitation": {"form": {}}, "roots": {}}, ClientInfo("ada", "7"))
 IDLE = 60.0

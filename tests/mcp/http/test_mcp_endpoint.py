@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from codex_mcp.mcp.http.channel import INBOX
-from tests.support.echo_methods import serving, within
-from tests.support.mcp_http import (
+from tests.support.http.echo_methods import serving, within
+from tests.support.http.mcp_client import (
     BOTH,
     SESSION,
     Door,

@@ -7,9 +7,9 @@ import pytest
 
 from codex_mcp.base.settings.groups import Protocol
 from codex_mcp.wire.mcp import Change
-from tests.support.echo_methods import EchoMethods, serving, within
-from tests.support.mcp_http import BOTH, SESSION, Door, Json, initialize, request, shake_hands, stateless
-from tests.support.web import served
+from tests.support.http.echo_methods import EchoMethods, serving, within
+from tests.support.http.endpoints import served
+from tests.support.http.mcp_client import BOTH, SESSION, Door, Json, initialize, request, shake_hands, stateless
 
 
 async def ask_stateless(port: int, message: Json, **capabilities: object) -> Json:

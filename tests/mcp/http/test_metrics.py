@@ -8,9 +8,9 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.supervisor import Launch
 from codex_mcp.mcp.http.metrics import Metrics
 from codex_mcp.threads.threads import Book
-from tests.support.echo_methods import serving
-from tests.support.http_server import scripted_http_server
-from tests.support.mcp_http import Door, call, initialize, notification, request, shake_hands
+from tests.support.http.echo_methods import serving
+from tests.support.http.http_server import scripted_http_server
+from tests.support.http.mcp_client import Door, call, initialize, notification, request, shake_hands
 
 
 async def numbers(port: int) -> dict[str, float]:

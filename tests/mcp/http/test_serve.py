@@ -12,9 +12,9 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.http.serve import serve_http
-from tests.support.mcp_session import no_codex
-from tests.support.small_web import own_certificate
-from tests.support.web import KEY
+from tests.support.exec.small_web import own_certificate
+from tests.support.http.endpoints import KEY
+from tests.support.servers.mcp_session import no_codex
 
 
 def never(url: str) -> None:

@@ -17,7 +17,7 @@ from codex_mcp.mcp.schema.task_shapes import (
 )
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Outcome, Status
-from tests.support.questions import COMMAND, ask
+from tests.support.core.questions import COMMAND, ask
 
 KEY = bytes(range(KEY_BYTES))
 NAME = TaskName("thread-1", "turn-1", "ada", created=1_800_000_000.0)

@@ -10,7 +10,7 @@ from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.team_catalogue import ALIASES, APPROVALS_FIELDS, TEAM_TOOLS
 from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import word_for
-from tests.support.questions import every_question
+from tests.support.core.questions import every_question
 
 NAMES = ["codex", "codex-reply", "codex_wait", "codex_threads", "codex_status", "codex_close", "codex_approvals"]
 

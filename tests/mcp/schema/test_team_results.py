@@ -20,7 +20,7 @@ from codex_mcp.mcp.schema.team_results import (
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import AskedElsewhere, Owner, State, Status
 from codex_mcp.threads.questions.questions import Method, Unreadable, question_from
-from tests.support.questions import COMMAND
+from tests.support.core.questions import COMMAND
 from tests.team.test_agent import agent
 
 

@@ -5,8 +5,8 @@ import signal
 from pathlib import Path
 
 from tests.mcp.tools.test_dispatch import NOBODY, refusal
-from tests.support.mcp_server import McpServer, scripted_server
 from tests.support.processes import commands_at
+from tests.support.servers.mcp_server import McpServer, scripted_server
 
 
 def send_codex(server: McpServer, number: signal.Signals) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mcp_session import NO_CODEX, FarEnd, Json, memory_session
+from tests.support.servers.mcp_session import NO_CODEX, FarEnd, Json, memory_session
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 BAD = "Failed to parse configuration for Codex tool: "

@@ -8,7 +8,7 @@ from codex_mcp.base.settings.groups import Protocol, Settings
 from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.tools.product import plain_product
 from codex_mcp.threads.threads import Book
-from tests.support.mcp_session import no_codex, no_hurry
+from tests.support.servers.mcp_session import no_codex, no_hurry
 
 
 @pytest.mark.parametrize(("protocol", "stateless"), [(Protocol.BOTH, True), (Protocol.LEGACY, False)])

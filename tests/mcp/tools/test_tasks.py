@@ -8,9 +8,9 @@ from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.schema.task_shapes import TaskName, task_id
 from codex_mcp.threads.owners import LOCAL
 from codex_mcp.wire.mcp import CAPABILITIES_KEY, MISSING_CAPABILITY, STATELESS_REVISIONS, TASKS_EXTENSION, VERSION_KEY
-from tests.support.mcp_server import Json, McpServer, scripted_server
-from tests.support.mcp_session import memory_session
-from tests.support.team_server import team_server
+from tests.support.servers.mcp_server import Json, McpServer, scripted_server
+from tests.support.servers.mcp_session import memory_session
+from tests.support.team.team_server import team_server
 
 METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 

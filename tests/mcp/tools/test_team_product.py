@@ -9,7 +9,7 @@ from codex_mcp.mcp.tools.team_product import team_product
 from codex_mcp.state.contract import Store
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.threads.threads import Book
-from tests.support.mcp_session import no_codex, no_hurry
+from tests.support.servers.mcp_session import no_codex, no_hurry
 
 
 async def test_a_team_answers_to_all_methods_and_ends_although_nobody_came(tmp_path: Path) -> None:

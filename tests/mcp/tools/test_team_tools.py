@@ -4,7 +4,7 @@ import os
 import signal
 from pathlib import Path
 
-from tests.support.team_server import GATE, refusal, say, structured, team_server
+from tests.support.team.team_server import GATE, refusal, say, structured, team_server
 
 
 async def test_a_person_who_cannot_be_asked_is_found_by_the_tool(tmp_path: Path) -> None:

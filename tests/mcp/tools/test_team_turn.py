@@ -3,7 +3,7 @@
 import base64
 from pathlib import Path
 
-from tests.support.team_server import say, team_server
+from tests.support.team.team_server import say, team_server
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -12,8 +12,8 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Bounds
 from codex_mcp.state.embedded import journal
 from codex_mcp.state.embedded.store import open_store
-from tests.support.state_processes import node_process
-from tests.support.state_worlds import claimed
+from tests.support.state.node_processes import node_process
+from tests.support.state.worlds import claimed
 
 
 async def test_the_table_does_not_grow_and_tokens_never_fall(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from tests.support.state_processes import node_process
+from tests.support.state.node_processes import node_process
 
 SHORT_TTL = 1.0
 ROUNDS = 200

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from codex_mcp.state.contract import Bounds, Earlier
 from codex_mcp.state.embedded.store import open_store
-from tests.support.state_worlds import OnDisk, claimed, member
+from tests.support.state.worlds import OnDisk, claimed, member
 
 words = st.text(st.characters(codec="utf-8"), max_size=20)
 

@@ -12,8 +12,8 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.state.embedded.flock import nodes_with_locks
 from codex_mcp.state.embedded.store import EmbeddedStore, open_store
-from tests.support.state_processes import Died, NodeProcess, node_process
-from tests.support.state_worlds import claimed
+from tests.support.state.node_processes import Died, NodeProcess, node_process
+from tests.support.state.worlds import claimed
 
 STEPS = [1, 40, 150, 400, 700, 1000, 1200, 1350, 1500, 1700, 1900, 2100, 2400, 2800, 3300]
 """From the making of the tables to the appends. What the child does below takes some 7,000 steps."""

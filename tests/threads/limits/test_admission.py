@@ -19,8 +19,8 @@ from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Book
 from codex_mcp.threads.turn import Turn
-from tests.support.cores import PATIENCE, Watcher, environment_below, no_pace, settings_below
-from tests.support.mcp_server import TOUR
+from tests.support.core.cores import PATIENCE, Watcher, environment_below, no_pace, settings_below
+from tests.support.servers.mcp_server import TOUR
 
 SAY = '[[scene: say text="done"]]'
 GATE = "[[scene: gate]]"

@@ -28,7 +28,7 @@ from codex_mcp.threads.questions.decisions import (
 )
 from codex_mcp.threads.questions.questions import Method, Question
 from codex_mcp.wire.app.questions import NetworkAmendment
-from tests.support.questions import (
+from tests.support.core.questions import (
     COMMAND,
     INNER_FORM,
     INNER_URL,

@@ -21,7 +21,7 @@ from codex_mcp.threads.questions.questions import (
     question_from,
 )
 from codex_mcp.wire.app.questions import CommandAction, NetworkAmendment
-from tests.support.questions import (
+from tests.support.core.questions import (
     CHANGES,
     COMMAND,
     INNER_FORM,

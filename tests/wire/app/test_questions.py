@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from codex_mcp.wire.app.questions import CommandApproval, OfferedDecision, OfferedRule, OldQuestion, ServerElicitation
-from tests.support.questions import COMMAND, RULE, TOOL
+from tests.support.core.questions import COMMAND, RULE, TOOL
 
 
 def test_a_command_approval_keeps_words_and_objects_of_its_available_decisions() -> None:

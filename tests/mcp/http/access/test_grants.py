@@ -9,7 +9,7 @@ from codex_mcp.mcp.http.access.gate import Admitted
 from codex_mcp.mcp.http.access.grants import Grant, Grants
 from codex_mcp.mcp.http.access.token_checks import Doorkeeper
 from tests.mcp.http.access.test_token_checks import ONE, TWO, bearer, key_file, signed, signing_keeper, token_file
-from tests.support.http import PATIENCE
+from tests.support.http.client import PATIENCE
 
 
 class Closed:

@@ -1,0 +1,100 @@
+"""The real Codex here, our exec-server there, and a wire between them that can be cut.
+
+Both run on one machine, but `there` is another folder under the same name: the exec-server lives in a mount namespace
+in which it lies over `here`. So what is read and written shows on which side that happened. And only the exec-server
+knows who NAME_THERE is.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codex_mcp.scripted_model.load import load_script
+from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.core.app_server import AppServer, Json, Turn
+from tests.support.exec.cutting_proxy import CuttingProxy
+from tests.support.exec.exec_server import own_exec_server, running_exec_server, served_by
+
+SCRIPT = Path(__file__).parents[1] / "scripts/elsewhere.toml"
+
+NAME_THERE = "known.there.test"
+"""This machine, by a name that only the exec-server knows."""
+
+MOVED = 'mount --bind "$0" "$1" && mount --bind "$2" /etc/hosts && shift 2 && exec "$@"'
+IN_ANOTHER_PLACE = ("unshare", "--map-root-user", "--mount", "sh", "-c", MOVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A thread whose environment is our exec-server."""
+
+    app: AppServer
+    model: ScriptedModel
+    proxy: CuttingProxy
+    thread: str
+    here: Path
+    """The thread's folder, as Codex sees it."""
+    there: Path
+    """What the exec-server has in its place."""
+
+    async def run(self, scene: str) -> Turn:
+        """Play a scene to its end, which must be a good one."""
+        return await self.finish(await self.begin(scene))
+
+    async def begin(self, scene: str) -> str:
+        """Begin to play a scene; the turn's id."""
+        return await self.app.start_turn(self.thread, f"[[scene: {scene}]]")
+
+    async def finish(self, turn: str) -> Turn:
+        """Wait for the turn's end, which must be a good one."""
+        ended = await self.app.finish_turn(turn)
+        assert (ended.status, ended.error) == ("completed", None)
+        return ended
+
+    async def in_a_new_thread(self, scene: str) -> Turn:
+        """The same in another thread, which begins with what is there now, MCP servers included."""
+        thread = await self.app.start_thread(cwd=str(self.here), sandbox="danger-full-access", approvalPolicy="never")
+        where = {"threadId": thread, "name": "inner", "status": "ready"}
+        await self.app.wait_for("mcpServer/startupStatus/updated", lambda params: where.items() <= params.items())
+        return await self.finish(await self.app.start_turn(thread, f"[[scene: {scene}]]"))
+
+    async def command(self, turn: str) -> Json:
+        """Wait for the end of the turn, and of its one command, of which Codex may tell later."""
+        await self.finish(turn)
+        ended = await self.app.wait_for(
+            "item/completed",
+            lambda params: params["turnId"] == turn and params["item"]["type"] == "commandExecution",
+        )
+        command: Json = ended["item"]
+        return command
+
+    async def said(self, words: str) -> None:
+        """Wait until a command has said this, in one piece."""
+        await self.app.wait_for("item/commandExecution/outputDelta", lambda params: words in params["delta"])
+
+
+@contextlib.asynccontextmanager
+async def codex_elsewhere(
+    folder: Path, codex: Path | None = None, sandbox: str = "danger-full-access", overrides: Sequence[str] = ()
+) -> AsyncIterator[Elsewhere]:
+    """Codex of the wheel, or another one, with its environment on our exec-server."""
+    here, there = folder / "place", folder / "other-place"
+    for place in (here, there):
+        place.mkdir(parents=True)
+    hosts = folder / "hosts"
+    hosts.write_text(f"127.0.0.1 localhost {NAME_THERE}\n")
+    with served_by([*IN_ANOTHER_PLACE, str(there), str(here), str(hosts), *own_exec_server()]):
+        async with (
+            running_exec_server(folder / "server") as server,
+            CuttingProxy(server.port) as proxy,
+            ScriptedModel(load_script(SCRIPT)) as model,
+            AppServer(
+                folder / "client",
+                [*model.codex_overrides(), *overrides],
+                {"CODEX_EXEC_SERVER_URL": proxy.url},
+                codex,
+            ) as app,
+        ):
+            thread = await app.start_thread(cwd=str(here), sandbox=sandbox, approvalPolicy="never")
+            yield Elsewhere(app, model, proxy, thread, here, there)

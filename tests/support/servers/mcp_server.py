@@ -1,0 +1,303 @@
+"""The real `codex-mcp mcp-server` as a child process, spoken to by hand, on the real Codex and a scripted model."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.scripted_model.load import load_script
+from codex_mcp.scripted_model.server import ScriptedModel
+
+Json = dict[str, Any]
+
+PATIENCE = 30.0
+"""Seconds until a wait is taken for a hang."""
+
+SOURCES = Path(__file__).parents[3] / "src"
+
+TOUR = SOURCES / "codex_mcp/scripted_model/scripts/tour.toml"
+
+
+@dataclass(slots=True)
+class Setup:
+    """How a server is started."""
+
+    folder: Path
+    """Everything is below it: `home` (HOME and CODEX_HOME), `work` (its working directory), `tmp` (TMPDIR)."""
+    overrides: Sequence[str] = ()
+    """For Codex, as `-c`."""
+    flags: Sequence[str] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    command: str = "mcp-server"
+
+    @property
+    def home(self) -> Path:
+        """HOME."""
+        return self.folder / "home"
+
+    @property
+    def codex_home(self) -> Path:
+        """CODEX_HOME."""
+        return self.home / ".codex"
+
+    @property
+    def work(self) -> Path:
+        """Where the server and its agents work."""
+        return self.folder / "work"
+
+    def make(self) -> None:
+        """Make the folders."""
+        for folder in (self.codex_home, self.work, self.folder / "tmp"):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def argv(self) -> list[str]:
+        """The command line."""
+        overrides = [word for override in self.overrides for word in ("-c", override)]
+        return [sys.executable, "-m", "codex_mcp", self.command, *overrides, *self.flags]
+
+    def env(self) -> dict[str, str]:
+        """The environment: nothing of ours but PATH, and the sources that are being tested."""
+        return {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(SOURCES),
+            "HOME": str(self.home),
+            "CODEX_HOME": str(self.codex_home),
+            "TMPDIR": str(self.folder / "tmp"),
+            **self.environment,
+        }
+
+
+class McpServer:
+    """`async with McpServer(setup) as server:` ends it, and kills it if it does not end."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.messages: list[Json] = []
+        """Everything that it said, in order."""
+        self._next_id = 0
+        self._arrived = asyncio.Condition()
+        self._ended = False
+        self._tasks = TaskSet()
+        self._process: asyncio.subprocess.Process | None = None
+        self._stderr = b""
+
+    async def __aenter__(self) -> Self:
+        self.setup.make()
+        self._process = await asyncio.create_subprocess_exec(
+            *self.setup.argv(),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=self.setup.work,
+            env=self.setup.env(),
+            limit=128 * 1024 * 1024,
+            start_new_session=True,
+        )
+        self._tasks.spawn(self._read(), name="server's stdout")
+        self._tasks.spawn(self._read_stderr(), name="server's stderr")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        process = self.process
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                await self._ask_to_end(process)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await process.wait()
+        except TimeoutError:
+            os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+            raise AssertionError("the server did not end") from None
+        finally:
+            await self._tasks.aclose()
+            process._transport.close()  # type: ignore[attr-defined]  # else its pipes stay open until collected
+
+    async def _ask_to_end(self, process: asyncio.subprocess.Process) -> None:
+        """Twice: what still runs is not waited for."""
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        """The child."""
+        assert self._process is not None
+        return self._process
+
+    @property
+    def stderr(self) -> str:
+        """What it wrote to stderr."""
+        return self._stderr.decode()
+
+    @property
+    def log(self) -> str:
+        """What it wrote to its log file."""
+        return (self.setup.codex_home / "log/codex-rmcp.log").read_text()
+
+    # -- saying -------------------------------------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        """Write bytes to its stdin."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+
+    def send(self, message: object) -> None:
+        """Write one message."""
+        self.write(msgspec.json.encode(message) + b"\n")
+
+    def request(self, method: str, params: object = None, *, request_id: int | str | None = None) -> int | str:
+        """Send a request; return its id."""
+        if request_id is None:
+            request_id = self._next_id
+            self._next_id += 1
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method}
+        self.send(message if params is None else {**message, "params": params})
+        return request_id
+
+    def call(
+        self, tool: str, arguments: Json, *, meta: Json | None = None, request_id: int | str | None = None
+    ) -> int | str:
+        """Send a `tools/call`; return its id."""
+        params: Json = {"name": tool, "arguments": arguments}
+        if meta is not None:
+            params["_meta"] = meta
+        return self.request("tools/call", params, request_id=request_id)
+
+    def notify(self, method: str, params: object = None) -> None:
+        """Send a notification."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params or {}})
+
+    def cancel(self, request_id: int | str) -> None:
+        """Take a request back."""
+        self.notify("notifications/cancelled", {"requestId": request_id, "reason": "test"})
+
+    def reply(self, request_id: int | str, result: object) -> None:
+        """Answer a request of the server."""
+        self.send({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+    async def initialize(self, *, elicitation: bool = True, name: str = "tests", revision: str = "2025-06-18") -> Json:
+        """Shake hands."""
+        capabilities: Json = {"elicitation": {}} if elicitation else {}
+        params = {
+            "protocolVersion": revision,
+            "capabilities": capabilities,
+            "clientInfo": {"name": name, "version": "1"},
+        }
+        answer = await self.answer(self.request("initialize", params))
+        self.notify("notifications/initialized")
+        return answer
+
+    def close_stdin(self) -> None:
+        """Say no more."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    # -- hearing ------------------------------------------------------------------------------------------------------
+
+    async def answer(self, request_id: int | str) -> Json:
+        """Wait for the answer to a request of ours: the whole message."""
+        return await self.wait_for(lambda message: message.get("id") == request_id and "method" not in message)
+
+    async def result(self, request_id: int | str) -> Json:
+        """Wait for the result of a request of ours."""
+        answer = await self.answer(request_id)
+        assert "result" in answer, answer
+        result: Json = answer["result"]
+        return result
+
+    async def run(self, tool: str, arguments: Json, *, meta: Json | None = None) -> Json:
+        """Call a tool and wait for its result."""
+        return await self.result(self.call(tool, arguments, meta=meta))
+
+    async def question(self, number: int = 0) -> Json:
+        """Wait for the server's `elicitation/create` of this number."""
+        return await self.wait_for(
+            lambda message: message.get("method") == "elicitation/create" and message["id"] == number
+        )
+
+    async def event(self, kind: str, request_id: int | str | None = None) -> Json:
+        """Wait for the first `codex/event` of this type (of this call)."""
+        return await self.wait_for(
+            lambda message: (
+                message.get("method") == "codex/event"
+                and message["params"]["msg"]["type"] == kind
+                and request_id in (None, message["params"]["_meta"]["requestId"])
+            )
+        )
+
+    def events(self, request_id: int | str | None = None) -> list[Json]:
+        """The `msg` of all events so far (of one call)."""
+        return [
+            message["params"]["msg"]
+            for message in self.messages
+            if message.get("method") == "codex/event" and request_id in (None, message["params"]["_meta"]["requestId"])
+        ]
+
+    async def wait_for(self, wanted: Callable[[Json], bool]) -> Json:
+        """Wait for a message, also among those that came already."""
+        seen = 0
+        try:
+            async with asyncio.timeout(PATIENCE), self._arrived:
+                while True:
+                    for message in self.messages[seen:]:
+                        if wanted(message):
+                            return message
+                    seen = len(self.messages)
+                    assert not self._ended, f"the server has ended; it said last: {self.messages[-3:]} {self.stderr}"
+                    await self._arrived.wait()
+        except TimeoutError:
+            raise AssertionError(f"nothing came; the last messages: {self.messages[-5:]} {self.stderr}") from None
+
+    async def exit_code(self) -> int:
+        """Wait for its end, and for the last that it said."""
+        async with asyncio.timeout(PATIENCE):
+            code = await self.process.wait()
+            async with self._arrived:
+                await self._arrived.wait_for(lambda: self._ended)
+        return code
+
+    async def _read(self) -> None:
+        assert self.process.stdout is not None
+        while (message := await self._next_message(self.process.stdout)) is not None:
+            async with self._arrived:
+                self.messages.append(message)
+                self._arrived.notify_all()
+        async with self._arrived:
+            self._ended = True
+            self._arrived.notify_all()
+
+    async def _next_message(self, stdout: asyncio.StreamReader) -> Json | None:
+        line = await stdout.readline()
+        message: Json | None = msgspec.json.decode(line) if line else None
+        return message
+
+    async def _read_stderr(self) -> None:
+        assert self.process.stderr is not None
+        while data := await self.process.stderr.read(65536):
+            self._stderr += data
+
+
+@contextlib.asynccontextmanager
+async def scripted_server(
+    folder: Path,
+    *flags: str,
+    script: Path = TOUR,
+    overrides: Sequence[str] = (),
+    environment: dict[str, str] | None = None,
+) -> AsyncIterator[tuple[McpServer, ScriptedModel]]:
+    """A server and its model, which the test holds in its hands (gates, requests seen)."""
+    async with ScriptedModel(load_script(script)) as model:
+        setup = Setup(folder, [*model.codex_overrides(), *overrides], flags, environment or {})
+        async with McpServer(setup) as server:
+            yield server, model

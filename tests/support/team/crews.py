@@ -1,0 +1,73 @@
+"""A team in this process, on the real Codex with a scripted model, and a state folder in memory or on disk."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.codex.core import ThreadSpec, TurnSpec
+from codex_mcp.scripted_model.server import ScriptedModel
+from codex_mcp.state.contract import Store
+from codex_mcp.state.memory import MemoryStore, World
+from codex_mcp.team.crew import Crew, Resume
+from codex_mcp.team.member import Member
+from codex_mcp.team.team import Order
+from codex_mcp.team.work import Assignment
+from codex_mcp.threads.record import Outcome
+from codex_mcp.threads.threads import Book
+from codex_mcp.threads.turn import Turn
+from tests.support.core.cores import PATIENCE, Watcher, scripted_book
+from tests.support.servers.mcp_server import TOUR
+
+
+class Crewed:
+    """A crew, its model, and what tests do with them."""
+
+    def __init__(self, crew: Crew, model: ScriptedModel, folder: Path, book: Book) -> None:
+        self.crew = crew
+        self.book = book
+        self.model = model
+        self.work = folder / "work"
+        self.work.mkdir(exist_ok=True)
+
+    def order(self, identity: str | None = None, **fields: Any) -> Order:
+        """An agent to be."""
+        fields = {"principal": "local", "default_identity": "codex", **fields}
+        return Order(spec=ThreadSpec(cwd=str(self.work)), identity=identity, **fields)
+
+    async def start(self, identity: str | None = None, **fields: Any) -> Member:
+        """A new agent, without a turn."""
+        return await self.crew.team.start(self.order(identity, **fields))
+
+    async def submit(self, member: Member, prompt: str) -> Turn:
+        """Give it something to do."""
+        task = Assignment(TurnSpec(prompt), Watcher(), full_events=False, purpose="test")
+        return await self.crew.work.submit(member, task)
+
+    async def ask(self, member: Member, prompt: str) -> Outcome:
+        """Give it something to do, and wait."""
+        turn = await self.submit(member, prompt)
+        outcome = await turn.wait(PATIENCE)
+        assert turn.ended
+        turn.delivered = True
+        return outcome
+
+
+@contextlib.asynccontextmanager
+async def crewed(
+    folder: Path, world: World | None = None, resume: Resume | None = None, *, script: Path = TOUR, **settings: Any
+) -> AsyncIterator[Crewed]:
+    """A crew in a world of its own, or in one that it shares with others."""
+    shared = World() if world is None else world
+
+    async def open_store() -> Store:
+        return MemoryStore(shared)
+
+    chosen = Settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **settings)
+    async with scripted_book(folder, script=script, **settings) as (book, model):
+        crew = Crew(chosen, book, open_store, resume)
+        try:
+            yield Crewed(crew, model, folder, book)
+        finally:
+            await crew.aclose()
