@@ -3,17 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.state.lease import (
-    FREEZE_AT,
-    TABLE,
-    Happened,
-    Lease,
-    Phase,
-    Standing,
-    after_renewal,
-    joined,
-    may_judge,
-)
+from codex_mcp.state.lease import FREEZE_AT, TABLE, Happened, Lease, Phase, Standing, after_renewal, joined, may_judge
 
 TTL = 8.0
 times = st.floats(0, 1000, allow_nan=False)

@@ -2,15 +2,7 @@
 
 from pathlib import Path
 
-from tests.acceptance.recordings.exchange import (
-    answered,
-    as_recorded,
-    event_of,
-    refused,
-    scene,
-    serve,
-    thread_of,
-)
+from tests.acceptance.recordings.exchange import answered, as_recorded, event_of, refused, scene, serve, thread_of
 from tests.support.servers.mcp_server import McpServer
 
 BROKEN = 'model_reasoning_effort = "low"\nnonsense\n'

@@ -8,15 +8,7 @@ import pytest
 
 from codex_mcp.mcp.http.channel import INBOX
 from tests.support.http.echo_methods import serving, within
-from tests.support.http.mcp_client import (
-    BOTH,
-    SESSION,
-    Door,
-    initialize,
-    notification,
-    request,
-    shake_hands,
-)
+from tests.support.http.mcp_client import BOTH, SESSION, Door, initialize, notification, request, shake_hands
 
 # -- with a handshake -------------------------------------------------------------------------------------------------
 

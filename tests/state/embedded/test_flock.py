@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.state.embedded import flock
-from codex_mcp.state.embedded.flock import (
-    NodeLock,
-    alone_while_opening,
-    has_died,
-    nodes_with_locks,
-    remove_dead_locks,
-)
+from codex_mcp.state.embedded.flock import NodeLock, alone_while_opening, has_died, nodes_with_locks, remove_dead_locks
 
 
 def test_a_node_lives_while_its_lock_is_held(tmp_path: Path) -> None:

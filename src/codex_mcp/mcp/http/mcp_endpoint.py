@@ -31,14 +31,7 @@ from codex_mcp.mcp.eras import (
     unsupported,
 )
 from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, Bus, deliver, sent_with, too_many
-from codex_mcp.mcp.http.endpoint import (
-    RETRY_LATER,
-    Refusal,
-    answer_json,
-    read_message,
-    refusal,
-    stream_out,
-)
+from codex_mcp.mcp.http.endpoint import RETRY_LATER, Refusal, answer_json, read_message, refusal, stream_out
 from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.http.streams.stream_link import StreamLink
