@@ -16,7 +16,6 @@ import uvloop
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launch
-from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.http.access.token_checks import Doorkeeper
@@ -25,6 +24,7 @@ from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.metrics import Metrics
 from codex_mcp.mcp.http.serve import web_server
 from codex_mcp.mcp.methods import COMMON, Methods
+from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.threads import Book
 from codex_mcp.wire import mcp

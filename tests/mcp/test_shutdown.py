@@ -8,7 +8,7 @@ from typing import Any
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
-from codex_mcp.mcp.asking.seal import KEY_BYTES
+from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.shutdown import Ending
 from codex_mcp.mcp.tools.product import Product, plain_product
 from codex_mcp.threads.record import Status

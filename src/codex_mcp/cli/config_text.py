@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
+from codex_mcp.base.printable import one_line
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.config.layers import Sourced, SourcedRole
-from codex_mcp.mcp.asking.printable import one_line
 from codex_mcp.team.profile.roles import Role
 
 TABLE: Final = "plugins.codex-mcp"

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
-from codex_mcp.mcp.asking.printable import one_line
+from codex_mcp.base.printable import one_line
 
 GAP: Final = "  "
 CUT: Final = "…"

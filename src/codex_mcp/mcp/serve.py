@@ -16,8 +16,8 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.signals import first, signals_received
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
-from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.methods import handle_notification
+from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.shutdown import Ending
 from codex_mcp.mcp.tools.product import MakeProduct, plain_product

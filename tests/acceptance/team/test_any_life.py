@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.methods import handle_notification
+from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.team_product import team_product
 from codex_mcp.rpc.channel import memory_pair

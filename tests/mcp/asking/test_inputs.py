@@ -15,7 +15,7 @@ from codex_mcp.mcp.asking.inputs import (
     sealed,
     unsealed,
 )
-from codex_mcp.mcp.asking.seal import KEY_BYTES, seal
+from codex_mcp.mcp.seal import KEY_BYTES, seal
 from codex_mcp.threads.questions.questions import Method
 from tests.support.core.questions import COMMAND, ask
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.settings.groups import Protocol, Settings
-from codex_mcp.mcp.asking.seal import KEY_BYTES
+from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.tools.product import plain_product
 from codex_mcp.threads.threads import Book
 from tests.support.servers.mcp_session import no_codex, no_hurry

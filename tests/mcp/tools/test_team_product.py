@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS
+from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.tools.team_product import team_product
 from codex_mcp.state.contract import Store
 from codex_mcp.state.memory import MemoryStore, World

@@ -9,13 +9,13 @@ from typing import Any
 
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.http.access.token_checks import Doorkeeper
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.serve import web_server
 from codex_mcp.mcp.methods import Handler, Methods
+from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 

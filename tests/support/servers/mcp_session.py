@@ -12,8 +12,8 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launch
-from codex_mcp.mcp.asking.seal import KEY_BYTES
 from codex_mcp.mcp.methods import handle_notification
+from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.product import plain_product
 from codex_mcp.rpc.channel import MemoryChannel, memory_pair

@@ -17,9 +17,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from codex_mcp.base.printable import visible
 from codex_mcp.cli.demo.messages import Change
 from codex_mcp.cli.output import unwritten
-from codex_mcp.mcp.asking.printable import visible
 
 MARGIN: Final = 9
 """Columns for who speaks: the longest name and a gap."""

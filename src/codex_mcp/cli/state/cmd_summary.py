@@ -7,10 +7,10 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
+from codex_mcp.base.printable import one_line, visible
 from codex_mcp.base.timestamps import written_moment
 from codex_mcp.cli.output import NOT_FOUND, SCHEMA, print_json, print_text
 from codex_mcp.cli.state.folder import add_state_argument, readable, state_folder, summaries_in
-from codex_mcp.mcp.asking.printable import one_line, visible
 
 DESCRIPTION: Final = "Show what an agent said of its work when it was closed; the latest, if there are several."
 

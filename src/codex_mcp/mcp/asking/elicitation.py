@@ -11,8 +11,8 @@ from typing import assert_never
 
 import msgspec
 
+from codex_mcp.base.printable import one_line, visible
 from codex_mcp.mcp.asking.forms import decision_form, is_flat_form, user_form
-from codex_mcp.mcp.asking.printable import one_line, visible
 from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import NO_CAPABILITY, old_decision
 from codex_mcp.threads.questions.questions import (

@@ -6,7 +6,7 @@ MCP 2025-06-18 allows a flat object of strings, numbers, booleans and string enu
 
 import shlex
 
-from codex_mcp.mcp.asking.printable import one_line
+from codex_mcp.base.printable import one_line
 from codex_mcp.threads.questions.approvals import OTHER_SUFFIX, offered
 from codex_mcp.threads.questions.decisions import (
     MAX_REASON_CHARS,

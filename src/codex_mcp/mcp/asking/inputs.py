@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from codex_mcp.mcp.asking.elicitation import elicitation_params
-from codex_mcp.mcp.asking.seal import BrokenSeal, seal, unseal
+from codex_mcp.mcp.seal import BrokenSeal, seal, unseal
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.wire.jsonrpc import Id
 

@@ -22,13 +22,13 @@ from codex_mcp.mcp.asking.inputs import (
 )
 from codex_mcp.mcp.asking.ladder import machine_load
 from codex_mcp.mcp.asking.presence import Unattended, is_unattended
-from codex_mcp.mcp.asking.seal import digest
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.waiting import NOTHING, Wait, Waiter, question_keys
 from codex_mcp.mcp.schema import results
 from codex_mcp.mcp.schema.arguments import HowToWait, how_to_wait
 from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport, described, wait_result
 from codex_mcp.mcp.schema.task_shapes import TaskName, created_task
+from codex_mcp.mcp.seal import digest
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.record import Outcome, Status

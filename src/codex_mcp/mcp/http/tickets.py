@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.mcp.asking.seal import BrokenSeal, seal, unseal
+from codex_mcp.mcp.seal import BrokenSeal, seal, unseal
 
 PURPOSE = "session"
 

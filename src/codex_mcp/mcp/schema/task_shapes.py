@@ -19,9 +19,9 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.mcp.asking.elicitation import elicitation_params
-from codex_mcp.mcp.asking.seal import BrokenSeal, seal, unseal
 from codex_mcp.mcp.schema import results
 from codex_mcp.mcp.schema.results import GoesOn, Result
+from codex_mcp.mcp.seal import BrokenSeal, seal, unseal
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Status
 

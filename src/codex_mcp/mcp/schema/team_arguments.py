@@ -9,11 +9,11 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Struct, structs
 
-from codex_mcp.mcp.asking.seal import digest
 from codex_mcp.mcp.schema import team_catalogue as catalogue
 from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, read_arguments
+from codex_mcp.mcp.seal import digest
 from codex_mcp.team.agent import Request
 
 ROWS: Final = 50

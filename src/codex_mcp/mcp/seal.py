@@ -1,7 +1,7 @@
-"""Pure. Values that a client carries for us and gives back: readable by anybody, made by nobody but us.
+"""Pure. Signed values that a client carries for us and gives back: anyone can read them, only we can make them.
 
 A sealed text is `payload.signature`, both in URL-safe base64; the signature is HMAC-SHA256 over the purpose and the
-payload, so that what was sealed for one purpose is worth nothing for another.
+payload, so that a value sealed for one purpose is invalid for any other.
 """
 
 from __future__ import annotations
@@ -20,28 +20,27 @@ KEY_BYTES: Final = 32
 """As long as the signature: a longer key adds nothing."""
 
 MAX_SEALED_CHARS: Final = 16 * 1024
-"""Ours are a few hundred characters; nobody makes us hash megabytes."""
+"""Ours have a few hundred characters. The limit keeps a client from making us hash megabytes."""
 
 
 class BrokenSeal(Exception):
-    """That was not sealed by us, or not for this purpose."""
+    """The text was not sealed by this server, or not for this purpose."""
 
 
 def seal(key: bytes, purpose: str, value: object) -> str:
-    """Seal a value."""
     payload = msgspec.json.encode(value)
     return f"{_text(payload)}.{_text(_signature(key, purpose, payload))}"
 
 
 def unseal(key: bytes, purpose: str, sealed: str, kind: type[Value]) -> Value:
-    """Return what was sealed. Raises BrokenSeal."""
+    """The value that was sealed. Raises BrokenSeal."""
     payload_text, _, signature_text = sealed.partition(".")
     try:
         if len(sealed) > MAX_SEALED_CHARS:
             raise BrokenSeal
         payload = _bytes(payload_text)
         signature = _text(_signature(key, purpose, payload))
-        # One text per value: else two spellings of the same seal would count as two.
+        # Base64 has several spellings of one value; only one of them is valid, so that a sealed text is unique.
         if not hmac.compare_digest(signature.encode(), signature_text.encode()) or _text(payload) != payload_text:
             raise BrokenSeal
         return msgspec.json.decode(payload, type=kind)
@@ -50,7 +49,7 @@ def unseal(key: bytes, purpose: str, sealed: str, kind: type[Value]) -> Value:
 
 
 def digest(value: object) -> str:
-    """A short name of a value: the same for equal values, whatever the order of their keys."""
+    """A short fingerprint of a value, independent of the order of keys."""
     encoded = msgspec.json.encode(value, order="sorted")
     return hashlib.sha256(encoded).hexdigest()[:32]
 

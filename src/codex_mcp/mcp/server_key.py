@@ -1,4 +1,4 @@
-"""The key that seals what clients carry for us. It is kept, so that a restarted server knows its own seals again."""
+"""The key that seals what clients carry for us. It is stored, so that seals stay valid after a restart."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Final
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import make_private_folder, read_if_there, write_whole
-from codex_mcp.mcp.asking.seal import KEY_BYTES
+from codex_mcp.mcp.seal import KEY_BYTES
 
 KEY_FILE: Final = os.path.join("codex-mcp", "server.key")
 
 
 def server_key(codex_home: str) -> bytes:
-    """The key of servers with this home; made at the first use, readable by its owner alone. Raises Refused."""
+    """The key of servers with this Codex home; created at first use, readable by its owner only. Raises Refused."""
     path = os.path.join(codex_home, KEY_FILE)
     try:
-        return _kept(path)
+        return _stored(path)
     except OSError as exc:
         raise Refused(
-            f"cannot keep the server's key in {path}: {exc.strerror}; fix that, or name another folder by --codex-home"
+            f"cannot store the server's key in {path}: {exc.strerror}; correct it, or choose another --codex-home"
         ) from exc
 
 
-def _kept(path: str) -> bytes:
+def _stored(path: str) -> bytes:
     key = read_if_there(path)
     if key is not None and len(key) == KEY_BYTES:
         return key

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.mcp.asking.seal import KEY_BYTES
-from codex_mcp.mcp.asking.server_key import KEY_FILE, server_key
+from codex_mcp.mcp.seal import KEY_BYTES
+from codex_mcp.mcp.server_key import KEY_FILE, server_key
 
 
 def test_a_restarted_server_has_the_same_key(tmp_path: Path) -> None:
@@ -36,5 +36,5 @@ def test_a_file_that_holds_no_key_is_replaced(tmp_path: Path, broken: bytes) -> 
 
 def test_a_home_that_takes_no_key_is_told(tmp_path: Path) -> None:
     (tmp_path / KEY_FILE).parent.write_text("in the way")
-    with pytest.raises(Refused, match=r"cannot keep the server's key in .*server\.key: .*; fix that, or name another"):
+    with pytest.raises(Refused, match=r"cannot store the server's key in .*server\.key: .*; correct it, or"):
         server_key(str(tmp_path))

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.mcp.asking.printable import HIDDEN_CATEGORIES, one_line, visible
+from codex_mcp.base.printable import HIDDEN_CATEGORIES, one_line, visible
 
 
 def test_what_a_terminal_would_obey_is_written_out() -> None:
