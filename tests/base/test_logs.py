@@ -44,14 +44,14 @@ def test_a_line_has_time_level_module_ids_and_message(tmp_path: Path) -> None:
     with logs_written(settings(tmp_path)), about(session="s1"), about(request="7", thread="t9"):
         logger.info("turn %s started", "a")
     line = (tmp_path / LOG_FILE).read_text()
-    shape = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO    codex_mcp\.threads\.book "
+    shape = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO    codex_mcp\.threads\.threads "
     assert re.fullmatch(shape + r"session=s1 request=7 thread=t9 turn a started\n", line)
 
 
 def test_an_inner_id_replaces_the_outer_one_and_no_id_breaks_a_line(tmp_path: Path) -> None:
     with logs_written(settings(tmp_path)), about(thread="t1", request="a b\nc=d"), about(thread="t2"):
         logger.info("here")
-    assert (tmp_path / LOG_FILE).read_text().endswith("book request=a_b_c=d thread=t2 here\n")
+    assert (tmp_path / LOG_FILE).read_text().endswith("threads request=a_b_c=d thread=t2 here\n")
 
 
 def test_what_is_about_something_else_takes_no_id_from_where_it_was_started(tmp_path: Path) -> None:

@@ -2,16 +2,16 @@
 
 import asyncio
 
+from codex_mcp.base.futures import Waiter
 from codex_mcp.threads.changes import Changes
-from codex_mcp.threads.waiters import Watcher
 
 
-def watcher() -> Watcher:
+def waiter() -> Waiter:
     return asyncio.get_running_loop().create_future()
 
 
 async def test_a_change_is_told_to_those_who_watch_its_key_alone() -> None:
-    changes, one, two = Changes(), watcher(), watcher()
+    changes, one, two = Changes(), waiter(), waiter()
     changes.watch(["a", "b"], one)
     changes.watch(["b", "c"], two)
     changes.tell("nothing", "a")
@@ -21,7 +21,7 @@ async def test_a_change_is_told_to_those_who_watch_its_key_alone() -> None:
 
 
 async def test_a_watcher_that_does_not_wait_any_longer_leaves_nothing_behind() -> None:
-    changes, one, two = Changes(), watcher(), watcher()
+    changes, one, two = Changes(), waiter(), waiter()
     changes.watch(["a", "b"], one)
     changes.watch(["b"], two)
     changes.unwatch(["a", "b", "never"], one)

@@ -2,11 +2,11 @@
 
 import asyncio
 
+from codex_mcp.base.futures import Waiter
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.threads.parked_questions import ParkedQuestions
 from codex_mcp.threads.questions.decisions import Approved, Decision, Denied
 from codex_mcp.threads.questions.questions import Method
-from codex_mcp.threads.waiters import Watcher
 from tests.support.core.questions import COMMAND, ask
 
 QUESTION = ask(Method.EXEC, COMMAND)
@@ -79,7 +79,7 @@ async def test_who_waits_for_a_question_is_told_of_the_next() -> None:
     assert not watching(questions).done()
 
 
-def watching(questions: ParkedQuestions) -> Watcher:
-    watcher: Watcher = asyncio.get_running_loop().create_future()
-    questions.watch(watcher)
-    return watcher
+def watching(questions: ParkedQuestions) -> Waiter:
+    waiter: Waiter = asyncio.get_running_loop().create_future()
+    questions.watch(waiter)
+    return waiter

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from codex_mcp.base.futures import resolve
 from codex_mcp.codex.core import CoreLost
 
 logger = logging.getLogger(__name__)
@@ -33,8 +34,7 @@ class CoreProcess:
 
     def lost(self, reason: CoreLost) -> None:
         """It has ended, and this is how."""
-        if not self._lost.done():
-            self._lost.set_result(reason)
+        resolve(self._lost, reason)
 
     async def why_lost(self) -> CoreLost:
         """How it ended: known some moments after its stdout was closed, when the supervisor has waited for it."""

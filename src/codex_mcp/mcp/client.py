@@ -8,10 +8,10 @@ from typing import Final, Protocol
 
 from msgspec import UNSET, Raw
 
+from codex_mcp.base.futures import Waiter
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.rpc.errors import request_failed
 from codex_mcp.rpc.peer import PendingCall
-from codex_mcp.threads.waiters import Watcher
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
@@ -42,7 +42,7 @@ class Link(Protocol):
 class Reach(Protocol):
     """The connections of a client that may have several, or none."""
 
-    def watch_unheard(self, about: Id, watcher: Watcher) -> None:
+    def watch_unheard(self, about: Id, waiter: Waiter) -> None:
         """Tell this one when no connection reads what the client is asked about this request; at once if none does."""
 
 

@@ -8,44 +8,44 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.threads.listener import TurnListener
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.waiters import Watcher, tell
 
 ANY_THREAD: Final = "*"
 """The key of changes to any thread."""
 
 
 class Changes:
-    """Watchers by key."""
+    """Waiters by key."""
 
     def __init__(self) -> None:
-        self._watchers: dict[str, list[Watcher]] = {}
+        self._waiters: dict[str, list[Waiter]] = {}
 
     def __len__(self) -> int:
         """How many keys are watched."""
-        return len(self._watchers)
+        return len(self._waiters)
 
-    def watch(self, keys: Iterable[str], watcher: Watcher) -> None:
+    def watch(self, keys: Iterable[str], waiter: Waiter) -> None:
         """Tell this one at the next change of one of these."""
         for key in keys:
-            self._watchers.setdefault(key, []).append(watcher)
+            self._waiters.setdefault(key, []).append(waiter)
 
-    def unwatch(self, keys: Iterable[str], watcher: Watcher) -> None:
+    def unwatch(self, keys: Iterable[str], waiter: Waiter) -> None:
         """It does not wait any longer."""
         for key in keys:
-            watchers = self._watchers.get(key, [])
-            if watcher in watchers:
-                watchers.remove(watcher)
-            if not watchers:
-                self._watchers.pop(key, None)
+            waiters = self._waiters.get(key, [])
+            if waiter in waiters:
+                waiters.remove(waiter)
+            if not waiters:
+                self._waiters.pop(key, None)
 
     def tell(self, *keys: str) -> None:
         """Something has changed."""
         for key in keys:
-            for watcher in self._watchers.pop(key, ()):
-                tell(watcher)
+            for waiter in self._waiters.pop(key, ()):
+                resolve(waiter, None)
 
 
 class ChangeListener:

@@ -10,9 +10,9 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 
+from codex_mcp.base.futures import Waiter, Waiters, resolve
 from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
-from codex_mcp.threads.waiters import Watcher, Watchers, tell
 
 
 class ParkedQuestions:
@@ -22,7 +22,7 @@ class ParkedQuestions:
         self._open: dict[str, tuple[Question, asyncio.Future[Decision]]] = {}
         self._count = 0
         self._asked: list[Question] = []
-        self._watchers = Watchers()
+        self._waiters = Waiters()
         self.changed: Callable[[], None] = lambda: None
         """Told when a question has come, and when one is gone."""
 
@@ -48,7 +48,7 @@ class ParkedQuestions:
         key = f"question-{self._count}"
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._open[key] = (question, answer)
-        self._watchers.tell()
+        self._waiters.tell()
         self.changed()
         try:
             yield answer
@@ -67,21 +67,21 @@ class ParkedQuestions:
 
     def answer(self, key: str, decision: Decision) -> None:
         """Somebody has decided. A key that is not open any longer changes nothing."""
-        if key in self._open and not self._open[key][1].done():
-            self._open[key][1].set_result(decision)
+        if key in self._open:
+            resolve(self._open[key][1], decision)
 
     def answer_all(self, decision: Decision) -> None:
         """Nobody will come for them any more."""
         for key in list(self._open):
             self.answer(key, decision)
 
-    def watch(self, watcher: Watcher) -> None:
+    def watch(self, waiter: Waiter) -> None:
         """Tell this one when a question waits; at once if one does already."""
         if self.open:
-            tell(watcher)
+            resolve(waiter, None)
         else:
-            self._watchers.add(watcher)
+            self._waiters.add(waiter)
 
-    def watch_next(self, watcher: Watcher) -> None:
+    def watch_next(self, waiter: Waiter) -> None:
         """Tell this one when another question comes."""
-        self._watchers.add(watcher)
+        self._waiters.add(waiter)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Protocol
 
+from codex_mcp.base.futures import resolve
 from codex_mcp.base.logs import about_only
 from codex_mcp.base.processes.marks import variables
 from codex_mcp.base.tasks import TaskSet
@@ -20,7 +21,6 @@ from codex_mcp.threads.left_processes import CALL, THREAD, Belongs, belongs
 from codex_mcp.threads.sandbox_leftovers import Litter
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import Action, State, TurnQueue
-from codex_mcp.threads.waiters import tell
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class Stopper:
         stopped = turn.stopped = asyncio.get_running_loop().create_future()
         stopping = self._tasks.spawn(self._stop(turn, stopped), name=f"interrupt in {turn.thread_id}")
         # Should it be cancelled before its first step, whoever waits for the turn hears of its end all the same.
-        stopping.add_done_callback(lambda _: tell(stopped))
+        stopping.add_done_callback(lambda _: resolve(stopped, None))
 
     def remind(self, turn: Turn) -> None:
         """Let nobody wait too long for a turn that has to begin before it can be stopped."""
@@ -136,7 +136,7 @@ class Stopper:
             self._interrupting.add(interrupting)
             interrupting.add_done_callback(self._interrupting.discard)
             await asyncio.wait([interrupting], timeout=deadline - clock())
-        tell(stopped)
+        resolve(stopped, None)
         await self._wait_for_end(turn, max(0.0, deadline - clock()))
 
     async def _interrupt(self, core: Core, turn: Turn) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from codex_mcp.base.futures import Waiter, Waiters, resolve
 from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events.translator import Event
@@ -18,7 +19,6 @@ from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Record, Status
 from codex_mcp.threads.turn_queue import Place, Source
-from codex_mcp.threads.waiters import Watcher, Watchers, tell
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class Turn:
         """The caller that asked for it; empty if the server itself did."""
         self.delivered = False
         """Somebody was given the outcome."""
-        self._watchers = Watchers()
+        self._waiters = Waiters()
         self._limit: asyncio.TimerHandle | None = None
         self._patience: asyncio.TimerHandle | None = None
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
@@ -117,8 +117,7 @@ class Turn:
     def thread_named(self, thread_id: str) -> None:
         """Its thread had a provisional id, and has its own now."""
         self.thread_id = thread_id
-        if not self._named.done():
-            self._named.set_result(None)
+        resolve(self._named, None)
 
     async def until_named(self) -> None:
         """Wait until its thread has an id of its own, or it is over."""
@@ -127,8 +126,7 @@ class Turn:
 
     def wait_no_longer(self) -> None:
         """It is not wanted any longer: if it waits for the core to have room, that ends now."""
-        if self.waits_for is not None and not self.waits_for.done():
-            self.waits_for.set_result(False)
+        resolve(self.waits_for, result=False)
 
     def limit_time(self, out_of_time: Callable[[], None], seconds: float) -> None:
         """Have this called when it has not ended by then; it has one limit at a time, the one that was set last."""
@@ -164,7 +162,7 @@ class Turn:
             outcome = self.record.outcome(self.thread_id, time.monotonic())
             self._log_end(outcome)
             self._ended.set_result(outcome)
-            self._watchers.tell()
+            self._waiters.tell()
 
     def _log_end(self, outcome: Outcome) -> None:
         with about_only(self.subject):
@@ -177,9 +175,9 @@ class Turn:
         await asyncio.wait([self._ended], timeout=timeout)
         return self.outcome
 
-    def watch(self, watcher: Watcher) -> None:
+    def watch(self, waiter: Waiter) -> None:
         """Tell this one when it ends; at once if it has."""
         if self._ended.done():
-            tell(watcher)
+            resolve(waiter, None)
         else:
-            self._watchers.add(watcher)
+            self._waiters.add(waiter)

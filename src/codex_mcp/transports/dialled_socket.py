@@ -13,6 +13,7 @@ from typing import Final
 import picows
 from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
+from codex_mcp.base.futures import resolve
 from codex_mcp.rpc.channel import Kind
 from codex_mcp.wire.jsonrpc import Id
 
@@ -57,7 +58,7 @@ class DialledSocket(WSListener):
                 self._inbox_bytes += len(message)
                 if self._inbox_bytes > QUEUE_HIGH:
                     transport.underlying_transport.pause_reading()
-                _wake(self._news)
+                resolve(self._news, None)
         elif frame.msg_type == WSMsgType.CLOSE:
             transport.send_close(frame.get_close_code())
             transport.disconnect()
@@ -65,7 +66,7 @@ class DialledSocket(WSListener):
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         """The connection is over."""
         self._lost = True
-        _wake(self._news)
+        resolve(self._news, None)
         self.resume_writing()
 
     def pause_writing(self) -> None:
@@ -75,7 +76,7 @@ class DialledSocket(WSListener):
         """What was queued has left, or nobody will read it."""
         waiters, self._drained = self._drained, []
         for waiter in waiters:
-            _wake(waiter)
+            resolve(waiter, None)
 
     async def receive(self) -> Sequence[bytes]:
         """Return the messages that came; nothing at the end."""
@@ -151,8 +152,3 @@ async def dial(url: str, headers: Mapping[str, str], timeout: float) -> DialledS
     if not isinstance(listener, DialledSocket):
         raise ConnectionError(f"{url} closed the connection instead of answering")
     return listener
-
-
-def _wake(waiter: asyncio.Future[None] | None) -> None:
-    if waiter is not None and not waiter.done():
-        waiter.set_result(None)

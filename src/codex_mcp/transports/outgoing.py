@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
+from codex_mcp.base.futures import resolve
 from codex_mcp.transports.hang_up import HangUpWatch
 
 
@@ -44,8 +45,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The reader is gone, or the pipe was closed."""
         self._lost = True
-        if not self._gone.done():
-            self._gone.set_result(None)
+        resolve(self._gone, None)
         self._parts.clear()
         self._held = 0
         self.resume_writing()
@@ -57,8 +57,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
         """The transport's buffer is empty again, or gone."""
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+            resolve(waiter, None)
 
     def write(self, data: bytes) -> None:
         """Queue these bytes; they leave at the end of this pass of the loop."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from codex_mcp.base.futures import Waiter, Waiters
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
@@ -20,7 +21,6 @@ from codex_mcp.team.closing import Nobody
 from codex_mcp.threads.questions.decisions import DISMISSED, NO_CAPABILITY, SESSION_GONE, Approved, Decision, Denied
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.waiters import Watcher, Watchers
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Notification, Request
 from tests.support.clock import Clock, run_with_clock
 from tests.support.core.questions import COMMAND, ask
@@ -42,16 +42,16 @@ class Connections:
     """The connections of a client over HTTP, all of which can be cut."""
 
     def __init__(self) -> None:
-        self._watchers = Watchers()
+        self._waiters = Waiters()
 
-    def watch_unheard(self, about: Id, watcher: Watcher) -> None:
+    def watch_unheard(self, about: Id, waiter: Waiter) -> None:
         """Tell this one when they are cut."""
         assert about == 7
-        self._watchers.add(watcher)
+        self._waiters.add(waiter)
 
     def cut(self) -> None:
         """No connection is left."""
-        self._watchers.tell()
+        self._waiters.tell()
 
 
 @dataclass
@@ -85,9 +85,9 @@ class Scene:
 
     async def listed(self) -> str:
         """Wait until the question is on the list; its key."""
-        watcher: Watcher = asyncio.get_running_loop().create_future()
-        self.turn.parked.watch(watcher)
-        await watcher
+        waiter: Waiter = asyncio.get_running_loop().create_future()
+        self.turn.parked.watch(waiter)
+        await waiter
         (key,) = self.turn.parked.open
         return key
 

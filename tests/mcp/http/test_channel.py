@@ -5,12 +5,12 @@ import asyncio
 import msgspec
 import pytest
 
+from codex_mcp.base.futures import Waiter
 from codex_mcp.base.settings.groups import SlowReader
 from codex_mcp.mcp.http.channel import ENDED_STREAMS, INBOX, HttpChannel, InboxFull, Limits
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.http.streams.stream import MOST_VITAL
 from codex_mcp.rpc.channel import Kind
-from codex_mcp.threads.waiters import Watcher
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, NO_PARAMS, Id, Notification, Request
 
 NOTE = Notification("note", NO_PARAMS)
@@ -253,13 +253,13 @@ async def test_a_question_is_unheard_once_the_last_connection_that_could_read_it
     channel = HttpChannel("id")
     stream, subscriber = expected(channel, 1), channel.subscribe()
     channel.reader_came(stream)
-    one: Watcher = asyncio.get_running_loop().create_future()
+    one: Waiter = asyncio.get_running_loop().create_future()
     channel.watch_unheard(1, one)
     channel.reader_left(stream)
     assert not one.done()
     channel.unsubscribe(subscriber)
     assert one.done()
-    two: Watcher = asyncio.get_running_loop().create_future()
+    two: Waiter = asyncio.get_running_loop().create_future()
     channel.reader_came(channel.standing)
     channel.watch_unheard(2, two)
     assert not two.done(), "what is about no open request is said on the standing stream"

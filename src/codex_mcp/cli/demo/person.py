@@ -7,6 +7,7 @@ import os
 import termios
 from typing import Final
 
+from codex_mcp.base.futures import resolve
 from codex_mcp.cli.demo.messages import Decision
 from codex_mcp.cli.demo.screen import Screen, Who
 
@@ -64,15 +65,10 @@ async def read_line(terminal: int) -> str | None:
     """Wait for a line without holding up anything else; None is the end of input."""
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(terminal, _set, ready)
+    loop.add_reader(terminal, resolve, ready, None)
     try:
         await ready
     finally:
         loop.remove_reader(terminal)
     # A terminal becomes readable when a line is complete, so this does not wait.
     return os.read(terminal, LINE_BYTES).decode(errors="replace") or None
-
-
-def _set(ready: asyncio.Future[None]) -> None:
-    if not ready.done():
-        ready.set_result(None)

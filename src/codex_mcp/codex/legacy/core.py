@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
+from codex_mcp.base.futures import resolve
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.client import CLIENT, decoded
 from codex_mcp.codex.core import (
@@ -373,9 +374,7 @@ class LegacyCore:
             self._cancel(known)
 
     def _has_begun(self, known: LegacyThread, turn_id: str) -> None:
-        began = self._beginning.get(known)
-        if began is not None and not began.done():
-            began.set_result(turn_id)
+        resolve(self._beginning.get(known), turn_id)
 
     def _request_received(self, request: Request) -> Coroutine[Any, Any, object]:
         if request.method != QUESTION:

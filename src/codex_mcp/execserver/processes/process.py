@@ -22,6 +22,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from codex_mcp.base.futures import resolve
 from codex_mcp.execserver.launch import Child, bury, set_size
 from codex_mcp.execserver.processes.groups import members
 from codex_mcp.execserver.processes.output import Closed, Event, Exited, OutputLog
@@ -357,8 +358,7 @@ class Process:
 
     def _wake(self) -> None:
         for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+            resolve(waiter, None)
 
     def _send(self, event: Event) -> None:
         outlet = self._audience.outlet

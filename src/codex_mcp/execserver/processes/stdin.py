@@ -8,6 +8,8 @@ from collections import deque
 from contextlib import suppress
 from typing import Final
 
+from codex_mcp.base.futures import resolve
+
 QUEUE: Final = 128
 """Chunks that are accepted before the process reads them; further writes are answered when there is room."""
 
@@ -71,7 +73,7 @@ class Stdin:
         self._loop.remove_writer(self._fd)
         os.close(self._fd)
         for _, room in self._queue:
-            _release(room)
+            resolve(room, None)
         self._queue.clear()
 
     def _writable(self) -> None:
@@ -92,15 +94,10 @@ class Stdin:
                     return
                 self._queue.popleft()
                 if len(self._queue) >= QUEUE:
-                    _release(self._queue[QUEUE - 1][1])
+                    resolve(self._queue[QUEUE - 1][1], None)
         except BlockingIOError:
             return
         except OSError:
             # Nobody reads any longer. Writes go on being accepted, as the real server does it.
             with suppress(OSError):
                 self.close()
-
-
-def _release(room: asyncio.Future[None] | None) -> None:
-    if room is not None and not room.done():
-        room.set_result(None)

@@ -22,6 +22,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from codex_mcp.base.futures import Waiter
 from codex_mcp.mcp.asking.elicitation import elicitation_params, why_not_asked
 from codex_mcp.mcp.asking.presence import Unattended, is_unattended
 from codex_mcp.mcp.client import Client
@@ -32,7 +33,6 @@ from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.questions.decisions import NO_PERSON, SESSION_GONE, Decision, Denied, failed, timed_out
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.waiters import Watcher
 from codex_mcp.wire.jsonrpc import Id
 
 WITHDRAWN: Final = "the question is no longer open"
@@ -107,7 +107,7 @@ class Asker(Struct, frozen=True):
         self, question: Question, pending: PendingCall, parked: ParkedQuestions
     ) -> Decision | None:
         """Wait for the client's answer, None; or for a decision of others, once no connection reads the question."""
-        unheard: Watcher = asyncio.get_running_loop().create_future()
+        unheard: Waiter = asyncio.get_running_loop().create_future()
         if self.lists and self.client.reach is not None:
             self.client.reach.watch_unheard(self.request_id, unheard)
         await _first(pending.answer, unheard)

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import UnsetType
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings.groups import Events, Settings, soft_deadline_for
 from codex_mcp.codex.events.translator import Event
@@ -23,7 +24,6 @@ from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.waiters import Watcher, tell
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
@@ -66,8 +66,8 @@ class Call:
         self._heartbeat: Heartbeat | None = None
         self._answered = False
         self._turn: tuple[Thread, Turn] | None = None
-        self._turn_given: Watcher | None = None
-        self._only_waits: Watcher | None = None
+        self._turn_given: Waiter | None = None
+        self._only_waits: Waiter | None = None
         """Of a call that has no turn of its own: cancelled, it stops none, and waits no longer."""
 
     @property
@@ -112,7 +112,7 @@ class Call:
             thread, turn = self._turn
             thread.cancel(turn)
         if self._only_waits is not None:
-            tell(self._only_waits)
+            resolve(self._only_waits, None)
 
     # -- for the tool -------------------------------------------------------------------------------------------------
 
@@ -166,33 +166,33 @@ class Call:
         self._turn = (thread, turn)
         turn.audience = self
         if self._turn_given is not None:
-            tell(self._turn_given)
+            resolve(self._turn_given, None)
         if self._answer_by is not None:
             thread.cancel(turn)
         if not thread.is_named:
             await turn.until_named()  # whoever is told of it now must be able to ask for it later
-        watcher: Watcher = asyncio.get_running_loop().create_future()
-        turn.watch(watcher)
+        waiter: Waiter = asyncio.get_running_loop().create_future()
+        turn.watch(waiter)
         if self._client.is_stateless:
-            turn.parked.watch(watcher)
+            turn.parked.watch(waiter)
         if self.parks:  # a turn that waits behind one that asks does not begin before that is answered
             for each in thread.unfinished():
-                each.parked.watch(watcher)
-        await self._wait(watcher, patience)
+                each.parked.watch(waiter)
+        await self._wait(waiter, patience)
         return turn.outcome
 
-    async def wait_for(self, watcher: Watcher, patience: float | None) -> bool:
+    async def wait_for(self, waiter: Waiter, patience: float | None) -> bool:
         """Wait until this is told, the client cancels, or time is up. True: it was told."""
-        self._only_waits = watcher
+        self._only_waits = waiter
         if self._answer_by is not None:
-            tell(watcher)
-        await self._wait(watcher, patience)
-        return self._answer_by is None and not watcher.cancelled()
+            resolve(waiter, None)
+        await self._wait(waiter, patience)
+        return self._answer_by is None and not waiter.cancelled()
 
-    async def _wait(self, watcher: Watcher, patience: float | None) -> None:
+    async def _wait(self, waiter: Waiter, patience: float | None) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience):
-                await watcher
+                await waiter
 
     # -- for the turn -------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,6 @@ from codex_mcp.threads.news import Kind, Mode, News, Reported, Verdict, verdict
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Book
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.waiters import Watcher
 from codex_mcp.wire.jsonrpc import Id
 
 LONGEST_IDLE: Final = UNKNOWN_CLIENT.without_progress
@@ -152,9 +151,9 @@ class Waiter:
 
     async def _wait(self, call: Call, wait: Wait, in_flight: _InFlight) -> Seen:
         while True:
-            watcher: Watcher = asyncio.get_running_loop().create_future()
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             keys = list(wait.view.early)
-            self._changes.watch(keys, watcher)
+            self._changes.watch(keys, waiter)
             try:
                 await wait.view.prepare()
                 watched = wait.view.watched()
@@ -164,16 +163,16 @@ class Waiter:
                 if decided is Verdict.REPORT or patience == 0:
                     return seen
                 more = [call.caller, *in_flight.keys]
-                self._changes.watch(more, watcher)
+                self._changes.watch(more, waiter)
                 keys += more
                 for turn in seen.running:
-                    turn.watch(watcher)
-                    turn.parked.watch_next(watcher)
-                if not await call.wait_for(watcher, patience):
+                    turn.watch(waiter)
+                    turn.parked.watch_next(waiter)
+                if not await call.wait_for(waiter, patience):
                     return self._looked(call, wait, wait.view.watched())[0]
             finally:
-                watcher.cancel()
-                self._changes.unwatch(keys, watcher)
+                waiter.cancel()
+                self._changes.unwatch(keys, waiter)
 
     def _looked(self, call: Call, wait: Wait, watched: Sequence[Watched]) -> tuple[Seen, Verdict]:
         fresh = {

@@ -18,13 +18,13 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.settings.groups import Settings, SlowReader
 from codex_mcp.mcp.http.streams.backlog import Backlog
 from codex_mcp.mcp.http.streams.live_stream import Delivery, LiveStream
 from codex_mcp.mcp.http.streams.stream import MOST_BYTES
 from codex_mcp.rpc.channel import Kind
 from codex_mcp.rpc.frame import Frame
-from codex_mcp.threads.waiters import Watcher, tell
 from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message, Request
 
@@ -103,7 +103,7 @@ class HttpChannel:
         self._ended: OrderedDict[str, LiveStream] = OrderedDict()
         self._streams = 0
         self._closed = False
-        self._unheard: list[tuple[Id, Watcher]] = []
+        self._unheard: list[tuple[Id, Waiter]] = []
         self.answer_unread: Callable[[Id], None] | None = None
         """Called with a request whose answer no connection was there to read."""
 
@@ -179,16 +179,16 @@ class HttpChannel:
         stream = None if about in self._answer_only else self._posts.get(about)
         return bool(self.subscribers) or (stream or self.standing).readers > 0
 
-    def watch_unheard(self, about: Id, watcher: Watcher) -> None:
+    def watch_unheard(self, about: Id, waiter: Waiter) -> None:
         """Tell this one when no connection reads what the client is asked about this request; at once if none does."""
         self._unheard = [entry for entry in self._unheard if not entry[1].done()]
-        self._unheard.append((about, watcher))
+        self._unheard.append((about, waiter))
         self._tell_unheard()
 
     def _tell_unheard(self) -> None:
-        for about, watcher in self._unheard:
+        for about, waiter in self._unheard:
             if not self.is_heard(about):
-                tell(watcher)
+                resolve(waiter, None)
 
     @property
     def dropped(self) -> int:
@@ -230,8 +230,7 @@ class HttpChannel:
         return messages
 
     def _wake(self) -> None:
-        if self._reader is not None and not self._reader.done():
-            self._reader.set_result(None)
+        resolve(self._reader, None)
 
     def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
         """Put a message on its streams."""

@@ -21,10 +21,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from codex_mcp.base.files import make_private_folder, open_regular
+from codex_mcp.base.futures import resolve
 from codex_mcp.base.locks import flocked
 from codex_mcp.base.timestamps import written_moment
 from codex_mcp.team.records.audit_entry import AuditEntry, Outcome, entry_in, line_of, without_tails
-from codex_mcp.threads.waiters import tell
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +151,7 @@ class Audit:
             self._waiters = [waiter for waiter in self._waiters if waiter[0] > handled]
         for _, loop, told in done:
             with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits any longer
-                loop.call_soon_threadsafe(tell, told)
+                loop.call_soon_threadsafe(resolve, told, None)
 
     def _sync(self) -> None:
         if self._unsynced_since is None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final, Protocol
 
+from codex_mcp.base.futures import resolve
 from codex_mcp.mcp.http.streams.hold_budget import HoldBudget
-from codex_mcp.threads.waiters import tell
 
 LAG: Final = 1.0
 """Seconds after which a reader that has taken nothing lags: a busy machine stops a healthy client for less."""
@@ -45,7 +45,7 @@ class Backlog:
         if stream in self._behind:
             self._behind.discard(stream)
             if self._waiter is not None:
-                tell(self._waiter)
+                resolve(self._waiter, None)
 
     async def worked_off(self) -> None:
         """Let the writers run; then wait for readers that are far behind, as long as they read and the budget lasts."""
@@ -63,7 +63,7 @@ class Backlog:
     async def _wait(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         self._waiter = loop.create_future()
-        timer = loop.call_later(seconds, tell, self._waiter)
+        timer = loop.call_later(seconds, resolve, self._waiter, None)
         try:
             await self._waiter
         finally:

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from codex_mcp.base.futures import resolve
 from codex_mcp.base.settings.groups import SlowReader
 from codex_mcp.mcp.http.streams.backlog import LAG, Backlog
 from codex_mcp.mcp.http.streams.stream import MOST_BYTES, Batch, Stream
-from codex_mcp.threads.waiters import tell
 from codex_mcp.wire.jsonrpc import encode_notification
 
 DROPPED_METHOD: Final = "codex/dropped"
@@ -140,7 +140,7 @@ class LiveStream:
         # Every call and every open stream waits here; asyncio.timeout would take as long again, and 500 bytes more.
         waiter: asyncio.Future[None] = self._loop.create_future()
         self._waiter = waiter
-        timer = None if patience is None else self._loop.call_later(patience, tell, waiter)
+        timer = None if patience is None else self._loop.call_later(patience, resolve, waiter, None)
         try:
             await waiter
         finally:
@@ -151,7 +151,7 @@ class LiveStream:
 
     def _wake(self) -> None:
         if self._waiter is not None:
-            tell(self._waiter)
+            resolve(self._waiter, None)
 
 
 def dropped_marker(count: int) -> bytes:

@@ -1,0 +1,38 @@
+"""Futures that several events may resolve: the first one does.
+
+`asyncio.wait` would do as well, but takes two more passes of the event loop for each end of a turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Waiter: TypeAlias = asyncio.Future[None]
+"""May be registered in several places. Whoever created it may cancel it."""
+
+
+def resolve(future: asyncio.Future[T] | None, result: T) -> None:
+    """Set the result, unless there is no future, or it is done or cancelled."""
+    if future is not None and not future.done():
+        future.set_result(result)
+
+
+class Waiters:
+    """Futures that wait for the same event."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Waiter] = []
+
+    def add(self, waiter: Waiter) -> None:
+        """Resolve this one at the next event. Futures that are done are dropped."""
+        self._waiting = [each for each in self._waiting if not each.done()]
+        self._waiting.append(waiter)
+
+    def tell(self) -> None:
+        """The event has happened: resolve all of them."""
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            resolve(waiter, None)
