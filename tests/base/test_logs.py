@@ -61,7 +61,7 @@ def test_what_is_about_something_else_takes_no_id_from_where_it_was_started(tmp_
         with about_only(Subject()):
             logger.info("nothing")
         logger.info("outside")
-    assert [line.split("book ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
+    assert [line.split("threads ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
         "session=s2 principal=bob thread=t1 inside",
         "nothing",
         "session=s1 principal=ada request=7 thread=t9 outside",
@@ -78,7 +78,7 @@ async def test_tasks_keep_the_ids_of_where_they_were_started(tmp_path: Path) -> 
         with about(thread="t1"):
             inside = tasks.spawn(work(), name="inside")
         await asyncio.wait([inside, tasks.spawn(work(), name="outside")])
-    assert [line.split("book ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
+    assert [line.split("threads ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
         "thread=t1 working",
         "working",
     ]
@@ -147,7 +147,7 @@ def test_a_secret_in_a_line_or_in_an_id_is_masked_and_ends_with_its_line(tmp_pat
         logger.info("cut: -----BEGIN PRIVATE KEY-----\nMIIEpAIB")
         logger.info("the next line")
         logger.info("-----END PRIVATE KEY-----")
-    assert [line.split("book ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
+    assert [line.split("threads ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
         "request=**** cut: ****",
         "request=**** the next line",
         "request=**** -----END PRIVATE KEY-----",
