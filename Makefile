@@ -11,7 +11,7 @@ PEERS := .venv-peers/.setup-done
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 CHECKED := src tests $(wildcard benchmarks)
 
-.PHONY: help setup run test judges soak mutants check format lint types imports docs bench lock clean
+.PHONY: help setup run test judges soak walks mutants check format lint types imports docs bench lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,9 @@ $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
 
 soak: setup ## five hundred clients that behave badly, and ten thousand short processes, on real servers
 	@$(BIN)/python -m tests.soak
+
+walks: setup ## count how often a turn, an approval, a process and an agent change packages (OLD=../old/src compares)
+	@$(BIN)/python -m tests.walks $(if $(OLD),--sources $(OLD))
 
 mutants: setup $(JUDGES) ## break the product in about a hundred small ways; the named tests must notice
 	@$(BIN)/python -m tests.mutants
