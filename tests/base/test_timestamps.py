@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.base.timestamps import LATEST, read_moment, written_moment
+from codex_mcp.base.timestamps import LATEST, format_timestamp, parse_timestamp
 
 
 @pytest.mark.parametrize(
@@ -18,27 +18,27 @@ from codex_mcp.base.timestamps import LATEST, read_moment, written_moment
     ],
 )
 def test_how_it_looks(seconds: float, text: str) -> None:
-    assert written_moment(seconds) == text
+    assert format_timestamp(seconds) == text
 
 
 @pytest.mark.parametrize(
     "text", ["2025-11-15T10:00:00Z", "2025-11-15T10:00:00.000Z", "2025-11-15T11:00:00+01:00", "2025-11-15T10:00:00"]
 )
 def test_other_writers_spell_it_otherwise(text: str) -> None:
-    assert read_moment(text) == 1_763_200_800.0
+    assert parse_timestamp(text) == 1_763_200_800.0
 
 
 @given(st.floats(min_value=0, max_value=LATEST))
 def test_a_moment_comes_back_to_the_millisecond(seconds: float) -> None:
-    text = written_moment(seconds)
-    assert abs(read_moment(text) - seconds) < 0.0006
-    assert written_moment(read_moment(text)) == text
+    text = format_timestamp(seconds)
+    assert abs(parse_timestamp(text) - seconds) < 0.0006
+    assert format_timestamp(parse_timestamp(text)) == text
 
 
 @given(st.text(max_size=40))
 def test_what_is_no_moment_is_a_value_error(text: str) -> None:
     try:
-        read_moment(text)
+        parse_timestamp(text)
     except ValueError:
         return
-    assert written_moment(read_moment(text))
+    assert format_timestamp(parse_timestamp(text))

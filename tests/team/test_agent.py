@@ -4,7 +4,17 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.team.agent import Agent, Holder, Owner, State, Status, at_rest, last_used, left_behind, superfluous
+from codex_mcp.team.agent import (
+    Agent,
+    AgentState,
+    AgentStatus,
+    Holder,
+    Owner,
+    abandoned,
+    at_rest,
+    last_used,
+    oldest_inactive,
+)
 
 
 def agent() -> Agent:
@@ -13,39 +23,39 @@ def agent() -> Agent:
 
 def test_a_new_agent_is_active_and_idle() -> None:
     new = agent()
-    assert (new.is_active, new.status, new.thread_state) == (True, Status.ACTIVE, State.IDLE)
+    assert (new.is_active, new.status, new.thread_state) == (True, AgentStatus.ACTIVE, AgentState.IDLE)
 
 
 def test_it_survives_being_written_down() -> None:
-    closed = msgspec.structs.replace(agent(), status=Status.CLOSED, spec={"model": "m"})
+    closed = msgspec.structs.replace(agent(), status=AgentStatus.CLOSED, spec={"model": "m"})
     assert msgspec.json.decode(msgspec.json.encode(closed), type=Agent) == closed
     assert not closed.is_active
 
 
 def test_when_nobody_runs_it_an_active_one_is_stale_and_a_closed_one_closed() -> None:
-    active = msgspec.structs.replace(agent(), thread_state=State.BUSY, owner=Owner("n", 1, "h"))
+    active = msgspec.structs.replace(agent(), thread_state=AgentState.BUSY, owner=Owner("n", 1, "h"))
     resting = at_rest(active)
-    assert (resting.status, resting.thread_state, resting.owner) == (Status.STALE, State.CLOSED, None)
-    for status in (Status.CLOSED, Status.INTERRUPTED, Status.STALE):
+    assert (resting.status, resting.thread_state, resting.owner) == (AgentStatus.STALE, AgentState.CLOSED, None)
+    for status in (AgentStatus.CLOSED, AgentStatus.INTERRUPTED, AgentStatus.STALE):
         assert at_rest(msgspec.structs.replace(active, status=status)).status is status
 
 
 def test_only_an_agent_whose_server_was_lost_remembers_which_codex_may_have_its_conversation_open() -> None:
     held = msgspec.structs.replace(agent(), holder=Holder(7, "h", "mark"))
     assert at_rest(held).holder is None
-    assert left_behind(held) == msgspec.structs.replace(at_rest(held), holder=held.holder)
+    assert abandoned(held) == msgspec.structs.replace(at_rest(held), holder=held.holder)
 
 
 @given(
-    ages=st.lists(st.tuples(st.integers(0, 9), st.sampled_from(Status)), max_size=12),
+    ages=st.lists(st.tuples(st.integers(0, 9), st.sampled_from(AgentStatus)), max_size=12),
     kept=st.integers(0, 8),
 )
-def test_of_those_that_nobody_runs_the_newest_are_kept(ages: list[tuple[int, Status]], kept: int) -> None:
+def test_of_those_that_nobody_runs_the_newest_are_kept(ages: list[tuple[int, AgentStatus]], kept: int) -> None:
     agents = [
         msgspec.structs.replace(agent(), codex_id=f"codex:{number:02}", last_active=float(age), status=status)
         for number, (age, status) in enumerate(ages)
     ]
-    old = superfluous(agents, kept)
+    old = oldest_inactive(agents, kept)
     resting = [each for each in agents if not each.is_active]
     assert len(old) == max(0, len(resting) - kept)
     assert all(each in resting for each in old)
@@ -54,12 +64,12 @@ def test_of_those_that_nobody_runs_the_newest_are_kept(ages: list[tuple[int, Sta
 
 
 @given(
-    ages=st.lists(st.tuples(st.integers(0, 9), st.sampled_from(Status), st.sampled_from("abc")), max_size=12),
+    ages=st.lists(st.tuples(st.integers(0, 9), st.sampled_from(AgentStatus), st.sampled_from("abc")), max_size=12),
     taken=st.sets(st.sampled_from("abc")),
     identity=st.sampled_from([None, *"abc"]),
 )
 def test_the_last_used_of_those_that_can_be_resumed(
-    ages: list[tuple[int, Status, str]], taken: set[str], identity: str | None
+    ages: list[tuple[int, AgentStatus, str]], taken: set[str], identity: str | None
 ) -> None:
     agents = [
         msgspec.structs.replace(agent(), codex_id=f"codex:{number}", last_active=age, status=status, identity=name)
@@ -74,5 +84,11 @@ def test_the_last_used_of_those_that_can_be_resumed(
 
 def test_one_that_was_being_closed_when_its_server_died_is_interrupted() -> None:
     resting = at_rest(msgspec.structs.replace(agent(), closing=True))
-    assert (resting.status, resting.thread_state, resting.closing) == (Status.INTERRUPTED, State.CLOSED, False)
-    assert at_rest(msgspec.structs.replace(agent(), status=Status.CLOSED, closing=True)).status is Status.CLOSED
+    assert (resting.status, resting.thread_state, resting.closing) == (
+        AgentStatus.INTERRUPTED,
+        AgentState.CLOSED,
+        False,
+    )
+    assert (
+        at_rest(msgspec.structs.replace(agent(), status=AgentStatus.CLOSED, closing=True)).status is AgentStatus.CLOSED
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.team.agent import State, Status
+from codex_mcp.team.agent import AgentState, AgentStatus
 from codex_mcp.team.closing import Close
 from codex_mcp.team.records.pruning import AGENTS_KEPT
 from codex_mcp.team.records.registry import read_registry
@@ -33,7 +33,11 @@ async def test_an_idle_agent_is_closed_at_once_without_a_summary(tmp_path: Path)
         await team.ask(arch, say("one"))
         requests = len(team.model.requests)
         closed = await team.crew.closing.close("arch", "local")
-        assert (closed.how, closed.agent.status, len(team.model.requests)) == (Close.CLOSED, Status.CLOSED, requests)
+        assert (closed.how, closed.agent.status, len(team.model.requests)) == (
+            Close.CLOSED,
+            AgentStatus.CLOSED,
+            requests,
+        )
         await team.start("arch")
 
 
@@ -73,7 +77,7 @@ async def test_without_a_summary_in_time_it_is_interrupted(tmp_path: Path) -> No
         await team.submit(arch, GATE)
         await team.model.wait_for_gate("gate")
         closed = await team.crew.closing.close("arch", "local")
-        assert (closed.how, closed.agent.status) == (Close.INTERRUPTED, Status.INTERRUPTED)
+        assert (closed.how, closed.agent.status) == (Close.INTERRUPTED, AgentStatus.INTERRUPTED)
         assert summary_of(team, tmp_path, arch.agent.thread_id) is None
 
 
@@ -86,7 +90,7 @@ async def test_a_closed_agent_is_not_talked_to_and_can_be_resumed_with_its_summa
         with pytest.raises(TeamRefused, match="is closed"):
             await team.crew.team.find("arch", "local", resume=False)
         again = await team.crew.team.find(arch.agent.codex_id, "local", resume=True)
-        assert again.agent.status is Status.ACTIVE
+        assert again.agent.status is AgentStatus.ACTIVE
         assert (await team.ask(again, say("back"))).content == "back"
         assert "earlier-summary" in str(team.model.requests[-1])
 
@@ -99,7 +103,7 @@ async def test_at_the_end_all_agents_sum_up_at_once(tmp_path: Path) -> None:
         await team.crew.closing.close_all()
         assert all(summary_of(team, tmp_path, each.agent.thread_id, each.agent.identity) for each in members)
         assert len(team.crew.roster) == 0
-        assert {agent.status for agent in await team.crew.agents("local")} == {Status.CLOSED}
+        assert {agent.status for agent in await team.crew.agents("local")} == {AgentStatus.CLOSED}
 
 
 async def test_to_sum_up_is_no_use_that_somebody_made_of_an_agent_and_no_limit_forbids_it(tmp_path: Path) -> None:
@@ -112,7 +116,7 @@ async def test_to_sum_up_is_no_use_that_somebody_made_of_an_agent_and_no_limit_f
         after = {agent.identity: agent for agent in await team.crew.agents("local")}
         for name in ("arch", "dev"):
             assert summary_of(team, tmp_path, before[name].thread_id, name)
-            assert (after[name].status, after[name].turns) == (Status.CLOSED, 1)
+            assert (after[name].status, after[name].turns) == (AgentStatus.CLOSED, 1)
             assert (after[name].last_active, after[name].last_error) == (
                 before[name].last_active,
                 before[name].last_error,
@@ -128,13 +132,17 @@ async def test_while_they_sum_up_it_is_written_that_they_are_interrupted_in_case
         tasks = TaskSet()
         closing = tasks.spawn(team.crew.closing.close_all(), name="end")
         await team.model.wait_for_gate("summary")
-        await team.crew.office.scribe.flush()
+        await team.crew.store_session.writer.flush()
         (written,) = read_registry(str(tmp_path / "state/registry.json"))
-        assert (written.status, written.thread_state, written.owner) == (Status.INTERRUPTED, State.CLOSED, None)
+        assert (written.status, written.thread_state, written.owner) == (
+            AgentStatus.INTERRUPTED,
+            AgentState.CLOSED,
+            None,
+        )
         team.model.release("summary")
         await closing
         (written,) = read_registry(str(tmp_path / "state/registry.json"))
-        assert written.status is Status.CLOSED
+        assert written.status is AgentStatus.CLOSED
         await tasks.aclose()
 
 
@@ -147,15 +155,15 @@ async def test_who_is_in_a_hurry_gets_no_summaries_and_a_true_record(tmp_path: P
         tasks.spawn(team.crew.closing.close_all(), name="end")
         await asyncio.sleep(0)  # it begins
         await tasks.aclose()
-        assert [agent.status for agent in await team.crew.agents("local")] == [Status.INTERRUPTED]
+        assert [agent.status for agent in await team.crew.agents("local")] == [AgentStatus.INTERRUPTED]
 
 
 async def test_whoever_is_closed_last_is_kept_and_the_oldest_forgotten(tmp_path: Path) -> None:
     async with crewed(tmp_path) as team:
         arch = await team.start("arch")
-        await written(team.crew.office.store, *map(closed, range(AGENTS_KEPT)))
+        await written(team.crew.store_session.store, *map(closed, range(AGENTS_KEPT)))
         await team.crew.closing.close("arch", "local")
-        known = {agent.codex_id for agent in await team.crew.office.scribe.agents()}
+        known = {agent.codex_id for agent in await team.crew.store_session.writer.agents()}
         assert len(known) == AGENTS_KEPT
         assert (arch.agent.codex_id in known, "codex:0" in known, "codex:1" in known) == (True, False, True)
         shown = {agent.codex_id for agent in read_registry(str(tmp_path / "state/registry.json"))}
@@ -176,5 +184,5 @@ async def test_an_agent_has_ten_seconds_to_sum_up_unless_the_settings_say_otherw
         await closing
         assert summing_up is not None
         assert summing_up.spec.time_limit == 10.0
-        assert arch.agent.status is Status.CLOSED
+        assert arch.agent.status is AgentStatus.CLOSED
         await tasks.aclose()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.team.agent import Status
+from codex_mcp.team.agent import AgentStatus
 from codex_mcp.team.crew import Resume
 from codex_mcp.team.refusals import TeamRefused
 from tests.support.team.crews import Crewed, crewed
@@ -41,7 +41,7 @@ async def test_the_first_call_goes_on_where_the_last_server_stopped(tmp_path: Pa
         await before.ask(member, say("one"))
         codex_id = member.agent.codex_id
     async with crewed(tmp_path, world, Resume(codex_id if by_name else None)) as after:
-        assert [agent.status for agent in await after.crew.agents("local")] == [Status.CLOSED]
+        assert [agent.status for agent in await after.crew.agents("local")] == [AgentStatus.CLOSED]
         assert await resumed(after, "somebody") is None
         with pytest.raises(KeyError):  # a call that fails is not the first
             await resumed(after, fails=True)
@@ -74,7 +74,7 @@ async def test_agents_that_another_server_took_over_are_let_go_and_their_callers
         arch = await team.start("arch")
         turn = await team.submit(arch, GATE)
         await team.model.wait_for_gate("gate")
-        team.crew.office.lost()
+        team.crew.store_session.lost()
         outcome = await turn.wait()
         assert "Another server has taken over agent arch" in outcome.content
         assert len(team.crew.roster) == 0
@@ -85,14 +85,14 @@ async def test_after_a_long_silence_only_what_nobody_claimed_is_still_ours(tmp_p
     world = World()
     async with crewed(tmp_path, world) as team:
         arch, dev = await team.start("arch"), await team.start("dev")
-        await team.crew.office.scribe.flush()
+        await team.crew.store_session.writer.flush()
         other = MemoryStore(world)
         await other.leases.join()
-        world.stop(team.crew.office.owner.node)
+        world.stop(team.crew.store_session.owner.node)
         await other.leases.claim(arch.agent.codex_id)
-        keeper = team.crew.office._keeper
+        keeper = team.crew.store_session._keeper
         assert keeper is not None
         keeper._lease = keeper._lease.at(keeper._clock() + 100)  # as if it had slept
-        await team.crew.office.ready()
+        await team.crew.store_session.ready()
         assert list(team.crew.roster) == [dev]
         await other.aclose()

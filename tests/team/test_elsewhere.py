@@ -10,7 +10,7 @@ from codex_mcp.state.contract import Claim, Unavailable
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Owner
 from codex_mcp.team.elsewhere import asked_elsewhere
-from codex_mcp.team.records.agent_store import APPROVAL, keep
+from codex_mcp.team.records.agent_store import APPROVAL, write_agent
 from tests.support.team.crews import crewed
 from tests.team.test_agent import agent
 
@@ -22,7 +22,7 @@ async def another_server(world: World, principal: str = "local", team: str = "de
     arch = replace(agent(), principal=principal, team=team, owner=Owner(node.id, 7, "h"))
     claim = await store.leases.claim(arch.codex_id)
     assert isinstance(claim, Claim)
-    await keep(store, claim, arch)
+    await write_agent(store, claim, arch)
     body = {"id": "turn/question-1", "codex_id": arch.codex_id, "question": "May I?"}
     await store.records.put(claim, APPROVAL, f"{arch.codex_id}/turn/question-1", msgspec.json.encode(body))
     return store
@@ -56,8 +56,8 @@ async def test_a_store_that_cannot_be_reached_hides_only_what_others_ask(
         raise Unavailable("the disk is gone")
 
     async with crewed(tmp_path) as team:
-        await team.crew.office.ready()
+        await team.crew.store_session.ready()
         with monkeypatch.context() as patch:
-            patch.setattr(team.crew.office.store.records, "find", cannot)
+            patch.setattr(team.crew.store_session.store.records, "find", cannot)
             assert await asked_elsewhere(team.crew, "local") == []
     assert "the disk is gone" in caplog.text

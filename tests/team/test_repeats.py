@@ -10,7 +10,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.team.agent import Request
+from codex_mcp.team.agent import RequestKey
 from codex_mcp.team.member import Member
 from codex_mcp.team.refusals import TeamRefused, Why
 from codex_mcp.team.work import Assignment
@@ -18,10 +18,10 @@ from tests.support.core.cores import PATIENCE, Watcher
 from tests.support.team.crews import Crewed, crewed
 from tests.support.team.team_server import say
 
-REQUEST = Request("r-1", "these arguments")
+REQUEST = RequestKey("r-1", "these arguments")
 
 
-async def begun(team: Crewed, request: Request, **fields: Any) -> Member:
+async def begun(team: Crewed, request: RequestKey, **fields: Any) -> Member:
     """An agent that was started by this request, whose first turn has ended."""
 
     async def begin(member: Member) -> None:
@@ -42,9 +42,9 @@ async def test_it_is_known_to_its_own_principal_and_team_alone(tmp_path: Path) -
             assert repeat is not None
             assert (repeat.agent.codex_id, repeat.outcome.content) == (member.agent.codex_id, "yes")
             assert await team.crew.repeats.earlier("ada", REQUEST) is None
-            assert await team.crew.repeats.earlier("local", Request("r-2", "these arguments")) is None
+            assert await team.crew.repeats.earlier("local", RequestKey("r-2", "these arguments")) is None
             with pytest.raises(TeamRefused) as reused:
-                await team.crew.repeats.earlier("local", Request("r-1", "others"))
+                await team.crew.repeats.earlier("local", RequestKey("r-1", "others"))
             assert reused.value.why is Why.REQUEST_REUSED
             await team.crew.closing.close(member.agent.codex_id, "local")
     async with crewed(tmp_path, world, team="other") as elsewhere:
@@ -58,7 +58,7 @@ async def test_the_same_request_waits_for_the_one_before_it_and_others_do_not(tm
         async with team.crew.repeats.one_at_a_time("local", REQUEST):
             second = tasks.spawn(_passed(team, "local", REQUEST), name="the same request")
             await _passed(team, "ada", REQUEST)
-            await _passed(team, "local", Request("r-2", ""))
+            await _passed(team, "local", RequestKey("r-2", ""))
             await _passed(team, "local", None)
             await asyncio.sleep(0)
             assert not second.done()
@@ -66,7 +66,7 @@ async def test_the_same_request_waits_for_the_one_before_it_and_others_do_not(tm
         await tasks.aclose()
 
 
-async def _passed(team: Crewed, principal: str, request: Request | None) -> None:
+async def _passed(team: Crewed, principal: str, request: RequestKey | None) -> None:
     async with team.crew.repeats.one_at_a_time(principal, request):
         pass
 
@@ -74,7 +74,7 @@ async def _passed(team: Crewed, principal: str, request: Request | None) -> None
 async def test_a_request_that_cannot_be_written_down_begins_no_turn(tmp_path: Path) -> None:
     async with crewed(tmp_path) as team:
         arch = await team.start("arch")
-        store = team.crew.office.store
+        store = team.crew.store_session.store
         assert isinstance(store, MemoryStore)
         store.is_closed = True  # as one whose disk is gone
         task = Assignment(TurnSpec(say("x")), Watcher(), full_events=False, purpose="test", request=REQUEST)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.team.agent import State
-from codex_mcp.team.records.agent_store import APPROVAL, kept_agents
+from codex_mcp.team.agent import AgentState
+from codex_mcp.team.records.agent_store import APPROVAL, read_agents
 from codex_mcp.team.records.audit import read_audit
 from codex_mcp.team.records.audit_entry import LONGEST_TEXT
 from codex_mcp.team.records.registry import read_registry
@@ -131,7 +131,7 @@ async def test_what_waits_for_an_answer_is_in_the_store_for_all_servers_until_it
         tasks = TaskSet()
         asking = [tasks.spawn(turn.parked.park(QUESTION), name="question") for _ in range(2)]
         await asyncio.sleep(0)  # they ask
-        await team.crew.office.scribe.flush()
+        await team.crew.store_session.writer.flush()
         asked = await other.records.find(APPROVAL)
         assert list(asked) == [f"{arch.agent.codex_id}/{turn.name}/question-{number}" for number in (1, 2)]
         described = msgspec.json.decode(next(iter(asked.values())))
@@ -139,7 +139,7 @@ async def test_what_waits_for_an_answer_is_in_the_store_for_all_servers_until_it
         assert (described["identity"], described["team"], described["principal"]) == ("arch", "default", "local")
         turn.parked.answer("question-1", Approved())
         await asking[0]
-        await team.crew.office.scribe.flush()
+        await team.crew.store_session.writer.flush()
         assert [key[-1] for key in await other.records.find(APPROVAL)] == ["2"]
         await team.crew.closing.close("arch", "local")
         assert await other.records.find(APPROVAL) == {}
@@ -160,13 +160,13 @@ async def test_an_agent_whose_codex_hangs_is_busy_until_it_wakes_and_its_turn_is
             turn = await team.submit(arch, GATE)
             arch.thread.cancel(turn)
             assert (await turn.wait()).status is Status.INTERRUPTED
-            assert arch.state is State.BUSY
+            assert arch.state is AgentState.BUSY
         finally:
             os.kill(core["pid"], signal.SIGCONT)
         await arch.thread.until_idle()
-        await team.crew.office.scribe.flush()
+        await team.crew.store_session.writer.flush()
         (written,) = read_registry(str(tmp_path / "state/registry.json"))
-        assert written.thread_state is State.IDLE
+        assert written.thread_state is AgentState.IDLE
         assert (await team.ask(arch, say("awake"))).content == "awake"
     entries = read_audit(str(tmp_path / "state"), identity="arch")
     assert [(entry.event, entry.outcome) for entry in entries][:2] == [("test", "interrupted"), ("test", "ok")]
@@ -176,8 +176,8 @@ async def test_an_agent_whose_codex_hangs_is_busy_until_it_wakes_and_its_turn_is
 async def test_an_agent_is_written_down_before_the_caller_of_its_first_turn_is_told_its_id(tmp_path: Path) -> None:
     async with crewed(tmp_path) as team:
         arch = await team.start("arch")
-        await team.crew.office.scribe.flush()
-        held = Held(team.crew.office.store)
+        await team.crew.store_session.writer.flush()
+        held = Held(team.crew.store_session.store)
         tasks = TaskSet()
         submitting = tasks.spawn(team.submit(arch, GATE), name="submit")
         await team.model.wait_for_gate("gate")  # the turn runs, and its caller waits for the disk
@@ -186,7 +186,7 @@ async def test_an_agent_is_written_down_before_the_caller_of_its_first_turn_is_t
         held.opened.set()
         await submitting
         assert not told
-        (written,) = await kept_agents(team.crew.office.store)
+        (written,) = await read_agents(team.crew.store_session.store)
         assert (written.codex_id, written.turns) == (arch.agent.codex_id, 1)
         team.model.release("gate")
         await tasks.aclose()

@@ -11,14 +11,14 @@ LATEST: Final = 253_402_300_799.0
 """The last second of the year 9999, the last one that can be written with four digits."""
 
 
-def written_moment(seconds: float) -> str:
+def format_timestamp(seconds: float) -> str:
     """Seconds since the epoch as text. What lies before 1970 or after 9999 is written as the nearest moment in it."""
     milliseconds = round(min(max(seconds, 0.0), LATEST) * 1000)
     moment = EPOCH + timedelta(milliseconds=milliseconds)  # strftime takes half as long again
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
-def read_moment(text: str) -> float:
+def parse_timestamp(text: str) -> float:
     """The seconds since the epoch of a moment in ISO 8601; without a zone it is UTC. Raises ValueError."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:

@@ -13,7 +13,7 @@ CODEX_ID_PREFIX: Final = "codex:"
 """With it a codex_id can never be taken for an identity, which has no colon."""
 
 
-class State(StrEnum):
+class AgentState(StrEnum):
     """What an agent does, as long as somebody runs it."""
 
     BUSY = "busy"
@@ -21,7 +21,7 @@ class State(StrEnum):
     CLOSED = "closed"
 
 
-class Status(StrEnum):
+class AgentStatus(StrEnum):
     """How it stands with its life."""
 
     ACTIVE = "active"
@@ -50,7 +50,7 @@ class Holder(Struct, frozen=True):
     """Which that server gave to its Codex (`base.marks`)."""
 
 
-class Request(Struct, frozen=True):
+class RequestKey(Struct, frozen=True):
     """A call with a `request_id` that gave an agent a turn."""
 
     id: str
@@ -72,8 +72,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     repo_root: str | None = None
     repo_name: str | None = None
     branch: str | None = None
-    status: Status = Status.ACTIVE
-    thread_state: State = State.IDLE
+    status: AgentStatus = AgentStatus.ACTIVE
+    thread_state: AgentState = AgentState.IDLE
     tag: str | None = None
     role: str | None = None
     agent_source: str | None = None
@@ -91,18 +91,18 @@ class Agent(Struct, frozen=True, kw_only=True):
     """It is busy being closed: should its server die now, it was closed without a summary."""
     spec: dict[str, object] = field(default_factory=dict)
     """How its thread was set up, to bring it back the same. Not shown in the registry."""
-    requests: tuple[Request, ...] = ()
+    requests: tuple[RequestKey, ...] = ()
     """Calls that must not run twice, oldest first. Not shown in the registry: clients choose the ids."""
 
     @property
     def is_active(self) -> bool:
         """It has its name and can be talked to."""
-        return self.status is Status.ACTIVE
+        return self.status is AgentStatus.ACTIVE
 
     @property
     def is_closed(self) -> bool:
         """Only `codex` with its codex_id brings it back; `codex-reply` does not."""
-        return self.status in (Status.CLOSED, Status.INTERRUPTED)
+        return self.status in (AgentStatus.CLOSED, AgentStatus.INTERRUPTED)
 
 
 class AskedElsewhere(Struct, frozen=True):
@@ -118,11 +118,11 @@ def at_rest(agent: Agent) -> Agent:
     """The agent when nobody runs it: one that was active then is stale, or interrupted if it was being closed."""
     status = agent.status
     if agent.is_active:
-        status = Status.INTERRUPTED if agent.closing else Status.STALE
-    return replace(agent, status=status, thread_state=State.CLOSED, owner=None, holder=None, closing=False)
+        status = AgentStatus.INTERRUPTED if agent.closing else AgentStatus.STALE
+    return replace(agent, status=status, thread_state=AgentState.CLOSED, owner=None, holder=None, closing=False)
 
 
-def left_behind(agent: Agent) -> Agent:
+def abandoned(agent: Agent) -> Agent:
     """The agent at rest, after its server was lost: that server's Codex may still have the conversation open."""
     return replace(at_rest(agent), holder=agent.holder)
 
@@ -137,7 +137,7 @@ def last_used(agents: Iterable[Agent], taken: Container[str], identity: str | No
     return max(free, key=lambda agent: (agent.last_active, agent.codex_id), default=None)
 
 
-def superfluous(agents: Iterable[Agent], kept: int) -> list[Agent]:
+def oldest_inactive(agents: Iterable[Agent], kept: int) -> list[Agent]:
     """Those that nobody runs, without the newest so many of them; oldest first."""
     resting = sorted(
         (agent for agent in agents if not agent.is_active), key=lambda agent: (agent.last_active, agent.codex_id)

@@ -27,12 +27,12 @@ from codex_mcp.codex.core import TurnSpec
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.state.contract import Fenced, LeaseLost, OwnedBy, Unavailable
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import Agent, State, Status
+from codex_mcp.team.agent import Agent, AgentState, AgentStatus
 from codex_mcp.team.member import Member
-from codex_mcp.team.records.agent_store import SUMMARY, keep
-from codex_mcp.team.records.audit_entry import Outcome
-from codex_mcp.team.records.pruning import forget_oldest
-from codex_mcp.team.records.store_session import Office
+from codex_mcp.team.records.agent_store import SUMMARY, write_agent
+from codex_mcp.team.records.audit_entry import AuditOutcome
+from codex_mcp.team.records.pruning import prune_oldest
+from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.records.summaries import SUMMARY_PROMPT, write_summary
 from codex_mcp.team.team import Team
 from codex_mcp.team.work import Work
@@ -99,21 +99,21 @@ class Nobody:
 class Closing:
     """Closes agents."""
 
-    def __init__(self, settings: Settings, book: Book, team: Team, work: Work, office: Office) -> None:
+    def __init__(self, settings: Settings, book: Book, team: Team, work: Work, store_session: StoreSession) -> None:
         self._settings = settings
         self._book = book
         self._team = team
         self._work = work
-        self._office = office
+        self._session = store_session
 
     async def close(self, reference: str, principal: str, request_id: str | None = None) -> Closed:
         """Close an agent by codex_id, identity or thread id. Closing it again is fine. Raises TeamRefused."""
         cause = Cause("codex_close", request_id)
-        await self._office.ready()
+        await self._session.ready()
         member = self._team.roster.called(reference, principal)
         if member is not None:
             closed = await self._close_member(member, cause)
-            await self._forget_oldest()
+            await self._prune_oldest()
             return closed
         agent = await self._team.recorded(reference, principal)
         if agent is None:
@@ -124,27 +124,27 @@ class Closing:
 
     async def close_all(self) -> None:
         """Close every agent of this server, all at once. Cancelled: all that are left, without a summary."""
-        if not self._office.is_open:
+        if not self._session.is_open:
             return
         for member in self._team.roster:
             # Some clients kill us half a second after they have asked us to end: then this is what is true.
-            member.change(status=Status.INTERRUPTED, owner=None)
-            self._office.scribe.note(member)
-        self._office.scribe.hurry()
+            member.change(status=AgentStatus.INTERRUPTED, owner=None)
+            self._session.writer.note(member)
+        self._session.writer.hurry()
         closing = [self._close_member(member, SHUTDOWN) for member in self._team.roster]
         try:
             await asyncio.gather(*closing, return_exceptions=True)
         finally:
             for member in self._team.roster:
                 await self._leave(member, Close.INTERRUPTED, SHUTDOWN)
-            await self._forget_oldest()
+            await self._prune_oldest()
 
-    async def _forget_oldest(self) -> None:
+    async def _prune_oldest(self) -> None:
         """Keep the registry from growing for ever."""
         ours = {member.agent.codex_id for member in self._team.roster}
         try:
-            if await forget_oldest(self._office.store, self._settings.state_dir, ours):
-                await self._office.scribe.flush()
+            if await prune_oldest(self._session.store, self._settings.state_dir, ours):
+                await self._session.writer.flush()
         except (LeaseLost, Unavailable) as exc:
             logger.warning("cannot forget old agents: %s", exc)
 
@@ -177,22 +177,22 @@ class Closing:
         """Write it down before the summary is asked for: a server that dies meanwhile leaves it interrupted."""
         member.change(closing=True)
         with contextlib.suppress(Fenced, LeaseLost, Unavailable):  # of which whoever settles it hears as well
-            await self._office.scribe.keep(member)
+            await self._session.writer.keep(member)
 
     def _audited(self, closed: Closed, cause: Cause) -> Closed:
-        outcome = Outcome.INTERRUPTED if closed.how is Close.INTERRUPTED else Outcome.OK
+        outcome = AuditOutcome.INTERRUPTED if closed.how is Close.INTERRUPTED else AuditOutcome.OK
         self._work.audit(closed.agent, cause.event, outcome, request_id=cause.request_id, what=closed.how)
         return closed
 
     async def _leave(self, member: Member, how: Close, cause: Cause) -> None:
         """Write down its end, and let go of it. Until that is done whoever asks for it waits."""
-        status = Status.CLOSED if how is Close.CLOSED else Status.INTERRUPTED
+        status = AgentStatus.CLOSED if how is Close.CLOSED else AgentStatus.INTERRUPTED
         changed = member.change if cause is SHUTDOWN else member.touch
         changed(status=status, owner=None, closing=False)
         self._audited(Closed(member.agent, how), cause)
-        self._office.scribe.note(member, {"event": "closed", "status": status})
+        self._session.writer.note(member, {"event": "closed", "status": status})
         try:
-            await self._office.scribe.settle(member)
+            await self._session.writer.settle(member)
             if member.thread is not None:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._settings.interrupt_grace):
@@ -241,12 +241,12 @@ class Closing:
 
     async def _settle_stale(self, agent: Agent) -> Closed:
         """Nobody runs it any longer: write down that it is closed."""
-        claim = await self._office.store.leases.claim(agent.codex_id)
+        claim = await self._session.store.leases.claim(agent.codex_id)
         if isinstance(claim, OwnedBy):
             raise refusals.owned_elsewhere(agent, claim.node)
-        agent = replace(agent, status=Status.CLOSED, thread_state=State.CLOSED, owner=None)
-        await keep(self._office.store, claim, agent)
-        await self._office.store.records.unbind(claim, agent.team, agent.identity)
-        await self._office.store.leases.release(claim)
-        await self._office.scribe.flush()
+        agent = replace(agent, status=AgentStatus.CLOSED, thread_state=AgentState.CLOSED, owner=None)
+        await write_agent(self._session.store, claim, agent)
+        await self._session.store.records.unbind(claim, agent.team, agent.identity)
+        await self._session.store.leases.release(claim)
+        await self._session.writer.flush()
         return Closed(agent, Close.CLOSED)

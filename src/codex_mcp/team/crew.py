@@ -12,14 +12,14 @@ from msgspec import Struct
 
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.base.timestamps import written_moment
+from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.state.contract import Claim
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import Agent, State, at_rest, last_used
+from codex_mcp.team.agent import Agent, AgentState, at_rest, last_used
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.member import Member
-from codex_mcp.team.records.audit_entry import AuditEntry, Outcome
-from codex_mcp.team.records.store_session import Office, OpenStore
+from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome
+from codex_mcp.team.records.store_session import OpenStore, StoreSession
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.repeats import Repeats
 from codex_mcp.team.team import Team
@@ -49,17 +49,17 @@ class Crew:
         self._resuming = asyncio.Lock()
         """Held by the first call: those that come with it wait for what comes of it."""
         self._began = time.monotonic()
-        self.office = Office(settings.state_dir, open_store)
-        self.team = Team(settings, book, self.office)
+        self.store_session = StoreSession(settings.state_dir, open_store)
+        self.team = Team(settings, book, self.store_session)
         self.roster = self.team.roster
-        self.work = Work(settings, self.roster, self.office)
-        self.repeats = Repeats(settings, self.roster, self.office)
-        self.closing = Closing(settings, book, self.team, self.work, self.office)
+        self.work = Work(settings, self.roster, self.store_session)
+        self.repeats = Repeats(settings, self.roster, self.store_session)
+        self.closing = Closing(settings, book, self.team, self.work, self.store_session)
         book.listener = self.work
         self.roster.removed = lambda member: book.changes.tell(member.agent.codex_id, member.thread_id or "")
-        self.office.fenced = self._fenced
-        self.office.lost = self._lost
-        self.office.back = self._back
+        self.store_session.fenced = self._fenced
+        self.store_session.lost = self._lost
+        self.store_session.back = self._back
         self._tasks = TaskSet()
 
     @contextlib.asynccontextmanager
@@ -81,7 +81,7 @@ class Crew:
     async def _resumed(self, identity: str | None, principal: str) -> str | None:
         resume = self._resume or Resume()
         if resume.reference is not None:
-            await self.office.ready()
+            await self.store_session.ready()
             named = await self.team.recorded(resume.reference, principal)
             if named is None:
                 raise refusals.cannot_resume(resume.reference)
@@ -95,12 +95,12 @@ class Crew:
 
     async def _last_used(self, identity: str | None, principal: str) -> Agent | None:
         agents = await self.agents(principal)
-        bindings = await self.office.store.records.bindings(self._settings.team)
+        bindings = await self.store_session.store.records.bindings(self._settings.team)
         return last_used(agents, {binding.identity for binding in bindings if binding.stands}, identity)
 
     async def agent(self, reference: str, principal: str) -> Agent:
         """An agent, whoever runs it. Raises TeamRefused."""
-        await self.office.ready()
+        await self.store_session.ready()
         agent = await self.team.recorded(reference, principal)
         if agent is None:
             raise refusals.not_found(reference)
@@ -108,11 +108,11 @@ class Crew:
 
     async def agents(self, principal: str) -> list[Agent]:
         """All agents of this principal, ours as they are now, and those of dead servers as what they are."""
-        await self.office.ready()
+        await self.store_session.ready()
         ours = {member.agent.codex_id: member.record for member in self.roster}
-        alive = {node.id for node in await self.office.store.leases.nodes() if node.alive}
+        alive = {node.id for node in await self.store_session.store.leases.nodes() if node.alive}
         found: dict[str, Agent] = {}
-        for agent in await self.office.scribe.agents():
+        for agent in await self.store_session.writer.agents():
             if agent.is_active and (agent.owner is None or agent.owner.node not in alive):
                 agent = at_rest(agent)
             found[agent.codex_id] = agent
@@ -125,7 +125,7 @@ class Crew:
     async def status(self, principal: str) -> dict[str, object]:
         """How everything stands."""
         members = self.roster.of(principal)
-        busy = sum(member.state is State.BUSY for member in members)
+        busy = sum(member.state is AgentState.BUSY for member in members)
         team_tokens = await self.work.team_tokens()
         return {
             "core": self._core(),
@@ -149,7 +149,7 @@ class Crew:
                 if (pause := self.work.pause(member, team_tokens)) is not None
             },
             "pending_mail": 0,
-            "state": {"lease": self.office.lease, "trouble": self.office.trouble},
+            "state": {"lease": self.store_session.lease, "trouble": self.store_session.trouble},
         }
 
     def _core(self) -> dict[str, object]:
@@ -164,13 +164,13 @@ class Crew:
         }
 
     def note_call(
-        self, tool: str, request_id: str, principal: str, outcome: Outcome, error: Exception | None = None
+        self, tool: str, request_id: str, principal: str, outcome: AuditOutcome, error: Exception | None = None
     ) -> None:
         """Write down a call that led to no turn: it only looked, or it failed."""
         facts = error.facts if isinstance(error, TeamRefused) else {}
-        self.office.audit.append(
+        self.store_session.audit.append(
             AuditEntry(
-                timestamp=written_moment(time.time()),
+                timestamp=format_timestamp(time.time()),
                 event=tool,
                 outcome=outcome,
                 request_id=request_id,
@@ -183,12 +183,12 @@ class Crew:
         )
 
     async def aclose(self) -> None:
-        """Close every agent, and the office. Cancelled: they are closed without a summary."""
+        """Close every agent, and the store_session. Cancelled: they are closed without a summary."""
         try:
             await self.closing.close_all()
         finally:
             await self._tasks.aclose()
-            await self.office.aclose()
+            await self.store_session.aclose()
 
     def _fenced(self, claim: Claim) -> None:
         member = next((member for member in self.roster if member.claim == claim), None)
@@ -202,8 +202,8 @@ class Crew:
     def _back(self) -> None:
         """We were silent for long: each agent that is not ours any more refuses to be written."""
         for member in self.roster:
-            self.office.scribe.note(member)
-        self.office.scribe.hurry()
+            self.store_session.writer.note(member)
+        self.store_session.writer.hurry()
 
     def _forget(self, member: Member) -> None:
         """Another server runs it now: stop what it does here, and write nothing more about it."""

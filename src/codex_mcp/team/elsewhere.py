@@ -7,7 +7,7 @@ import logging
 from codex_mcp.state.contract import LeaseLost, Unavailable
 from codex_mcp.team.agent import AskedElsewhere
 from codex_mcp.team.crew import Crew
-from codex_mcp.team.records.agent_store import kept_questions
+from codex_mcp.team.records.agent_store import read_questions
 
 logger = logging.getLogger(__name__)
 
@@ -16,7 +16,7 @@ async def asked_elsewhere(crew: Crew, principal: str) -> list[AskedElsewhere]:
     """The open questions of this principal's agents that other living servers run; none if the store cannot say."""
     try:
         agents = {agent.codex_id: agent for agent in await crew.agents(principal)}
-        asked = await kept_questions(crew.office.store)
+        asked = await read_questions(crew.store_session.store)
     except (LeaseLost, Unavailable) as exc:
         # What agents of ours ask can be answered all the same.
         logger.warning("cannot look for questions of other servers' agents: %s", exc)

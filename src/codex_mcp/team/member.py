@@ -8,7 +8,7 @@ import time
 from msgspec.structs import replace
 
 from codex_mcp.state.contract import Claim
-from codex_mcp.team.agent import Agent, Request, State
+from codex_mcp.team.agent import Agent, AgentState, RequestKey
 from codex_mcp.team.limits import Usage
 from codex_mcp.team.profile.context import Surroundings
 from codex_mcp.team.requests import with_request, without_request
@@ -54,11 +54,11 @@ class Member:
         return f"<Member {self.agent.identity} {self.agent.codex_id} {self.state}>"
 
     @property
-    def state(self) -> State:
+    def state(self) -> AgentState:
         """What it does, from where it is known."""
         if self.thread is None:
-            return State.CLOSED if not self.agent.is_active else State.BUSY  # it is being started
-        return State.IDLE if self.thread.idle else State.BUSY
+            return AgentState.CLOSED if not self.agent.is_active else AgentState.BUSY  # it is being started
+        return AgentState.IDLE if self.thread.idle else AgentState.BUSY
 
     @property
     def thread_id(self) -> str | None:
@@ -68,7 +68,7 @@ class Member:
     @property
     def record(self) -> Agent:
         """Its record as of now."""
-        state = self.state if self.agent.is_active else State.CLOSED
+        state = self.state if self.agent.is_active else AgentState.CLOSED
         return replace(self.agent, thread_id=self.thread_id, thread_state=state)
 
     @property
@@ -76,7 +76,7 @@ class Member:
         """What a result says of it."""
         return names_of(self.agent)
 
-    def remember(self, request: Request) -> None:
+    def remember(self, request: RequestKey) -> None:
         """Note a request before its turn begins; of too many the oldest is forgotten."""
         before = self.agent.requests
         self.agent = with_request(self.agent, request)
@@ -84,7 +84,7 @@ class Member:
             self.requested.pop(gone.id, None)
             self.answers[gone.id] = None
 
-    def forget_request(self, request: Request) -> None:
+    def forget_request(self, request: RequestKey) -> None:
         """Its turn was refused."""
         self.agent = without_request(self.agent, request.id)
 

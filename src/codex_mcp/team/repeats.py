@@ -17,10 +17,10 @@ from msgspec import Struct
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.state.contract import Node
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import Agent, Request
+from codex_mcp.team.agent import Agent, RequestKey
 from codex_mcp.team.member import Member
-from codex_mcp.team.records.agent_store import kept_answer
-from codex_mcp.team.records.store_session import Office
+from codex_mcp.team.records.agent_store import read_answer
+from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.requests import agent_of, no_answer, request_in
 from codex_mcp.team.roster import Roster
 from codex_mcp.threads.record import Outcome
@@ -41,14 +41,14 @@ class Repeat(Struct, frozen=True):
 class Repeats:
     """Recognises requests that came before."""
 
-    def __init__(self, settings: Settings, roster: Roster, office: Office) -> None:
+    def __init__(self, settings: Settings, roster: Roster, store_session: StoreSession) -> None:
         self._settings = settings
         self._roster = roster
-        self._office = office
+        self._session = store_session
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     @contextlib.asynccontextmanager
-    async def one_at_a_time(self, principal: str, request: Request | None) -> AsyncIterator[None]:
+    async def one_at_a_time(self, principal: str, request: RequestKey | None) -> AsyncIterator[None]:
         """Calls with the same id wait here until the one before them has its turn, or was refused."""
         if request is None:
             yield
@@ -57,9 +57,9 @@ class Repeats:
         async with lock:
             yield
 
-    async def earlier(self, principal: str, request: Request) -> Repeat | None:
+    async def earlier(self, principal: str, request: RequestKey) -> Repeat | None:
         """What the same request led to before. Raises TeamRefused if it asked for something else then."""
-        await self._office.ready()
+        await self._session.ready()
         member = self._member(principal, request)
         agent = await self._recorded(principal, request) if member is None else member.record
         if agent is None:
@@ -70,22 +70,22 @@ class Repeats:
         turn = None if member is None else member.requested.get(request.id)
         if turn is not None:
             return Repeat(agent, member, turn, turn.outcome)
-        outcome = await kept_answer(self._office.store, agent, request.id)
+        outcome = await read_answer(self._session.store, agent, request.id)
         node = None if member is not None else await self._other_server(agent)
         if outcome is None and node is not None:  # which may be at it right now
             raise refusals.owned_elsewhere(agent, node)
         return Repeat(agent, member, None, outcome or no_answer(agent), is_elsewhere=node is not None)
 
-    def _member(self, principal: str, request: Request) -> Member | None:
+    def _member(self, principal: str, request: RequestKey) -> Member | None:
         ours = self._roster.of(principal)
         return next((member for member in ours if request_in(member.agent, request.id) is not None), None)
 
-    async def _recorded(self, principal: str, request: Request) -> Agent | None:
-        agents = await self._office.scribe.agents()
+    async def _recorded(self, principal: str, request: RequestKey) -> Agent | None:
+        agents = await self._session.writer.agents()
         team = self._settings.team
         return agent_of((each for each in agents if (each.principal, each.team) == (principal, team)), request.id)
 
     async def _other_server(self, agent: Agent) -> Node | None:
         """The server that runs it, if that is alive."""
-        owner = await self._office.store.leases.owner(agent.codex_id)
+        owner = await self._session.store.leases.owner(agent.codex_id)
         return owner if owner is not None and owner.alive else None

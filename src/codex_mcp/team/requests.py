@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.team.agent import Agent, Request
+from codex_mcp.team.agent import Agent, RequestKey
 from codex_mcp.threads.record import Outcome, Status
 
 REQUESTS_KEPT: Final = 32
@@ -26,7 +26,7 @@ NO_ANSWER: Final = (
 )
 
 
-def request_in(agent: Agent, request_id: str) -> Request | None:
+def request_in(agent: Agent, request_id: str) -> RequestKey | None:
     """The request of this id, if it gave the agent a turn."""
     return next((request for request in agent.requests if request.id == request_id), None)
 
@@ -36,7 +36,7 @@ def agent_of(agents: Iterable[Agent], request_id: str) -> Agent | None:
     return next((agent for agent in agents if request_in(agent, request_id) is not None), None)
 
 
-def with_request(agent: Agent, request: Request) -> Agent:
+def with_request(agent: Agent, request: RequestKey) -> Agent:
     """The agent after one more request."""
     first, later = agent.requests[:1], (*agent.requests[1:], request)
     return replace(agent, requests=(*first, *later[1 - REQUESTS_KEPT :]) if first else (request,))
@@ -52,14 +52,14 @@ def answer_key(codex_id: str, request_id: str) -> str:
     return f"{codex_id}/{hashlib.sha256(request_id.encode(errors='replace')).hexdigest()[:32]}"
 
 
-def written_answer(outcome: Outcome) -> bytes:
+def encode_answer(outcome: Outcome) -> bytes:
     """An answer as it is kept: without secrets, and of a very long one the beginning."""
     text = redact(outcome.content)
     kept = text if len(text) <= LONGEST_ANSWER else text[:LONGEST_ANSWER] + CUT
     return msgspec.json.encode(replace(outcome, content=kept.encode(errors="replace").decode()))
 
 
-def read_answer(body: bytes) -> Outcome | None:
+def decode_answer(body: bytes) -> Outcome | None:
     """A kept answer; None if a later version wrote it in a way that we cannot read."""
     try:
         return msgspec.json.decode(body, type=Outcome)

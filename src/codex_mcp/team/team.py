@@ -24,14 +24,14 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, ThreadNotFound, ThreadSpec, plain_id
 from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, Holder, Status, left_behind
+from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, AgentStatus, Holder, abandoned
 from codex_mcp.team.limits import Usage, limits_of, with_earlier_turns
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
 from codex_mcp.team.profile import context, identity
 from codex_mcp.team.records import audit_entry
-from codex_mcp.team.records.agent_store import kept_agent, kept_turns
-from codex_mcp.team.records.store_session import Office
+from codex_mcp.team.records.agent_store import read_agent, read_turn_starts
+from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.records.summaries import as_preface, read_summary
 from codex_mcp.team.roster import Roster
 from codex_mcp.threads.thread import Thread
@@ -72,10 +72,10 @@ Begin: TypeAlias = Callable[[Member], Awaitable[None]]
 class Team:
     """Agents of one team."""
 
-    def __init__(self, settings: Settings, book: Book, office: Office) -> None:
+    def __init__(self, settings: Settings, book: Book, store_session: StoreSession) -> None:
         self._settings = settings
         self._book = book
-        self._office = office
+        self._session = store_session
         self.roster = Roster()
         self._naming = asyncio.Lock()
         """One at a time, else many that start at once would all try the same numbers."""
@@ -87,7 +87,7 @@ class Team:
 
         Whatever is refused on the way, `begin` included, leaves no agent: its name and its place are free again.
         """
-        await self._office.ready()
+        await self._session.ready()
         if order.identity is not None and (why := identity.why_invalid(order.identity)) is not None:
             raise Refused(why)
         self._check_capacity(order.principal)
@@ -115,7 +115,7 @@ class Team:
             agent_source=order.source,
             principal=order.principal,
             auto_mail=self._settings.auto_mail,
-            owner=self._office.owner,
+            owner=self._session.owner,
         )
 
     async def _claimed_for(self, order: Order) -> Claim:
@@ -125,25 +125,25 @@ class Team:
         if order.request_id is None:
             return claim
         name = f"{self._settings.team}/{order.request_id}"
-        earlier = await self._office.store.records.once(claim, order.principal, name)
+        earlier = await self._session.store.records.once(claim, order.principal, name)
         if earlier is None or earlier.thread == codex_id:
             return claim
-        await self._office.store.leases.release(claim)
+        await self._session.store.leases.release(claim)
         claim = await self._claim(earlier.thread)
-        agent = await kept_agent(self._office.store, earlier.thread)
+        agent = await read_agent(self._session.store, earlier.thread)
         if agent is None:  # it could not be started, or was forgotten: only its id is left, and is used again
             return claim
-        await self._office.store.leases.release(claim)
+        await self._session.store.leases.release(claim)
         raise refusals.just_started(agent)
 
     async def _claim(self, codex_id: str) -> Claim:
-        claim = await self._office.store.leases.claim(codex_id)
+        claim = await self._session.store.leases.claim(codex_id)
         if isinstance(claim, OwnedBy):
             raise refusals.owned_elsewhere(await self._named(codex_id), claim.node)
         return claim
 
     async def _named(self, codex_id: str) -> Agent:
-        known = await kept_agent(self._office.store, codex_id)
+        known = await read_agent(self._session.store, codex_id)
         return known or Agent(
             codex_id=codex_id, identity="?", team=self._settings.team, cwd="", started_at=0.0, last_active=0.0
         )
@@ -157,7 +157,7 @@ class Team:
             self.roster.add(member)
             yield
         except BaseException:
-            await asyncio.shield(self._undo(member, self._office.scribe.drop))
+            await asyncio.shield(self._undo(member, self._session.writer.drop))
             raise
 
     async def _undo(self, member: Member, write_down: Callable[[Member], Awaitable[None]]) -> None:
@@ -169,7 +169,7 @@ class Team:
             await self._book.discard(thread)
 
     async def _name(self, member: Member, claim: Claim, order: Order) -> None:
-        records = self._office.store.records
+        records = self._session.store.records
         for _attempt in range(NAME_ATTEMPTS):
             taken = {binding.identity for binding in await records.bindings(self._settings.team) if binding.stands}
             name = identity.chosen(order.identity, order.default_identity, taken)
@@ -186,7 +186,7 @@ class Team:
     async def _taken(self, name: str, codex_id: str, principal: str) -> refusals.TeamRefused:
         holder = await self.recorded(codex_id, principal)
         owner = None if holder is None else holder.owner
-        elsewhere = owner if owner is not None and owner.node != self._office.owner.node else None
+        elsewhere = owner if owner is not None and owner.node != self._session.owner.node else None
         return refusals.identity_taken(name, holder, elsewhere)
 
     async def _open(self, member: Member, spec: ThreadSpec) -> None:
@@ -198,7 +198,7 @@ class Team:
         spec = replace(spec, developer_instructions=_joined(spec.developer_instructions, block))
         thread = await self._book.start(spec, agent.principal)
         self._has_thread(member, thread, spec)
-        self._office.scribe.hurry()  # its first turn takes longer than this
+        self._session.writer.hurry()  # its first turn takes longer than this
 
     def _has_thread(self, member: Member, thread: Thread, spec: ThreadSpec) -> None:
         member.thread = thread
@@ -208,10 +208,10 @@ class Team:
             thread_id=thread.id,
             cwd=thread.cwd,
             spec=_remembered(spec),
-            holder=Holder(self._office.owner.pid, self._office.owner.host, core.mark),
+            holder=Holder(self._session.owner.pid, self._session.owner.host, core.mark),
             backend=f"{core.backend} {core.version}",
         )
-        self._office.scribe.note(member)
+        self._session.writer.note(member)
 
     # -- finding ------------------------------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class Team:
 
         If `begin` fails, an agent that had to be brought back for it is again what it was.
         """
-        await self._office.ready()
+        await self._session.ready()
         member = self.roster.called(reference, principal)
         if member is None:
             agent = await self.recorded(reference, principal)
@@ -255,7 +255,7 @@ class Team:
 
     async def recorded(self, reference: str, principal: str) -> Agent | None:
         """The newest agent of this principal with this codex_id, identity or thread id, whoever runs it."""
-        known = {agent.codex_id: agent for agent in await self._office.scribe.agents()}
+        known = {agent.codex_id: agent for agent in await self._session.writer.agents()}
         known |= {member.agent.codex_id: member.record for member in self.roster}  # which may not be written yet
         found = [
             agent
@@ -269,8 +269,8 @@ class Team:
     async def _bring_back(self, agent: Agent, begin: Begin | None) -> Member:
         """Resume an agent that nobody runs."""
         self._check_capacity(agent.principal)
-        member = Member(replace(agent, status=Status.ACTIVE, owner=self._office.owner))
-        member.summed_up = agent.status is Status.CLOSED
+        member = Member(replace(agent, status=AgentStatus.ACTIVE, owner=self._session.owner))
+        member.summed_up = agent.status is AgentStatus.CLOSED
         member.usage = Usage(tokens=agent.tokens)
         async with member.life:
             self.roster.add(member)  # at once: whoever asks for it now waits for us
@@ -285,15 +285,15 @@ class Team:
                 if begin is not None:
                     await begin(member)
             except BaseException:
-                member.agent = left_behind(agent)
-                await asyncio.shield(self._undo(member, self._office.scribe.settle))
+                member.agent = abandoned(agent)
+                await asyncio.shield(self._undo(member, self._session.writer.settle))
                 raise
         return member
 
     async def _rejoin(self, member: Member, claim: Claim) -> None:
         agent = member.agent
         try:
-            await self._office.store.records.bind(claim, agent.team, agent.identity)
+            await self._session.store.records.bind(claim, agent.team, agent.identity)
         except IdentityTaken as exc:
             raise await self._taken(agent.identity, exc.thread, agent.principal) from exc
         summary = await asyncio.to_thread(
@@ -307,12 +307,12 @@ class Team:
         member.told = context.Surroundings(agent.repo_root, agent.repo_name, agent.branch, agent.cwd)
         await self._loaded(member)
         member.touch()
-        self._office.scribe.note(member, {"event": "resumed"})
+        self._session.writer.note(member, {"event": "resumed"})
 
     async def _recall_turns(self, member: Member) -> None:
         limits = limits_of(self._settings)
         if limits.turns_per_hour:
-            begun = await kept_turns(self._office.store, member.agent.codex_id)
+            begun = await read_turn_starts(self._session.store, member.agent.codex_id)
             member.usage = with_earlier_turns(limits, member.usage, begun)
 
     async def _loaded(self, member: Member) -> None:
@@ -343,7 +343,7 @@ class Team:
             try:
                 return await self._book.find(thread_id, principal, spec)
             except ThreadHeld as exc:
-                if agent.holder is not None and await self._office.end_silent(agent.holder, thread_id):
+                if agent.holder is not None and await self._session.end_silent(agent.holder, thread_id):
                     continue
                 logger.info("%s; trying again in %g s", exc, delay)
                 await asyncio.sleep(delay)

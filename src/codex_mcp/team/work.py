@@ -14,18 +14,18 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.base.timestamps import written_moment
+from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.team import limits, refusals
-from codex_mcp.team.agent import Agent, Request
+from codex_mcp.team.agent import Agent, RequestKey
 from codex_mcp.team.limits import Paused
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
 from codex_mcp.team.profile import context
 from codex_mcp.team.records.agent_store import SUMMARY, TURN
-from codex_mcp.team.records.audit_entry import AuditEntry, Outcome, shown
-from codex_mcp.team.records.store_session import Office
+from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome, shown
+from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.roster import Roster
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome as TurnOutcome
@@ -37,10 +37,10 @@ from codex_mcp.threads.turn_queue import QueueFull, QueueShut, Source
 logger = logging.getLogger(__name__)
 
 OUTCOMES: Final = {
-    Status.COMPLETED: Outcome.OK,
-    Status.FAILED: Outcome.FAILED,
-    Status.INTERRUPTED: Outcome.INTERRUPTED,
-    Status.RUNNING: Outcome.RUNNING,
+    Status.COMPLETED: AuditOutcome.OK,
+    Status.FAILED: AuditOutcome.FAILED,
+    Status.INTERRUPTED: AuditOutcome.INTERRUPTED,
+    Status.RUNNING: AuditOutcome.RUNNING,
 }
 
 
@@ -53,17 +53,17 @@ class Assignment(Struct, frozen=True):
     purpose: str
     """What the audit calls it."""
     source: Source = Source.CALLER
-    request: Request | None = None
+    request: RequestKey | None = None
     """The call that it comes from, if that may be repeated."""
 
 
 class Work:
     """The turns of a team's agents."""
 
-    def __init__(self, settings: Settings, roster: Roster, office: Office) -> None:
+    def __init__(self, settings: Settings, roster: Roster, store_session: StoreSession) -> None:
         self._settings = settings
         self._roster = roster
-        self._office = office
+        self._session = store_session
         self.limits = self._limits = limits.limits_of(settings)
         self.described: Callable[[str, Agent, Question], Mapping[str, object]] = lambda name, agent, _question: {
             "id": name,
@@ -79,11 +79,11 @@ class Work:
 
     async def team_tokens(self) -> int:
         """What all agents of the team have used that are known, of other servers and of earlier ones as well."""
-        if not self._limits.tokens_per_team or not self._office.is_open:
+        if not self._limits.tokens_per_team or not self._session.is_open:
             return 0
         used = {
             agent.codex_id: agent.tokens
-            for agent in await self._office.scribe.agents()
+            for agent in await self._session.writer.agents()
             if agent.team == self._settings.team
         }
         used |= {member.agent.codex_id: member.agent.tokens for member in self._roster}  # which may not be written yet
@@ -112,14 +112,14 @@ class Work:
         turn.purpose = task.purpose
         if member.first is None:
             member.first = turn
-            await self._office.scribe.flush()  # whoever is told its id must find it again, whatever happens to us
+            await self._session.writer.flush()  # whoever is told its id must find it again, whatever happens to us
         return turn
 
-    async def _remember(self, member: Member, request: Request) -> None:
+    async def _remember(self, member: Member, request: RequestKey) -> None:
         """Write a request down before its turn begins, so that it never runs twice. Raises Unavailable."""
         member.remember(request)
         try:
-            await self._office.scribe.keep(member)
+            await self._session.writer.keep(member)
         except BaseException as exc:
             member.forget_request(request)
             if isinstance(exc, Unavailable):
@@ -132,7 +132,7 @@ class Work:
         except refusals.TeamRefused:
             if task.request is not None:
                 member.forget_request(task.request)
-                self._office.scribe.note(member)
+                self._session.writer.note(member)
             raise
         if task.request is not None:
             member.requested[task.request.id] = turn
@@ -177,7 +177,7 @@ class Work:
             return
         member.summed_up = False
         turn.parked.changed = partial(self._questions_changed, member, turn)
-        self._office.scribe.note(member)
+        self._session.writer.note(member)
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         """A turn is over: add it up, and write it down."""
@@ -194,11 +194,11 @@ class Work:
             member.change(tokens=member.agent.tokens + tokens)
         else:
             member.touch(tokens=member.agent.tokens + tokens, last_error=None if error is None else shown(error))
-        self._office.scribe.note(member, _event(SUMMARY if is_summary else TURN, outcome, tokens))
+        self._session.writer.note(member, _event(SUMMARY if is_summary else TURN, outcome, tokens))
         self.audit(
             member.agent,
             turn.purpose,
-            Outcome.TIMED_OUT if turn.record.timed_out else OUTCOMES[outcome.status],
+            AuditOutcome.TIMED_OUT if turn.record.timed_out else OUTCOMES[outcome.status],
             request_id=turn.audience.label or None,
             what=turn.spec.prompt,
             error=error,
@@ -213,7 +213,7 @@ class Work:
             self.audit(
                 member.agent,
                 turn.purpose,
-                Outcome.RUNNING,
+                AuditOutcome.RUNNING,
                 request_id=turn.audience.label or None,
                 what=turn.spec.prompt,
             )
@@ -222,13 +222,13 @@ class Work:
         """An agent may be idle that was not when its turn was written down."""
         member = self._roster.of_thread(thread.id)
         if member is not None:
-            self._office.scribe.note(member)
+            self._session.writer.note(member)
 
     def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
         """A person, or whoever answers for one, has decided."""
         member = self._roster.of_thread(thread.id)
         if member is not None:
-            outcome = Outcome.OK if word.startswith("approved") else Outcome.REFUSED
+            outcome = AuditOutcome.OK if word.startswith("approved") else AuditOutcome.REFUSED
             self.audit(member.agent, "approval", outcome, request_id=turn.audience.label or None, what=word)
 
     def _questions_changed(self, member: Member, turn: Turn) -> None:
@@ -239,20 +239,20 @@ class Work:
             told = member.approvals.get(prefix + key)
             kept[prefix + key] = told or self._described(member, f"{turn.name}/{key}", question)
         member.approvals = kept
-        self._office.scribe.note(member)
-        self._office.scribe.hurry()
+        self._session.writer.note(member)
+        self._session.writer.hurry()
 
     def _described(self, member: Member, approval_id: str, question: Question) -> bytes:
         agent = member.agent
         told = self.described(approval_id, agent, question)
         return msgspec.json.encode(
-            {**told, "team": agent.team, "principal": agent.principal, "asked_at": written_moment(time.time())}
+            {**told, "team": agent.team, "principal": agent.principal, "asked_at": format_timestamp(time.time())}
         )
 
-    def audit(self, agent: Agent, event: str, outcome: Outcome, **details: Any) -> None:
+    def audit(self, agent: Agent, event: str, outcome: AuditOutcome, **details: Any) -> None:
         """Note an outcome; `details` are further fields of the entry."""
         entry = AuditEntry(
-            timestamp=written_moment(time.time()),
+            timestamp=format_timestamp(time.time()),
             event=event,
             outcome=outcome,
             codex_id=agent.codex_id,
@@ -262,7 +262,7 @@ class Work:
             principal=agent.principal,
             **details,
         )
-        self._office.audit.append(entry)
+        self._session.audit.append(entry)
 
 
 def _event(kind: str, outcome: TurnOutcome, tokens: int) -> dict[str, object]:

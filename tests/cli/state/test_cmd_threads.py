@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.state.embedded.store import open_store
-from codex_mcp.team.agent import Status
+from codex_mcp.team.agent import AgentStatus
 from codex_mcp.team.records.summaries import write_summary
 from tests.support.servers.commands import command
 from tests.support.servers.terminal import Terminal
@@ -40,8 +40,8 @@ async def test_agents_of_a_running_server_are_active_and_the_others_stale(tmp_pa
     node = await store.leases.join()
     register(
         folder,
-        owned(an_agent(1, "alice", status=Status.ACTIVE), node.id),
-        owned(an_agent(2, "bob", status=Status.ACTIVE, days_ago=1), "gone"),
+        owned(an_agent(1, "alice", status=AgentStatus.ACTIVE), node.id),
+        owned(an_agent(2, "bob", status=AgentStatus.ACTIVE, days_ago=1), "gone"),
         an_agent(3, "carol"),
     )
     before = files_in(folder)
@@ -55,7 +55,7 @@ async def test_agents_of_a_running_server_are_active_and_the_others_stale(tmp_pa
 
 
 def test_filters_and_json(tmp_path: Path, folder: Path) -> None:
-    register(folder, an_agent(1, "alice"), an_agent(2, "bob", status=Status.STALE))
+    register(folder, an_agent(1, "alice"), an_agent(2, "bob", status=AgentStatus.STALE))
     everybody = json.loads(command(tmp_path, "threads", "--all", "--json").stdout)
     assert (everybody["schema"], everybody["state_dir"]) == (1, str(folder))
     assert [entry["identity"] for entry in everybody["threads"]] == ["alice", "bob"]
@@ -68,7 +68,7 @@ async def test_pruning_forgets_what_is_old_and_nobodys(tmp_path: Path, folder: P
     store = await open_store(str(folder))
     node = await store.leases.join()
     old, recent = an_agent(1, "old", days_ago=8), an_agent(2, "recent", days_ago=6)
-    running = owned(an_agent(3, "running", status=Status.ACTIVE, days_ago=30), node.id)
+    running = owned(an_agent(3, "running", status=AgentStatus.ACTIVE, days_ago=30), node.id)
     for agent in (old, recent, running):
         claim = await record(store, agent)
         if agent is not running:

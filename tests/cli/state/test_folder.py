@@ -6,7 +6,7 @@ import pytest
 
 from codex_mcp.cli.state.folder import Unreadable, add_state_argument, agents_in, readable, state_folder, summaries_in
 from codex_mcp.state.embedded.store import open_store
-from codex_mcp.team.agent import Status
+from codex_mcp.team.agent import AgentStatus
 from codex_mcp.team.records.summaries import write_summary
 from tests.support.state.agents import an_agent, owned, register, state_folder_of
 
@@ -23,10 +23,10 @@ def test_the_folder_is_that_of_the_settings_or_the_one_that_is_named(tmp_path: P
 async def test_whose_server_lives_is_seen_by_its_lock(tmp_path: Path) -> None:
     store = await open_store(str(tmp_path))
     node = await store.leases.join()
-    register(tmp_path, owned(an_agent(1, status=Status.ACTIVE), node.id))
-    assert [agent.status for agent in agents_in(str(tmp_path))] == [Status.ACTIVE]
+    register(tmp_path, owned(an_agent(1, status=AgentStatus.ACTIVE), node.id))
+    assert [agent.status for agent in agents_in(str(tmp_path))] == [AgentStatus.ACTIVE]
     await store.abandon()
-    assert [agent.status for agent in agents_in(str(tmp_path))] == [Status.STALE]
+    assert [agent.status for agent in agents_in(str(tmp_path))] == [AgentStatus.STALE]
 
 
 def test_where_nobody_ever_was_there_is_nobody_and_nothing_is_made(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from codex_mcp.mcp.schema.team_results import (
     threads_result,
 )
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import AskedElsewhere, Owner, State, Status
+from codex_mcp.team.agent import AgentState, AgentStatus, AskedElsewhere, Owner
 from codex_mcp.threads.questions.questions import Method, Unreadable, question_from
 from tests.support.core.questions import COMMAND
 from tests.team.test_agent import agent
@@ -34,7 +34,7 @@ def checked(result: Result, schema: dict[str, object]) -> str:
 
 
 def test_agents_are_listed_the_last_used_first_and_no_more_than_asked_for() -> None:
-    old = replace(agent(), identity="old", last_active=1.0, status=Status.STALE, thread_state=State.CLOSED)
+    old = replace(agent(), identity="old", last_active=1.0, status=AgentStatus.STALE, thread_state=AgentState.CLOSED)
     new = replace(agent(), identity="new", last_active=9.0, branch="main", owner=Owner("n", 1, "h"))
     result = threads_result([old, new], 1)
     text = checked(result, catalogue.THREADS_OUTPUT)

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from codex_mcp.state.contract import Claim, Store
-from codex_mcp.team.agent import Agent, Owner, State, Status
+from codex_mcp.team.agent import Agent, AgentState, AgentStatus, Owner
 from codex_mcp.team.records.registry import RegistryFile
 
 DAY = 86_400.0
@@ -17,7 +17,9 @@ def state_folder_of(home: Path) -> Path:
     return home / ".config" / "atm" / "codex-sessions"
 
 
-def an_agent(number: int, identity: str = "codex", *, status: Status = Status.CLOSED, days_ago: float = 0) -> Agent:
+def an_agent(
+    number: int, identity: str = "codex", *, status: AgentStatus = AgentStatus.CLOSED, days_ago: float = 0
+) -> Agent:
     """An agent that was last used so many days ago."""
     return Agent(
         codex_id=f"codex:{number:012x}",
@@ -31,7 +33,7 @@ def an_agent(number: int, identity: str = "codex", *, status: Status = Status.CL
         repo_root="/somewhere/shop",
         branch="main",
         status=status,
-        thread_state=State.IDLE if status is Status.ACTIVE else State.CLOSED,
+        thread_state=AgentState.IDLE if status is AgentStatus.ACTIVE else AgentState.CLOSED,
         turns=3,
     )
 

@@ -8,13 +8,13 @@ from codex_mcp.team.records.agent_store import (
     AGENT,
     APPROVAL,
     EVENTS,
-    Asked,
-    keep,
-    kept_agent,
-    kept_agents,
-    kept_approvals,
-    kept_questions,
-    kept_turns,
+    OpenQuestion,
+    read_agent,
+    read_agents,
+    read_question_keys,
+    read_questions,
+    read_turn_starts,
+    write_agent,
 )
 from tests.team.test_agent import agent
 
@@ -30,10 +30,10 @@ async def test_what_was_written_is_read_and_a_record_that_cannot_be_read_hides_n
     store = MemoryStore(World())
     await store.leases.join()
     claim = await claimed(store, agent().codex_id)
-    await keep(store, claim, agent())
+    await write_agent(store, claim, agent())
     await store.records.put(claim, AGENT, "odd", body)
-    assert await kept_agents(store) == [agent()]
-    assert [await kept_agent(store, name) for name in (agent().codex_id, "odd", "nobody")] == [agent(), None, None]
+    assert await read_agents(store) == [agent()]
+    assert [await read_agent(store, name) for name in (agent().codex_id, "odd", "nobody")] == [agent(), None, None]
     await store.aclose()
 
 
@@ -43,7 +43,7 @@ async def test_what_an_agent_asks_is_told_from_what_others_ask() -> None:
     claim = await claimed(store, "codex:1")
     for key in ("codex:1/a", "codex:1/b", "codex:12/a"):
         await store.records.put(claim, APPROVAL, key, b"{}")
-    assert await kept_approvals(store, "codex:1") == {"codex:1/a", "codex:1/b"}
+    assert await read_question_keys(store, "codex:1") == {"codex:1/a", "codex:1/b"}
     await store.aclose()
 
 
@@ -54,7 +54,7 @@ async def test_questions_are_read_and_one_that_cannot_be_read_hides_no_other() -
     body = b'{"id":"turn/a","codex_id":"codex:1","question":"May I?","asked_at":"now"}'
     for key, value in {"codex:1/0": b"{}", "codex:1/turn/a": body, "codex:1/z": b"no json"}.items():
         await store.records.put(claim, APPROVAL, key, value)
-    assert await kept_questions(store) == [Asked("turn/a", "codex:1", "May I?")]
+    assert await read_questions(store) == [OpenQuestion("turn/a", "codex:1", "May I?")]
     await store.aclose()
 
 
@@ -62,7 +62,7 @@ async def test_the_turns_that_somebody_asked_for_are_known_by_when_they_began_al
     store = MemoryStore(World(Bounds(journal_kept=4)))
     await store.leases.join()
     claim = await claimed(store, "codex:1")
-    assert await kept_turns(store, "codex:1") == []
+    assert await read_turn_starts(store, "codex:1") == []
     entries = [
         b'{"event":"turn","at":5.0}',  # which is the oldest, and gone
         b'{"event":"turn","outcome":"completed","tokens":1,"seconds":2.5,"at":10.0}',
@@ -71,5 +71,5 @@ async def test_the_turns_that_somebody_asked_for_are_known_by_when_they_began_al
         b'{"event":"turn","seconds":1.0,"at":30.0}',
     ]
     await store.journal.append(claim, EVENTS, 0, entries)
-    assert await kept_turns(store, "codex:1") == [7.5, 29.0]
+    assert await read_turn_starts(store, "codex:1") == [7.5, 29.0]
     await store.aclose()

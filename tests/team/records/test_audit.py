@@ -14,7 +14,7 @@ import pytest
 from codex_mcp.base.locks import flocked
 from codex_mcp.team.records import audit
 from codex_mcp.team.records.audit import Audit, read_audit
-from codex_mcp.team.records.audit_entry import AuditEntry, Outcome, line_of
+from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome, line_of
 
 
 class Bell(logging.Handler):
@@ -29,7 +29,9 @@ class Bell(logging.Handler):
 
 
 def entry(number: int = 0, **fields: object) -> AuditEntry:
-    plain = AuditEntry(timestamp="2026-11-15T10:00:00.000Z", event="codex", outcome=Outcome.OK, what=f"prompt {number}")
+    plain = AuditEntry(
+        timestamp="2026-11-15T10:00:00.000Z", event="codex", outcome=AuditOutcome.OK, what=f"prompt {number}"
+    )
     return msgspec.structs.replace(plain, **fields)
 
 

@@ -11,7 +11,7 @@ from codex_mcp.team.records.audit_entry import (
     LONGEST_TEXT,
     LOOKED_AT,
     AuditEntry,
-    Outcome,
+    AuditOutcome,
     entry_in,
     line_of,
     shown,
@@ -22,7 +22,7 @@ NOW = "2026-11-15T10:00:00.000Z"
 
 
 def entry(**fields: object) -> AuditEntry:
-    return msgspec.structs.replace(AuditEntry(timestamp=NOW, event="codex", outcome=Outcome.OK), **fields)
+    return msgspec.structs.replace(AuditEntry(timestamp=NOW, event="codex", outcome=AuditOutcome.OK), **fields)
 
 
 def test_a_line_holds_what_applies() -> None:

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from codex_mcp.state.contract import OwnedBy, Store
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.team.agent import Agent, Request, Status
+from codex_mcp.team.agent import Agent, AgentStatus, RequestKey
 from codex_mcp.team.records.agent_store import AGENT, ANSWER, EVENTS
-from codex_mcp.team.records.pruning import forget_oldest, forgotten, remove_summaries
+from codex_mcp.team.records.pruning import prune_agent, prune_oldest, remove_summaries
 from codex_mcp.team.records.summaries import read_summary, write_summary
 from codex_mcp.team.requests import answer_key
 from tests.team.test_agent import agent
@@ -23,8 +23,8 @@ def closed(number: int) -> Agent:
         thread_id=f"thread-{number}",
         identity=f"dev-{number}",
         last_active=float(number),
-        status=Status.CLOSED,
-        requests=(Request("r", "digest"),),
+        status=AgentStatus.CLOSED,
+        requests=(RequestKey("r", "digest"),),
     )
 
 
@@ -44,12 +44,12 @@ async def test_the_oldest_are_forgotten_with_their_journals_and_summaries(tmp_pa
     await written(store, *map(closed, range(5)))
     for number in range(5):
         write_summary(str(tmp_path), f"dev-{number}", f"thread-{number}", "done")
-    assert await forget_oldest(store, str(tmp_path), spared=(), kept=3) == 2
+    assert await prune_oldest(store, str(tmp_path), spared=(), kept=3) == 2
     assert list(await store.records.find(AGENT)) == ["codex:2", "codex:3", "codex:4"]
     assert list(await store.records.find(ANSWER)) == [answer_key(f"codex:{number}", "r") for number in (2, 3, 4)]
     assert [await store.journal.head(f"codex:{number}", EVENTS) for number in (1, 2)] == [0, 1]
     assert sorted(os.listdir(tmp_path)) == ["dev-2", "dev-3", "dev-4"]
-    assert await forget_oldest(store, str(tmp_path), spared=(), kept=3) == 0
+    assert await prune_oldest(store, str(tmp_path), spared=(), kept=3) == 0
     await store.aclose()
 
 
@@ -60,9 +60,9 @@ async def test_those_of_others_and_our_own_are_left_alone_and_those_that_were_us
     await other.leases.join()
     await written(store, *map(closed, range(3)))
     await other.leases.claim("codex:0")
-    assert await forget_oldest(store, str(tmp_path), spared={"codex:1"}, kept=0) == 1
+    assert await prune_oldest(store, str(tmp_path), spared={"codex:1"}, kept=0) == 1
     assert list(await store.records.find(AGENT)) == ["codex:0", "codex:1"]
-    assert not await forgotten(store, closed(1), before=1.0)
+    assert not await prune_agent(store, closed(1), before=1.0)
     assert list(await store.records.find(AGENT)) == ["codex:0", "codex:1"]
     await store.aclose()
     await other.aclose()

@@ -8,11 +8,11 @@ import pytest
 
 from codex_mcp.state.contract import Claim, OwnedBy, Unavailable
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.team.agent import Status
+from codex_mcp.team.agent import AgentStatus
 from codex_mcp.team.member import Member
-from codex_mcp.team.records import record_writer as scribe_module
-from codex_mcp.team.records.agent_store import EVENTS, kept_agents
-from codex_mcp.team.records.record_writer import Scribe
+from codex_mcp.team.records import record_writer as writer_module
+from codex_mcp.team.records.agent_store import EVENTS, read_agents
+from codex_mcp.team.records.record_writer import RecordWriter
 from codex_mcp.team.records.registry import RegistryFile
 from tests.team.test_agent import agent
 
@@ -51,18 +51,18 @@ async def test_the_last_of_many_changes_is_in_the_store_and_in_the_registry(tmp_
     store = MemoryStore(World())
     fenced: list[Claim] = []
     await store.leases.join()
-    scribe = Scribe(store, RegistryFile(str(tmp_path)), fenced.append)
+    writer = RecordWriter(store, RegistryFile(str(tmp_path)), fenced.append)
     member = await owned(store)
     for number in range(50):
         member.touch(last_error=str(number))
-        scribe.note(member, {"number": number})
-    await scribe.flush()
-    assert [each.last_error for each in await scribe.agents()] == shown(tmp_path) == ["49"]
+        writer.note(member, {"number": number})
+    await writer.flush()
+    assert [each.last_error for each in await writer.agents()] == shown(tmp_path) == ["49"]
     assert len(await store.journal.read(member.agent.codex_id, EVENTS, 0, 100)) == 50
-    await scribe.settle(member)
+    await writer.settle(member)
     assert await store.leases.owner(member.agent.codex_id) is None
-    await scribe.aclose()
-    await scribe.flush()
+    await writer.aclose()
+    await writer.flush()
     assert fenced == []
     await store.aclose()
 
@@ -73,82 +73,84 @@ async def test_what_another_server_owns_by_now_is_told_and_not_written(tmp_path:
     node = await ours.leases.join()
     await theirs.leases.join()
     fenced: list[Claim] = []
-    scribe = Scribe(ours, RegistryFile(str(tmp_path)), fenced.append)
+    writer = RecordWriter(ours, RegistryFile(str(tmp_path)), fenced.append)
     member = await owned(ours)
     world.kill(node.id)
     await owned(theirs)
-    scribe.note(member)
-    await scribe.flush()
+    writer.note(member)
+    await writer.flush()
     assert fenced == [member.claim]
-    assert await scribe.agents() == []
-    await scribe.aclose()
+    assert await writer.agents() == []
+    await writer.aclose()
     await theirs.aclose()
 
 
 async def test_what_could_not_be_written_is_written_later(tmp_path: Path) -> None:
     store = Broken(World())
     await store.leases.join()
-    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    writer = RecordWriter(store, RegistryFile(str(tmp_path)), lambda _: None)
     member = await owned(store)
     store.is_full = True
-    scribe.note(member)
-    await scribe.flush()
-    assert scribe.trouble == "the disk is full"
+    writer.note(member)
+    await writer.flush()
+    assert writer.trouble == "the disk is full"
     store.is_full = False
-    await scribe.flush()
-    assert [scribe.trouble, len(await scribe.agents())] == [None, 1]
-    await scribe.drop(member)
-    await scribe.flush()
-    assert await scribe.agents() == []
-    await scribe.aclose()
+    await writer.flush()
+    assert [writer.trouble, len(await writer.agents())] == [None, 1]
+    await writer.drop(member)
+    await writer.flush()
+    assert await writer.agents() == []
+    await writer.aclose()
     await store.aclose()
 
 
 async def test_an_end_that_could_not_be_written_is_shown_at_once_and_written_as_soon_as_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(scribe_module, "RETRY", 0.01)
+    monkeypatch.setattr(writer_module, "RETRY", 0.01)
     store = Broken(World())
     await store.leases.join()
-    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    writer = RecordWriter(store, RegistryFile(str(tmp_path)), lambda _: None)
     member = await owned(store)
     assert member.claim is not None
     await store.records.bind(member.claim, member.agent.team, member.agent.identity)
-    scribe.note(member)
-    await scribe.flush()
+    writer.note(member)
+    await writer.flush()
     store.is_full = True
-    member.touch(status=Status.CLOSED, owner=None)
-    await scribe.settle(member)
-    assert [each.status for each in await kept_agents(store)] == [Status.ACTIVE]
-    assert [each.status for each in await scribe.agents()] == [Status.CLOSED]  # though the disk does not say so yet
+    member.touch(status=AgentStatus.CLOSED, owner=None)
+    await writer.settle(member)
+    assert [each.status for each in await read_agents(store)] == [AgentStatus.ACTIVE]
+    assert [each.status for each in await writer.agents()] == [
+        AgentStatus.CLOSED
+    ]  # though the disk does not say so yet
     store.written.clear()
     store.is_full = False
     async with asyncio.timeout(30):
         await store.written.wait()  # though nobody asked for it
-    await scribe.flush()
-    assert [each.status for each in await kept_agents(store)] == [Status.CLOSED]
+    await writer.flush()
+    assert [each.status for each in await read_agents(store)] == [AgentStatus.CLOSED]
     assert await store.records.bindings(member.agent.team) == []
     assert caplog.text.count("cannot write down the agents: the disk is full") <= 1  # however often it was tried
     assert await store.leases.owner(member.agent.codex_id) is None
-    await scribe.aclose()
+    await writer.aclose()
     await store.aclose()
 
 
 async def test_an_end_that_could_not_be_written_is_forgotten_when_the_agent_is_back(tmp_path: Path) -> None:
     store = Broken(World())
     await store.leases.join()
-    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    writer = RecordWriter(store, RegistryFile(str(tmp_path)), lambda _: None)
     ended = await owned(store)
     store.is_full = True
-    ended.touch(status=Status.CLOSED, owner=None)
-    await scribe.settle(ended)
+    ended.touch(status=AgentStatus.CLOSED, owner=None)
+    await writer.settle(ended)
     store.is_full = False
     back = await owned(store)
-    scribe.note(back)
-    await scribe.flush()
-    assert [each.status for each in await scribe.agents()] == [Status.ACTIVE]
+    writer.note(back)
+    await writer.flush()
+    assert [each.status for each in await writer.agents()] == [AgentStatus.ACTIVE]
     assert await store.leases.owner(back.agent.codex_id) is not None
-    await scribe.aclose()
+    await writer.aclose()
     await store.aclose()
 
 
@@ -156,14 +158,14 @@ async def test_an_end_that_could_not_be_written_is_forgotten_when_the_agent_is_b
 async def test_a_record_that_cannot_be_read_hides_no_other(tmp_path: Path, body: bytes) -> None:
     store = MemoryStore(World())
     await store.leases.join()
-    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    writer = RecordWriter(store, RegistryFile(str(tmp_path)), lambda _: None)
     member = await owned(store)
     assert member.claim is not None
     await store.records.put(member.claim, "agent", "odd", body)
-    scribe.note(member)
-    await scribe.flush()
-    assert [each.codex_id for each in await scribe.agents()] == [member.agent.codex_id]
-    await scribe.aclose()
+    writer.note(member)
+    await writer.flush()
+    assert [each.codex_id for each in await writer.agents()] == [member.agent.codex_id]
+    await writer.aclose()
     await store.aclose()
 
 
@@ -172,15 +174,15 @@ async def test_what_nobody_foresaw_is_told_and_nobody_waits_for_ever(
 ) -> None:
     store = MemoryStore(World())
     await store.leases.join()
-    scribe = Scribe(store, RegistryFile(str(tmp_path)), lambda _: None)
+    writer = RecordWriter(store, RegistryFile(str(tmp_path)), lambda _: None)
     member = await owned(store)
     member.touch(last_error="\ud800")  # half of a character, which cannot be written
-    scribe.note(member)
-    await scribe.flush()
-    assert scribe.trouble
+    writer.note(member)
+    await writer.flush()
+    assert writer.trouble
     assert "cannot write down the agents" in caplog.text
     member.touch(last_error="whole")
-    scribe.note(member)
-    await scribe.flush()
+    writer.note(member)
+    await writer.flush()
     assert shown(tmp_path) == ["whole"]
-    await scribe.aclose()
+    await writer.aclose()

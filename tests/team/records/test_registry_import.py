@@ -5,10 +5,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.team.agent import Agent, Owner, State, Status
-from codex_mcp.team.records.agent_store import kept_agents
+from codex_mcp.team.agent import Agent, AgentState, AgentStatus, Owner
+from codex_mcp.team.records.agent_store import read_agents
 from codex_mcp.team.records.registry import RegistryFile
-from codex_mcp.team.records.registry_import import take_over_registry
+from codex_mcp.team.records.registry_import import import_registry
 
 ACTIVE = Agent(
     codex_id="codex:1",
@@ -17,10 +17,10 @@ ACTIVE = Agent(
     cwd="/",
     started_at=1.0,
     last_active=2.0,
-    thread_state=State.BUSY,
+    thread_state=AgentState.BUSY,
     owner=Owner("n", 1, "h"),
 )
-CLOSED = replace(ACTIVE, codex_id="codex:2", status=Status.CLOSED, thread_state=State.CLOSED, owner=None)
+CLOSED = replace(ACTIVE, codex_id="codex:2", status=AgentStatus.CLOSED, thread_state=AgentState.CLOSED, owner=None)
 
 
 def write(folder: Path, *agents: Agent) -> None:
@@ -29,15 +29,15 @@ def write(folder: Path, *agents: Agent) -> None:
 
 
 async def agents_of(store: MemoryStore) -> list[Agent]:
-    return await kept_agents(store)
+    return await read_agents(store)
 
 
 async def test_its_agents_are_at_rest_and_free(tmp_path: Path) -> None:
     write(tmp_path, ACTIVE, CLOSED)
     store = MemoryStore(World())
     await store.leases.join()
-    await take_over_registry(store, str(tmp_path))
-    stale = replace(ACTIVE, status=Status.STALE, thread_state=State.CLOSED, owner=None)
+    await import_registry(store, str(tmp_path))
+    stale = replace(ACTIVE, status=AgentStatus.STALE, thread_state=AgentState.CLOSED, owner=None)
     assert await agents_of(store) == [stale, CLOSED]
     assert [await store.leases.owner(agent.codex_id) for agent in (ACTIVE, CLOSED)] == [None, None]
     await store.aclose()
@@ -50,12 +50,12 @@ async def test_what_the_store_has_forgotten_does_not_come_back(tmp_path: Path) -
     await other.leases.join()
     write(tmp_path, ACTIVE)
     await other.leases.claim(ACTIVE.codex_id)
-    await take_over_registry(store, str(tmp_path))  # another server is at it
+    await import_registry(store, str(tmp_path))  # another server is at it
     assert await agents_of(store) == []
     write(tmp_path, CLOSED)
-    await take_over_registry(store, str(tmp_path))
+    await import_registry(store, str(tmp_path))
     write(tmp_path, ACTIVE, CLOSED)
-    await take_over_registry(store, str(tmp_path))
+    await import_registry(store, str(tmp_path))
     assert await agents_of(store) == [CLOSED]
     await store.aclose()
     await other.aclose()
@@ -64,6 +64,6 @@ async def test_what_the_store_has_forgotten_does_not_come_back(tmp_path: Path) -
 async def test_no_registry_is_no_agent(tmp_path: Path) -> None:
     store = MemoryStore(World())
     await store.leases.join()
-    await take_over_registry(store, str(tmp_path))
+    await import_registry(store, str(tmp_path))
     assert await agents_of(store) == []
     await store.aclose()

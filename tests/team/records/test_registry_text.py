@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.team.agent import Agent, Holder, Owner, State, Status
+from codex_mcp.team.agent import Agent, AgentState, AgentStatus, Holder, Owner
 from codex_mcp.team.records.registry_text import parse_registry, registry_text, revision_of
 
 VERSION_1 = {
@@ -46,8 +46,8 @@ agents = st.builds(
     repo_root=maybe,
     repo_name=maybe,
     branch=maybe,
-    status=st.sampled_from(Status),
-    thread_state=st.sampled_from(State),
+    status=st.sampled_from(AgentStatus),
+    thread_state=st.sampled_from(AgentState),
     tag=maybe,
     role=maybe,
     agent_source=maybe,
@@ -117,7 +117,11 @@ def test_version_1_is_read() -> None:
     assert old.codex_id == "codex:5f0d2b0e-1111-4222-8333-944455556666"
     assert (old.identity, old.team, old.branch, old.repo_name) == ("codex-1", "alpha", "main", None)
     assert (old.started_at, old.last_active) == (1_763_200_800.0, 1_763_201_100.0)
-    assert (old.status, old.thread_state, old.agent_source) == (Status.STALE, State.IDLE, ".claude/agents/dev.md")
+    assert (old.status, old.thread_state, old.agent_source) == (
+        AgentStatus.STALE,
+        AgentState.IDLE,
+        ".claude/agents/dev.md",
+    )
 
 
 def test_a_later_version_is_read_as_far_as_it_goes() -> None:

@@ -1,4 +1,4 @@
-"""The office opens when it is needed, buries the dead, and joins again when it was taken for dead."""
+"""The store_session opens when it is needed, buries the dead, and joins again when it was taken for dead."""
 
 import asyncio
 from pathlib import Path
@@ -8,10 +8,10 @@ import pytest
 
 from codex_mcp.state.contract import Bounds, OwnedBy, Store, Unavailable
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.team.agent import Agent, Status
+from codex_mcp.team.agent import Agent, AgentStatus
 from codex_mcp.team.records.agent_store import AGENT, APPROVAL
 from codex_mcp.team.records.registry import read_registry
-from codex_mcp.team.records.store_session import Office
+from codex_mcp.team.records.store_session import StoreSession
 from tests.support.core.cores import PATIENCE
 from tests.team.test_agent import agent
 
@@ -23,16 +23,16 @@ async def test_it_opens_once_and_says_how_it_stands(tmp_path: Path) -> None:
         opened.append(MemoryStore(World()))
         return opened[-1]
 
-    office = Office(str(tmp_path), open_store)
-    assert (office.is_open, office.lease) == (False, "none")
+    store_session = StoreSession(str(tmp_path), open_store)
+    assert (store_session.is_open, store_session.lease) == (False, "none")
     with pytest.raises(RuntimeError):
-        _ = office.store
-    office.open_soon()
-    await office.ready()
-    await office.ready()
-    assert (len(opened), office.is_open, office.lease) == (1, True, "holding")
-    assert office.owner.node
-    await office.aclose()
+        _ = store_session.store
+    store_session.open_soon()
+    await store_session.ready()
+    await store_session.ready()
+    assert (len(opened), store_session.is_open, store_session.lease) == (1, True, "holding")
+    assert store_session.owner.node
+    await store_session.aclose()
 
 
 async def test_a_folder_that_cannot_be_used_is_tried_again(tmp_path: Path) -> None:
@@ -44,13 +44,13 @@ async def test_a_folder_that_cannot_be_used_is_tried_again(tmp_path: Path) -> No
             raise Unavailable("no such folder")
         return MemoryStore(World())
 
-    office = Office(str(tmp_path), open_store)
+    store_session = StoreSession(str(tmp_path), open_store)
     with pytest.raises(Unavailable):
-        await office.ready()
-    told = [office.trouble]
-    await office.ready()
-    assert [*told, office.trouble] == ["no such folder", None]
-    await office.aclose()
+        await store_session.ready()
+    told = [store_session.trouble]
+    await store_session.ready()
+    assert [*told, store_session.trouble] == ["no such folder", None]
+    await store_session.aclose()
 
 
 async def test_agents_of_a_dead_server_are_stale_and_their_names_free(tmp_path: Path) -> None:
@@ -67,13 +67,13 @@ async def test_agents_of_a_dead_server_are_stale_and_their_names_free(tmp_path: 
     async def open_store() -> Store:
         return MemoryStore(world)
 
-    office = Office(str(tmp_path), open_store)
-    await office.ready()
-    (stale,) = await office.scribe.agents()
-    assert (stale.status, stale.owner) == (Status.STALE, None)
-    assert await office.store.records.bindings("t") == []
-    assert await office.store.records.find(APPROVAL) == {}
-    await office.aclose()
+    store_session = StoreSession(str(tmp_path), open_store)
+    await store_session.ready()
+    (stale,) = await store_session.writer.agents()
+    assert (stale.status, stale.owner) == (AgentStatus.STALE, None)
+    assert await store_session.store.records.bindings("t") == []
+    assert await store_session.store.records.find(APPROVAL) == {}
+    await store_session.aclose()
 
 
 @pytest.mark.parametrize("slept", [0, 100])
@@ -86,10 +86,10 @@ async def test_who_was_taken_for_dead_finds_out_before_it_does_anything_and_join
         return MemoryStore(world)
 
     told: list[str] = []
-    office = Office(str(tmp_path), open_store)
-    office.lost = lambda: told.append("lost")
-    await office.ready()
-    before, keeper = office.owner.node, office._keeper
+    store_session = StoreSession(str(tmp_path), open_store)
+    store_session.lost = lambda: told.append("lost")
+    await store_session.ready()
+    before, keeper = store_session.owner.node, store_session._keeper
     assert keeper is not None
     world.kill(before)
     other = MemoryStore(world)
@@ -99,11 +99,11 @@ async def test_who_was_taken_for_dead_finds_out_before_it_does_anything_and_join
         keeper._lease = keeper._lease.at(keeper._clock() + slept)
     else:
         await keeper.renew()  # on its beat, as ever
-    await office.ready()
+    await store_session.ready()
     assert told == ["lost"]
-    assert office.lease == "holding"
-    assert office.owner.node != before
-    await office.aclose()
+    assert store_session.lease == "holding"
+    assert store_session.owner.node != before
+    await store_session.aclose()
     await other.aclose()
 
 
@@ -114,8 +114,8 @@ async def test_a_server_that_dies_later_is_noticed_as_well(tmp_path: Path) -> No
     async def open_store() -> Store:
         return MemoryStore(world)
 
-    office = Office(str(tmp_path), open_store)
-    await office.ready()
+    store_session = StoreSession(str(tmp_path), open_store)
+    await store_session.ready()
     node = await dying.leases.join()
     claim = await dying.leases.claim(agent().codex_id)
     assert not isinstance(claim, OwnedBy)
@@ -123,9 +123,9 @@ async def test_a_server_that_dies_later_is_noticed_as_well(tmp_path: Path) -> No
     world.kill(node.id)
     async with asyncio.timeout(PATIENCE):
         found: list[Agent] = []
-        while [each.status for each in found] != [Status.STALE]:
+        while [each.status for each in found] != [AgentStatus.STALE]:
             found = await asyncio.to_thread(read_registry, str(tmp_path / "registry.json"))
-    await office.aclose()
+    await store_session.aclose()
 
 
 async def test_agents_that_nobody_owns_are_stale_whatever_their_records_say(tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ async def test_agents_that_nobody_owns_are_stale_whatever_their_records_say(tmp_
     async def open_store() -> Store:
         return MemoryStore(world)
 
-    office = Office(str(tmp_path), open_store)
-    await office.ready()
-    assert [found.status for found in await office.scribe.agents()] == [Status.STALE]
-    assert [found.status for found in read_registry(str(tmp_path / "registry.json"))] == [Status.STALE]
-    await office.aclose()
+    store_session = StoreSession(str(tmp_path), open_store)
+    await store_session.ready()
+    assert [found.status for found in await store_session.writer.agents()] == [AgentStatus.STALE]
+    assert [found.status for found in read_registry(str(tmp_path / "registry.json"))] == [AgentStatus.STALE]
+    await store_session.aclose()

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from codex_mcp.team.agent import Agent, Status, at_rest
+from codex_mcp.team.agent import Agent, AgentStatus, at_rest
 from codex_mcp.team.records.registry_text import registry_text
 
 TITLES: Final = ("CODEX ID", "IDENTITY", "TEAM", "STATE", "SEEN", "TURNS", "REPO", "BRANCH")
@@ -37,7 +37,7 @@ def chosen(agents: Iterable[Agent], *, repo: str | None, identity: str | None, c
         for agent in agents
         if repo in (None, agent.repo_name, agent.repo_root)
         and identity in (None, agent.identity)
-        and (closed or agent.status is not Status.CLOSED)
+        and (closed or agent.status is not AgentStatus.CLOSED)
     ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.base.printable import one_line, visible
-from codex_mcp.base.timestamps import written_moment
+from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.cli.output import NOT_FOUND, SCHEMA, print_json, print_text
 from codex_mcp.cli.state.folder import add_state_argument, readable, state_folder, summaries_in
 
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         return NOT_FOUND
     identity, thread, summary = found
     if arguments.json:
-        written = written_moment(summary.written_at)
+        written = format_timestamp(summary.written_at)
         about = {"identity": identity, "thread_id": thread, "written_at": written, "text": summary.text}
         print_json({"schema": SCHEMA, **about})
     else:

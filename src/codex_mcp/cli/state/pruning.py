@@ -10,8 +10,8 @@ from codex_mcp.state.embedded import opening
 from codex_mcp.state.embedded.store import open_store
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records import registry
-from codex_mcp.team.records.agent_store import kept_agents
-from codex_mcp.team.records.pruning import forgotten, remove_summaries
+from codex_mcp.team.records.agent_store import read_agents
+from codex_mcp.team.records.pruning import prune_agent, remove_summaries
 from codex_mcp.team.records.registry import RegistryFile, read_registry
 
 
@@ -31,10 +31,10 @@ async def _pruned_from_store(folder: str, agents: Sequence[Agent], before: float
     store = await open_store(folder)
     try:
         await store.leases.join()
-        removed = [agent for agent in agents if await forgotten(store, agent, before)]
+        removed = [agent for agent in agents if await prune_agent(store, agent, before)]
         papers = RegistryFile(folder)
         revision = await asyncio.to_thread(papers.next_revision)
-        rest = await kept_agents(store)
+        rest = await read_agents(store)
         await asyncio.to_thread(papers.write, rest, revision)
     finally:
         await store.aclose()

@@ -49,7 +49,7 @@ class TeamView:
         is_ours = self._crew.roster.called(agent.codex_id, self._call.principal) is not None
         if agent.is_closed or is_ours or (agent.thread_id and self._book.open_thread(agent.thread_id)):
             return agent
-        owner = await self._crew.office.store.leases.owner(agent.codex_id)
+        owner = await self._crew.store_session.store.leases.owner(agent.codex_id)
         if owner is not None and owner.alive:
             raise refusals.owned_elsewhere(agent, owner)
         raise BadArguments(f"Agent {reference} has no turn that this server knows; codex-reply continues it.")

@@ -14,7 +14,7 @@ from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitA
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, read_arguments
 from codex_mcp.mcp.seal import digest
-from codex_mcp.team.agent import Request
+from codex_mcp.team.agent import RequestKey
 
 ROWS: Final = 50
 """Agents in a list, if nobody says how many."""
@@ -165,12 +165,12 @@ def start_arguments(given: Mapping[str, object]) -> StartArguments:
     return arguments
 
 
-def request_of(arguments: StartArguments) -> Request | None:
+def request_of(arguments: StartArguments) -> RequestKey | None:
     """The request that a call says it is: its id, and a digest of what it asks for."""
     if arguments.request_id is None:
         return None
     asked = {name: value for name, value in structs.asdict(arguments).items() if name not in NOT_COMPARED}
-    return Request(arguments.request_id, digest(asked))
+    return RequestKey(arguments.request_id, digest(asked))
 
 
 def team_reply_arguments(given: Mapping[str, object]) -> TeamReplyArguments:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import CODEX_FIELDS, COMMON_FIELDS, TURN_OUTPUT, UNCHANGED_OUTPUT, WAIT_FIELDS, Tool
 from codex_mcp.mcp.schema.fields import Field, Kind
-from codex_mcp.team.agent import State, Status
+from codex_mcp.team.agent import AgentState, AgentStatus
 
 _REFERENCE: Final = "its codex_id, identity or threadId"
 
@@ -128,8 +128,8 @@ _AGENT: Final = {
     "properties": {
         **_NAMES,
         "threadId": {"type": ["string", "null"]},
-        "status": {"type": "string", "enum": list(Status)},
-        "state": {"type": "string", "enum": list(State)},
+        "status": {"type": "string", "enum": list(AgentStatus)},
+        "state": {"type": "string", "enum": list(AgentState)},
         "last_active": {"type": "string"},
         "tag": {"type": ["string", "null"]},
     },

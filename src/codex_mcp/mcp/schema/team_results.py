@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from codex_mcp.base.timestamps import written_moment
+from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.mcp.asking.elicitation import message_for
 from codex_mcp.mcp.asking.question_texts import listed_question
 from codex_mcp.mcp.schema.results import Result
@@ -83,8 +83,8 @@ def _row(agent: Agent) -> dict[str, object]:
         "turns": agent.turns,
         "tokens": agent.tokens,
         "last_error": agent.last_error,
-        "started_at": written_moment(agent.started_at),
-        "last_active": written_moment(agent.last_active),
+        "started_at": format_timestamp(agent.started_at),
+        "last_active": format_timestamp(agent.last_active),
         "owner": None if agent.owner is None else _owner(agent.owner),
     }
 

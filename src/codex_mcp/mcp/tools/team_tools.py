@@ -53,7 +53,7 @@ from codex_mcp.team.crew import Crew
 from codex_mcp.team.elsewhere import asked_elsewhere
 from codex_mcp.team.member import Member, names_of
 from codex_mcp.team.profile.roles import Role
-from codex_mcp.team.records.audit_entry import Outcome as AuditOutcome
+from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.repeats import Repeat
 from codex_mcp.team.team import Begin, Order
@@ -91,11 +91,11 @@ class TeamTools:
         }
         aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items()}
         audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
-        return Tools(audited, self._follower, self._warm_up, self._crew.office.audit.written, parks=True)
+        return Tools(audited, self._follower, self._warm_up, self._crew.store_session.audit.written, parks=True)
 
     def _warm_up(self) -> None:
         self._book.warm_up()
-        self._crew.office.open_soon()
+        self._crew.store_session.open_soon()
 
     def _audited(self, name: str, body: Body) -> Body:
         """The body, with what the team refuses said in its own way, and what leads to no turn written down."""
@@ -160,7 +160,7 @@ class TeamTools:
             return await self._repeated(call, repeat, arguments)
         result = await self._followed(call, turn, arguments)
         if request is not None:
-            await self._crew.office.scribe.flush()  # a repeat must find this answer, whatever happens to us
+            await self._crew.store_session.writer.flush()  # a repeat must find this answer, whatever happens to us
         return result
 
     async def _begun(self, call: Call, arguments: StartArguments, way: Way) -> TeamTurn:
@@ -213,7 +213,7 @@ class TeamTools:
             raise BadArguments(NOT_NAMED)
         turn = TeamTurn(call, arguments, arguments.prompt, catalogue.CODEX_REPLY.name)
         async with call.opening():
-            await self._crew.office.ready()
+            await self._crew.store_session.ready()
             reference = await self._crew.team.the_one(arguments.references, call.principal)
             await self._crew.team.find(reference, call.principal, resume=False, begin=self._beginning(turn))
         return await self._followed(call, turn, arguments)
@@ -256,7 +256,7 @@ class TeamTools:
         arguments = team_arguments(catalogue.CODEX_CLOSE, given, CloseArguments)
         if not arguments.references:
             raise BadArguments(NOT_NAMED)
-        await self._crew.office.ready()
+        await self._crew.store_session.ready()
         reference = await self._crew.team.the_one(arguments.references, call.principal)
         closed = await self._crew.closing.close(reference, call.principal, call.label)
         if not self._follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):

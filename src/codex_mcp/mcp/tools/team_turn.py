@@ -10,7 +10,7 @@ from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import TurnArguments
 from codex_mcp.mcp.tools.specs import events_of, new_turn
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import Request
+from codex_mcp.team.agent import RequestKey
 from codex_mcp.team.member import Member
 from codex_mcp.team.work import Assignment, Work
 from codex_mcp.threads.thread import Thread
@@ -25,7 +25,7 @@ class TeamTurn:
         self._arguments = arguments
         self._prompt = prompt
         self._tool = tool
-        self.request: Request | None = None
+        self.request: RequestKey | None = None
         """The call that it comes from, if that may be repeated."""
         self.warnings: tuple[str, ...] = ()
         """Sent to the caller as events before the turn begins."""

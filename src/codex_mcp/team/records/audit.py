@@ -23,8 +23,8 @@ from typing import Final
 from codex_mcp.base.files import make_private_folder, open_regular
 from codex_mcp.base.futures import resolve
 from codex_mcp.base.locks import flocked
-from codex_mcp.base.timestamps import written_moment
-from codex_mcp.team.records.audit_entry import AuditEntry, Outcome, entry_in, line_of, without_tails
+from codex_mcp.base.timestamps import format_timestamp
+from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome, entry_in, line_of, without_tails
 
 logger = logging.getLogger(__name__)
 
@@ -289,5 +289,5 @@ def _append_to(descriptor: int, lines: list[bytes], room: int) -> int:
 
 def _dropped_line(count: int) -> bytes:
     text = f"{count} entries were dropped: the disk did not keep up"
-    now = written_moment(time.time())
-    return line_of(AuditEntry(timestamp=now, event="audit_dropped", outcome=Outcome.FAILED, error=text))
+    now = format_timestamp(time.time())
+    return line_of(AuditEntry(timestamp=now, event="audit_dropped", outcome=AuditOutcome.FAILED, error=text))

@@ -23,7 +23,7 @@ LONG: Final = ("what", "error")
 """Fields that hold somebody's text."""
 
 
-class Outcome(StrEnum):
+class AuditOutcome(StrEnum):
     """What came of it."""
 
     OK = "ok"

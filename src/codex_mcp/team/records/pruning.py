@@ -12,8 +12,8 @@ from typing import Final
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.state.contract import Fenced, OwnedBy, Store
-from codex_mcp.team.agent import Agent, superfluous
-from codex_mcp.team.records.agent_store import AGENT, ANSWER, kept_agent, kept_agents
+from codex_mcp.team.agent import Agent, oldest_inactive
+from codex_mcp.team.records.agent_store import AGENT, ANSWER, read_agent, read_agents
 from codex_mcp.team.records.summaries import path_of
 from codex_mcp.team.requests import answer_key
 
@@ -23,11 +23,11 @@ AGENTS_KEPT: Final = 200
 """Agents that nobody runs and that can still be resumed. Every one of them is in each writing of the registry."""
 
 
-async def forget_oldest(store: Store, state_dir: str, spared: Container[str], kept: int = AGENTS_KEPT) -> int:
+async def prune_oldest(store: Store, state_dir: str, spared: Container[str], kept: int = AGENTS_KEPT) -> int:
     """Forget all but the newest of those that nobody runs; `spared` are ours. Returns how many there were."""
-    agents = await kept_agents(store)
-    old = [agent for agent in superfluous(agents, kept) if agent.codex_id not in spared]
-    removed = [agent for agent in old if await forgotten(store, agent, math.nextafter(agent.last_active, math.inf))]
+    agents = await read_agents(store)
+    old = [agent for agent in oldest_inactive(agents, kept) if agent.codex_id not in spared]
+    removed = [agent for agent in old if await prune_agent(store, agent, math.nextafter(agent.last_active, math.inf))]
     if removed:
         gone = {agent.codex_id for agent in removed}
         rest = [agent for agent in agents if agent.codex_id not in gone]
@@ -36,14 +36,14 @@ async def forget_oldest(store: Store, state_dir: str, spared: Container[str], ke
     return len(removed)
 
 
-async def forgotten(store: Store, agent: Agent, before: float) -> bool:
+async def prune_agent(store: Store, agent: Agent, before: float) -> bool:
     """Forget one, unless somebody runs it or has used it since `before`. Call it as a node, and of none of our own."""
     claim = await store.leases.claim(agent.codex_id)
     if isinstance(claim, OwnedBy):
         return False  # somebody has brought it back meanwhile
     try:
         # Looked at again, now that it is ours: what we read of it may be older than what happened last.
-        as_it_is = await kept_agent(store, agent.codex_id)
+        as_it_is = await read_agent(store, agent.codex_id)
         if as_it_is is not None and as_it_is.last_active >= before:
             return False
         await store.records.unbind(claim, agent.team, agent.identity)

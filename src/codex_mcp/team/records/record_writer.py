@@ -19,9 +19,17 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.member import Member
-from codex_mcp.team.records.agent_store import AGENT, ANSWER, APPROVAL, EVENTS, keep, kept_agents, kept_approvals
+from codex_mcp.team.records.agent_store import (
+    AGENT,
+    ANSWER,
+    APPROVAL,
+    EVENTS,
+    read_agents,
+    read_question_keys,
+    write_agent,
+)
 from codex_mcp.team.records.registry import RegistryFile
-from codex_mcp.team.requests import answer_key, written_answer
+from codex_mcp.team.requests import answer_key, encode_answer
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +43,7 @@ EVENTS_WAITING: Final = 1_000
 """Journal entries that wait to be written, of all agents; a store that is so far behind loses the newest."""
 
 
-class Scribe:
+class RecordWriter:
     """Owns the task that writes."""
 
     def __init__(self, store: Store, registry: RegistryFile, fenced: Callable[[Claim], None]) -> None:
@@ -134,7 +142,7 @@ class Scribe:
 
     async def agents(self) -> list[Agent]:
         """All agents of the state folder, whoever runs them; those whose end could not be written yet, as they are."""
-        kept = await kept_agents(self._store)
+        kept = await read_agents(self._store)
         ended = {codex_id: member.record for codex_id, (_, member) in self._unsettled.items()}
         return [_newer(agent, ended.get(agent.codex_id)) for agent in kept]
 
@@ -207,10 +215,10 @@ class Scribe:
     async def _put(self, claim: Claim, member: Member) -> None:
         """Write its record, and what it asks."""
         records, agent, asked = self._store.records, member.record, member.approvals
-        await keep(self._store, claim, agent)
+        await write_agent(self._store, claim, agent)
         written = member.approvals_written
         if written is None:
-            written = await kept_approvals(self._store, agent.codex_id)
+            written = await read_question_keys(self._store, agent.codex_id)
         for key in asked.keys() - written:
             await records.put(claim, APPROVAL, key, asked[key])
         for key in written - asked.keys():
@@ -221,7 +229,7 @@ class Scribe:
             if outcome is None:
                 await records.delete(claim, ANSWER, key)
             else:
-                await records.put(claim, ANSWER, key, await asyncio.to_thread(written_answer, outcome))
+                await records.put(claim, ANSWER, key, await asyncio.to_thread(encode_answer, outcome))
             member.answers.pop(request_id, None)
 
     async def _append_events(self) -> None:

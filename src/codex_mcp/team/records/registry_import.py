@@ -11,13 +11,13 @@ import os
 
 from codex_mcp.state.contract import OwnedBy, Store
 from codex_mcp.team.agent import Agent, at_rest
-from codex_mcp.team.records.agent_store import AGENT, keep
+from codex_mcp.team.records.agent_store import AGENT, write_agent
 from codex_mcp.team.records.registry import FILE, read_registry
 
 logger = logging.getLogger(__name__)
 
 
-async def take_over_registry(store: Store, state_dir: str) -> None:
+async def import_registry(store: Store, state_dir: str) -> None:
     """Call it as a node, and before anything is written to the registry."""
     if await store.records.find(AGENT):
         return
@@ -33,6 +33,6 @@ async def _taken_over(store: Store, agent: Agent) -> bool:
         return False
     is_new = await store.records.get(AGENT, agent.codex_id) is None  # else another server did it, and may have gone on
     if is_new:
-        await keep(store, claim, at_rest(agent))
+        await write_agent(store, claim, at_rest(agent))
     await store.leases.release(claim)
     return is_new

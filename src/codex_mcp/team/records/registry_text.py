@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.base.timestamps import read_moment, written_moment
+from codex_mcp.base.timestamps import format_timestamp, parse_timestamp
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.profile.identity import why_invalid
 
@@ -62,7 +62,7 @@ def registry_text(agents: Iterable[Agent], revision: int, now: float) -> bytes:
     whole = {
         "version": VERSION,
         "revision": revision,
-        "written_at": written_moment(now),
+        "written_at": format_timestamp(now),
         "sessions": [_entry(agent) for agent in ordered],
     }
     return msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
@@ -72,8 +72,8 @@ def _entry(agent: Agent) -> dict[str, object]:
     fields: dict[str, object] = msgspec.structs.asdict(agent)
     for name in NOT_SHOWN:
         del fields[name]
-    fields["started_at"] = written_moment(agent.started_at)
-    fields["last_active"] = written_moment(agent.last_active)
+    fields["started_at"] = format_timestamp(agent.started_at)
+    fields["last_active"] = format_timestamp(agent.last_active)
     return {name: _masked(name, value) for name, value in fields.items()}
 
 
@@ -125,4 +125,4 @@ def _time(fields: Mapping[str, object], name: str) -> float:
     value = fields.get(name)
     if not isinstance(value, str):
         raise ValueError(f"its {name} is missing, or no text")
-    return read_moment(value)
+    return parse_timestamp(value)

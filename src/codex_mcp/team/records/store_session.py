@@ -1,4 +1,4 @@
-"""Where a server keeps its papers: the store with its lease, the scribe, the audit. Opened when first needed.
+"""Where a server keeps its papers: the store with its lease, the writer, the audit. Opened when first needed.
 
 A server that was silent too long may find that another one has taken its agents over. Then it is told so, forgets them,
 and joins again as a newcomer.
@@ -18,19 +18,19 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.silent_server import end_codex_of
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.state.keeper import Keeper
-from codex_mcp.team.agent import Holder, Owner, left_behind
-from codex_mcp.team.records.agent_store import APPROVAL, keep, kept_agent, kept_approvals
+from codex_mcp.team.agent import Holder, Owner, abandoned
+from codex_mcp.team.records.agent_store import APPROVAL, read_agent, read_question_keys, write_agent
 from codex_mcp.team.records.audit import Audit
-from codex_mcp.team.records.record_writer import Scribe
+from codex_mcp.team.records.record_writer import RecordWriter
 from codex_mcp.team.records.registry import RegistryFile
-from codex_mcp.team.records.registry_import import take_over_registry
+from codex_mcp.team.records.registry_import import import_registry
 
 logger = logging.getLogger(__name__)
 
 OpenStore: TypeAlias = Callable[[], Awaitable[Store]]
 
 
-class Office:
+class StoreSession:
     """One server's papers."""
 
     def __init__(self, state_dir: str, open_store: OpenStore) -> None:
@@ -40,7 +40,7 @@ class Office:
         self._tasks = TaskSet()
         self._keeper: Keeper | None = None
         self._store: Store | None = None
-        self._scribe: Scribe | None = None
+        self._writer: RecordWriter | None = None
         self.audit = Audit(state_dir)
         self.owner = Owner(node="", pid=os.getpid(), host=socket.gethostname())
         self.fenced: Callable[[Claim], None] = lambda _: None
@@ -59,11 +59,11 @@ class Office:
         return self._store
 
     @property
-    def scribe(self) -> Scribe:
+    def writer(self) -> RecordWriter:
         """Who writes; only when ready."""
-        if self._scribe is None:
+        if self._writer is None:
             raise RuntimeError("the store is not open yet")
-        return self._scribe
+        return self._writer
 
     @property
     def lease(self) -> str:
@@ -73,7 +73,7 @@ class Office:
     @property
     def is_open(self) -> bool:
         """It has been needed."""
-        return self._scribe is not None
+        return self._writer is not None
 
     @property
     def trouble(self) -> str | None:
@@ -81,7 +81,7 @@ class Office:
         opening = self._opening
         if opening is not None and opening.done() and not opening.cancelled() and (why := opening.exception()):
             return str(why)
-        return None if self._scribe is None else self._scribe.trouble
+        return None if self._writer is None else self._writer.trouble
 
     def open_soon(self) -> None:
         """Begin to open it. A failure is told to the first call that needs it."""
@@ -94,7 +94,7 @@ class Office:
             # We were silent for long: before anything is done, find out whether our agents are still ours.
             await self._keeper.renew()
             await self._wait_open()
-            await self.scribe.flush()  # by which we learn of each agent whether it is
+            await self.writer.flush()  # by which we learn of each agent whether it is
 
     async def _wait_open(self) -> None:
         opening = self._opened()
@@ -120,9 +120,9 @@ class Office:
                 self._store.leases, self._on_lost, on_back=lambda: self.back(), ttl=self._store.bounds.ttl
             )
         await self._join()
-        if self._scribe is None:
-            await take_over_registry(self._store, self._state_dir)
-            self._scribe = Scribe(self._store, RegistryFile(self._state_dir), lambda claim: self.fenced(claim))
+        if self._writer is None:
+            await import_registry(self._store, self._state_dir)
+            self._writer = RecordWriter(self._store, RegistryFile(self._state_dir), lambda claim: self.fenced(claim))
         await self._find_forsaken()
         await self._bury_dead()
         if self._watching is None:
@@ -153,24 +153,24 @@ class Office:
             for claim in await self.store.leases.take(node.id):
                 await self._mark_stale(claim)
         if dead or self._watching is None:
-            await self.scribe.flush()
+            await self.writer.flush()
 
     async def _find_forsaken(self) -> None:
         """Whoever was to say of an agent that it is stale may have died on the way."""
-        for agent in await self.scribe.agents():
+        for agent in await self.writer.agents():
             if agent.is_active and await self.store.leases.owner(agent.codex_id) is None:
                 claim = await self.store.leases.claim(agent.codex_id)
                 if isinstance(claim, Claim):
                     await self._mark_stale(claim)
 
     async def _mark_stale(self, claim: Claim) -> None:
-        agent = await kept_agent(self.store, claim.thread)
+        agent = await read_agent(self.store, claim.thread)
         try:
             if agent is not None:
                 if agent.is_active:
-                    await keep(self.store, claim, left_behind(agent))
+                    await write_agent(self.store, claim, abandoned(agent))
                 await self.store.records.unbind(claim, agent.team, agent.identity)
-            for key in await kept_approvals(self.store, claim.thread):  # nobody waits for the answer any longer
+            for key in await read_question_keys(self.store, claim.thread):  # nobody waits for the answer any longer
                 await self.store.records.delete(claim, APPROVAL, key)
             await self.store.leases.release(claim)
         except Fenced:
@@ -194,8 +194,8 @@ class Office:
     async def aclose(self) -> None:
         """Write what is left, leave, close."""
         await self._tasks.aclose()
-        if self._scribe is not None:
-            await self._scribe.aclose()
+        if self._writer is not None:
+            await self._writer.aclose()
         if self._keeper is not None:
             await self._keeper.aclose()
         if self._store is not None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import make_private_folder, open_regular, remove_drafts, write_whole
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.base.timestamps import written_moment
+from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.team.profile.identity import why_invalid
 
 logger = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ def as_preface(summary: Summary) -> str:
     """The text to put before the prompt with which a thread comes back. The summary cannot end its block early."""
     body = _END_TAG.sub("&lt;", summary.text)
     return (
-        f'<{TAG} written-at="{written_moment(summary.written_at)}">\n{body}\n</{TAG}>\n'
+        f'<{TAG} written-at="{format_timestamp(summary.written_at)}">\n{body}\n</{TAG}>\n'
         "The block above is what you wrote when this conversation was closed. Files may have changed since: look "
         "before you rely on it. Go on with this:\n\n"
     )
