@@ -18,7 +18,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launch
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.http.access.token_checks import Doorkeeper
+from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.metrics import Metrics
@@ -88,7 +88,7 @@ async def serve(home: str) -> None:
     settings = Settings(codex_home=home)
     hub = Hub(Methods({**COMMON, "tools/call": call_tool}), NoCodex(), settings, KEY)
     book = Book(settings, _launch, _no_pace)
-    server = web_server(HttpApp(hub, Doorkeeper(settings), Metrics(hub, book), settings), settings)
+    server = web_server(HttpApp(hub, AccessControl(settings), Metrics(hub, book), settings), settings)
     tasks = TaskSet()
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listener:
         serving = tasks.spawn(server.serve([listener]), name="HTTP listener")

@@ -115,7 +115,7 @@ async def test_a_principal_that_asks_too_often_is_told_when_to_come_again_and_ot
         assert [answer.status for answer in answers] == [200, 429, 200]
         assert answers[1].headers["retry-after"] == "2"
         error = msgspec.json.decode(answers[1].body)["error"]
-        assert error["message"] == "Too Many Requests: at most 0.5 in a second, come again later"
+        assert error["message"] == "Too Many Requests: at most 0.5 per second; try again later"
         assert (await alice.ask("GET", None, accept="text/event-stream")).status == 429
         assert (await Door(server.port, "/readyz", **alice.headers).ask("GET")).status == 200
 

@@ -58,10 +58,10 @@ async def test_a_generated_token_is_asked_for_and_printed_nowhere(tmp_path: Path
         assert (await Door(server.port, "/", authorization=f"Bearer {token}").post(request(1, "ping")))["result"] == {}
         assert str(Path("codex-mcp") / "token") in server.stderr
     assert token not in server.stderr
-    assert "needs no token" not in server.stderr
+    assert "requires no token" not in server.stderr
 
 
 async def test_root_is_warned_of_a_server_that_needs_no_token(tmp_path: Path) -> None:
     async with ScriptedModel(load_script(TOUR)) as model, server_of(tmp_path, model) as server:
         is_root = os.geteuid() == 0
-        assert ("runs as root and needs no token" in server.stderr) == is_root
+        assert ("runs as root and requires no token" in server.stderr) == is_root

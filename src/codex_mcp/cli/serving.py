@@ -19,10 +19,9 @@ from codex_mcp.base.processes.orphans import adopt_orphans
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.launch import launcher
 from codex_mcp.config.load import Loaded, add_arguments, load
-from codex_mcp.mcp.http.access.own_token import token_path
 from codex_mcp.mcp.methods import Around
 from codex_mcp.mcp.serve import serve_stdio
-from codex_mcp.mcp.server_key import server_key
+from codex_mcp.mcp.server_secrets import server_key, token_path
 from codex_mcp.mcp.tools.product import MakeProduct
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import Any
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.calls.call import Call
-from codex_mcp.mcp.http.access.token_checks import Doorkeeper
+from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.serve import web_server
@@ -62,7 +62,7 @@ async def served(
     """Serve these methods for a while. At the end every stream is ended and every connection closed."""
     chosen = Settings(codex_home=str(home), **settings)
     hub = Hub(Methods(table, capabilities or {"tools": {}}, stateless=stateless), NoTools(), chosen, KEY)
-    app = HttpApp(hub, Doorkeeper(chosen), None, chosen)
+    app = HttpApp(hub, AccessControl(chosen), None, chosen)
     server = web_server(app, chosen)
     tasks = TaskSet()
     with socket.create_server(("127.0.0.1", port)) as listener:

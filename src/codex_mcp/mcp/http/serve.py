@@ -22,9 +22,8 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.signals import first, signals_received
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
-from codex_mcp.mcp.http.access.exposure import warning_for
-from codex_mcp.mcp.http.access.gate import LOOPBACK
-from codex_mcp.mcp.http.access.token_checks import Doorkeeper
+from codex_mcp.mcp.http.access.access_control import AccessControl
+from codex_mcp.mcp.http.access.gate import LOOPBACK, warning_without_tokens
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.ended_sessions import EndedSessions
 from codex_mcp.mcp.http.hub import Hub
@@ -82,7 +81,7 @@ class HttpServer:
         self,
         settings: Settings,
         launch: Launcher,
-        doorkeeper: Doorkeeper,
+        access: AccessControl,
         key: bytes,
         make: MakeProduct = plain_product,
     ) -> None:
@@ -91,7 +90,7 @@ class HttpServer:
         self._book = Book(settings, launch, self._pace, self._owners)
         self._product = make(self._book, settings, key)
         self._hub = Hub(self._product.methods, self._product.tools, settings, key)
-        self._app = HttpApp(self._hub, doorkeeper, Metrics(self._hub, self._book), settings)
+        self._app = HttpApp(self._hub, access, Metrics(self._hub, self._book), settings)
         self._tasks = TaskSet()
 
     async def _pace(self) -> None:
@@ -134,16 +133,16 @@ async def serve_http(
     make: MakeProduct = plain_product,
 ) -> None:
     """Serve HTTP where the settings say. Raises Refused if that would not be safe, or is not possible."""
-    doorkeeper = Doorkeeper(settings)
-    if settings.host not in LOOPBACK and doorkeeper.open_to_all:
+    access = AccessControl(settings)
+    if settings.host not in LOOPBACK and access.open_to_all:
         raise Refused(
             f"cannot listen on {settings.host} without tokens: whoever reaches it could run commands here. "
             "Give --generate-token or --tokens FILE, or listen on 127.0.0.1."
         )
-    if doorkeeper.open_to_all and (warning := warning_for(os.geteuid(), _accounts())):
+    if access.open_to_all and (warning := warning_without_tokens(os.geteuid(), _accounts())):
         logger.warning("%s", warning)
     with contextlib.closing(_listener(settings.host, settings.port or 0)) as listener:
-        await HttpServer(settings, launch, doorkeeper, key, make).run(listener, announce)
+        await HttpServer(settings, launch, access, key, make).run(listener, announce)
 
 
 def _accounts() -> str:

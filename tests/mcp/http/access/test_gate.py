@@ -1,21 +1,56 @@
-"""Every rule of the gate."""
+"""Every rule of the gate: names, pages and tokens, the token file, and the warning for a server without tokens."""
 
 import hashlib
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.mcp.http.access.gate import Admitted, Gate, Rejected, admitted
+from codex_mcp.mcp.http.access.gate import (
+    MIN_TOKEN_CHARS,
+    NO_TOKEN,
+    PRINCIPAL,
+    Admitted,
+    Gate,
+    Rejected,
+    bearer_token,
+    parse_tokens,
+    people,
+    warning_without_tokens,
+)
 
 NOBODY = "local"
 OPEN = Gate()
 LOCKED = Gate(tokens={hashlib.sha256(token).digest(): name for token, name in [(b"one", "ada"), (b"two", "bob")]})
 HOST = {"host": "127.0.0.1:3333"}
+ONE, TWO = "a" * MIN_TOKEN_CHARS, "b" * MIN_TOKEN_CHARS
+HASHED = f"sha256:{hashlib.sha256(TWO.encode()).hexdigest()}"
+PASSWD = """root:x:0:0:root:/home/root:/bin/bash
+daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin
+ada:x:1000:1000:Ada,,,:/home/ada:/bin/bash
+service:x:1001:1001::/home/service:/bin/false
+nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin
+broken
+"""
+
+
+def digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def verdict_on(gate: Gate, headers: dict[str, str]) -> Admitted | Rejected:
+    rejected = gate.rejection(headers)
+    if rejected is not None:
+        return rejected
+    if not gate.tokens:
+        return Admitted(NOBODY)
+    token = bearer_token(headers)
+    return NO_TOKEN if token is None else gate.principal(digest(token))
 
 
 def status(gate: Gate, headers: dict[str, str]) -> int:
-    verdict = admitted(gate, headers, NOBODY)
+    verdict = verdict_on(gate, headers)
     return verdict.status if isinstance(verdict, Rejected) else 200
 
 
@@ -23,7 +58,7 @@ def status(gate: Gate, headers: dict[str, str]) -> int:
     "host", ["localhost", "localhost:3333", "127.0.0.1", "127.0.0.1:1", "[::1]", "[::1]:3333", "LOCALHOST:80"]
 )
 def test_who_calls_us_by_a_name_of_this_machine_comes_in(host: str) -> None:
-    assert admitted(OPEN, {"host": host}, NOBODY) == Admitted(NOBODY)
+    assert verdict_on(OPEN, {"host": host}) == Admitted(NOBODY)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +162,7 @@ def test_whatever_an_origin_is_there_is_a_verdict(origin: str) -> None:
 
 @pytest.mark.parametrize("header", ["Bearer one", "bearer one", "BEARER  one", "Bearer one "])
 def test_a_token_tells_the_principal(header: str) -> None:
-    assert admitted(LOCKED, HOST | {"authorization": header}, NOBODY) == Admitted("ada")
+    assert verdict_on(LOCKED, HOST | {"authorization": header}) == Admitted("ada")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +194,66 @@ def test_any_other_token_is_unknown(token: str) -> None:
 
 
 def test_a_rejection_says_nothing_about_others() -> None:
-    verdict = admitted(LOCKED, HOST | {"authorization": "Bearer three"}, NOBODY)
+    verdict = verdict_on(LOCKED, HOST | {"authorization": "Bearer three"})
     assert isinstance(verdict, Rejected)
     assert "ada" not in verdict.why
     assert "three" not in verdict.why
+
+
+def test_each_line_is_a_principal_and_its_token_plain_or_hashed() -> None:
+    text = f"# who may come in\n\nalice {ONE}\n  bob\t{HASHED}  \n"
+    assert parse_tokens(text) == {digest(ONE): "alice", digest(TWO): "bob"}
+
+
+def test_a_principal_may_have_several_tokens() -> None:
+    assert parse_tokens(f"alice {ONE}\nalice {TWO}\nalice {ONE}") == {digest(ONE): "alice", digest(TWO): "alice"}
+
+
+def test_a_token_may_hold_any_sign_a_hash_sign_too() -> None:
+    token = "#sign#and=more+/" + ONE
+    assert parse_tokens(f"alice {token}") == {digest(token): "alice"}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it contains no token"),
+        ("# nobody\n\n", "it contains no token"),
+        (f"alice {ONE}\nbob", "line 2 must be a principal's name and its token"),
+        (f"alice {ONE} more", "line 1 must be a principal's name and its token"),
+        (f"-alice {ONE}", "line 1 must be a principal's name and its token"),
+        (f"local {ONE}", "line 1 must not name local, which is the principal of clients without a token"),
+        (f"{'x' * 65} {ONE}", "line 1 must be a principal's name and its token"),
+        (f"alice {ONE[1:]}", f"the token in line 1 is shorter than {MIN_TOKEN_CHARS} characters"),
+        ("alice sha256:abc", "line 1 must have 64 hexadecimal digits after sha256:"),
+        (f"alice sha256:{'g' * 64}", "line 1 must have 64 hexadecimal digits after sha256:"),
+        (f"alice {ONE}\nbob {ONE}", "line 2 gives bob a token that another principal has"),
+        (f"alice {TWO}\nbob {HASHED}", "line 2 gives bob a token that another principal has"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_by_its_line(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
+        parse_tokens(text)
+
+
+@given(st.text())
+def test_whatever_the_file_holds_it_is_tokens_or_a_sentence(text: str) -> None:
+    try:
+        tokens = parse_tokens(text)
+    except ValueError as exc:
+        assert "line" in str(exc) or str(exc) == "it contains no token"  # noqa: PT017  either is fine
+    else:
+        assert all(PRINCIPAL.fullmatch(principal) and len(key) == 32 for key, principal in tokens.items())
+
+
+def test_people_are_accounts_that_can_log_in() -> None:
+    assert people(PASSWD) == {1000: "ada"}
+
+
+def test_root_is_warned_in_any_case_and_others_of_other_people() -> None:
+    assert "can run commands as root" in warning_without_tokens(0, "")
+    assert warning_without_tokens(1000, PASSWD) == ""
+    assert "other users of this machine (ada) can run commands as you" in warning_without_tokens(1002, PASSWD)
+    assert "--generate-token" in warning_without_tokens(1002, PASSWD)
+    many = "".join(f"u{number}:x:{number}:1::/h:/bin/sh\n" for number in range(1000, 1005))
+    assert "(u1001, u1002, u1003, …)" in warning_without_tokens(1000, many)

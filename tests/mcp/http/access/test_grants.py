@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 
 from codex_mcp.base.settings.groups import Settings
+from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.access.gate import Admitted
 from codex_mcp.mcp.http.access.grants import Grant, Grants
-from codex_mcp.mcp.http.access.token_checks import Doorkeeper
-from tests.mcp.http.access.test_token_checks import ONE, TWO, bearer, key_file, signed, signing_keeper, token_file
+from tests.mcp.http.access.test_access_control import ONE, TWO, bearer, key_file, signed, signed_access, token_file
 from tests.support.http.client import PATIENCE
 
 
@@ -34,23 +34,23 @@ class ClosedOne:
         self._closed.names.append(self._name)
 
 
-def held(grants: Grants, keeper: Doorkeeper, token: str, close: ClosedOne) -> Grant:
+def held(grants: Grants, access: AccessControl, token: str, close: ClosedOne) -> Grant:
     headers = bearer(token)
-    verdict = keeper.admit(headers)
+    verdict = access.admit(headers)
     assert isinstance(verdict, Admitted)
     return grants.hold(headers, verdict, close)
 
 
 async def test_a_revoked_token_closes_what_it_has_open_and_nothing_else(tmp_path: Path) -> None:
-    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")))
-    grants, closed = Grants(keeper), Closed()
-    ada, bob = held(grants, keeper, ONE, closed.of("ada")), held(grants, keeper, TWO, closed.of("bob"))
-    over = held(grants, keeper, TWO, closed.of("over"))
+    access = AccessControl(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")))
+    grants, closed = Grants(access), Closed()
+    ada, bob = held(grants, access, ONE, closed.of("ada")), held(grants, access, TWO, closed.of("bob"))
+    over = held(grants, access, TWO, closed.of("over"))
     grants.release(over)
     await grants.check()
     assert closed.names == []
     token_file(tmp_path, f"ada {ONE}\neve {TWO}\n")
-    keeper._looked_at = 0.0
+    access._checked_at = 0.0
     await grants.check()
     await grants.check()
     assert closed.names == ["bob"]
@@ -58,11 +58,11 @@ async def test_a_revoked_token_closes_what_it_has_open_and_nothing_else(tmp_path
 
 
 async def test_a_signed_token_closes_what_it_has_open_when_it_expires(tmp_path: Path) -> None:
-    keeper = signing_keeper(tmp_path)
-    grants, closed = Grants(keeper), Closed()
-    lasting = held(grants, keeper, signed(), closed.of("lasting"))
+    access = signed_access(tmp_path)
+    grants, closed = Grants(access), Closed()
+    lasting = held(grants, access, signed(), closed.of("lasting"))
     # It has expired, as far as clocks that may differ by 30 seconds can tell, in a second or two.
-    held(grants, keeper, signed(exp=time.time() - 28), closed.of("short"))
+    held(grants, access, signed(exp=time.time() - 28), closed.of("short"))
     async with asyncio.timeout(PATIENCE):
         while not closed.names:
             await asyncio.sleep(0.05)
@@ -72,10 +72,10 @@ async def test_a_signed_token_closes_what_it_has_open_when_it_expires(tmp_path: 
 
 
 async def test_a_key_that_is_removed_closes_what_was_signed_with_it(tmp_path: Path) -> None:
-    keeper = signing_keeper(tmp_path)
-    grants, closed = Grants(keeper), Closed()
-    held(grants, keeper, signed(), closed.of("ada"))
+    access = signed_access(tmp_path)
+    grants, closed = Grants(access), Closed()
+    held(grants, access, signed(), closed.of("ada"))
     key_file(tmp_path, name="k2")
-    keeper._looked_at = 0.0
+    access._checked_at = 0.0
     await grants.check()
     assert closed.names == ["ada"]

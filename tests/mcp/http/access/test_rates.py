@@ -1,11 +1,11 @@
-"""Nobody gets more than its rate, and nobody pays for another."""
+"""Every principal gets its own rate and no more; an address that sends invalid tokens has to wait."""
 
 import math
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.mcp.http.access.rates import MAX_PRINCIPALS, Rates
+from codex_mcp.mcp.http.access.rates import FAILURES_BURST, MAX_BUCKETS, FailedLogins, Rates
 
 
 def test_a_full_bucket_is_taken_at_once_and_then_refills() -> None:
@@ -36,10 +36,10 @@ def test_a_clock_that_stands_or_goes_back_gives_nothing_away() -> None:
 
 def test_the_number_of_buckets_is_bounded() -> None:
     rates = Rates(1, burst=1)
-    for number in range(MAX_PRINCIPALS + 1):
+    for number in range(MAX_BUCKETS + 1):
         rates.taken(str(number), 0.0)
     assert rates.taken("0", 0.0) == 0, "its bucket was forgotten, and is full again"
-    assert rates.taken(str(MAX_PRINCIPALS), 0.0) > 0
+    assert rates.taken(str(MAX_BUCKETS), 0.0) > 0
 
 
 @given(st.lists(st.floats(0, 0.5), max_size=100), st.floats(0.5, 20), st.integers(1, 10))
@@ -62,3 +62,15 @@ def test_who_waits_as_long_as_it_was_told_is_let_through(pauses: list[float], pe
         if wait:
             now += wait + 1e-6  # a float has no more to give
             assert rates.taken("a", now) == 0
+
+
+def test_after_a_burst_of_wrong_tokens_an_address_waits_and_the_log_says_so_once() -> None:
+    logins = FailedLogins()
+    told = [logins.failed("192.0.2.1", 100.0) for _ in range(int(FAILURES_BURST) + 5)]
+    assert (told.index(True), told.count(True)) == (int(FAILURES_BURST) - 1, 1)
+    assert logins.wait("192.0.2.1", 100.0) == 0.5
+    assert logins.wait("192.0.2.2", 100.0) == 0.0
+    assert logins.wait("192.0.2.1", 100.5) == 0.0
+    assert not logins.failed("192.0.2.1", 100.5)
+    assert logins.wait("192.0.2.1", 100.5) > 0
+    assert [logins.failed("192.0.2.1", 161.0) for _ in range(int(FAILURES_BURST))].count(True) == 1

@@ -1,20 +1,25 @@
-"""What was let in by a token, as long as it lasts: when the token is revoked or expires, its connection is closed."""
+"""Connections that were let in by a token: when the token is revoked or expires, its connections are closed."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, Final
 
+from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.access.gate import Admitted
-from codex_mcp.mcp.http.access.token_checks import Doorkeeper
+from codex_mcp.transports.http import Receive, Send
 
 logger = logging.getLogger(__name__)
 
 CHECK_INTERVAL: Final = 1.0
-"""Seconds between two checks: a revoked token is of no use a second or two later."""
+"""Seconds between two checks: a revoked token stops working within a second or two."""
+
+CLOSED_BY_POLICY: Final = 1008
+NO_LONGER_VALID: Final = "the token is no longer valid"
 
 
 class Grant:
@@ -32,37 +37,36 @@ class Grant:
 
 
 class Grants:
-    """All of them."""
+    """All open grants of a server."""
 
-    def __init__(self, doorkeeper: Doorkeeper) -> None:
-        self._doorkeeper = doorkeeper
+    def __init__(self, access: AccessControl) -> None:
+        self._access = access
         self._open: set[Grant] = set()
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self._open)
 
     def hold(self, headers: Mapping[str, str], admitted: Admitted, close: Callable[[], Awaitable[None]]) -> Grant:
-        """From now on it is checked, until `release`. `close` ends its connection."""
-        grant = Grant(headers, admitted, self._doorkeeper.generation, close)
+        """Check it regularly until `release`; `close` ends its connection."""
+        grant = Grant(headers, admitted, self._access.generation, close)
         self._open.add(grant)
         return grant
 
     def release(self, grant: Grant) -> None:
-        """It is over."""
+        """The request or socket has ended."""
         self._open.discard(grant)
 
     def still_holds(self, grant: Grant) -> bool:
-        """Would it be let in now as the same principal?"""
-        doorkeeper = self._doorkeeper
-        doorkeeper.look_again()
+        """Whether it would be let in now, as the same principal."""
+        access = self._access
+        access.refresh()
         expires = grant.admitted.expires
-        if grant.generation == doorkeeper.generation and (expires is None or time.time() < expires):
+        if grant.generation == access.generation and (expires is None or time.time() < expires):
             return True
-        verdict = doorkeeper.admit(grant.headers)
+        verdict = access.admit(grant.headers)
         if not isinstance(verdict, Admitted) or verdict.principal != grant.admitted.principal:
             return False
-        grant.admitted, grant.generation = verdict, doorkeeper.generation
+        grant.admitted, grant.generation = verdict, access.generation
         return True
 
     async def check(self) -> None:
@@ -74,7 +78,44 @@ class Grants:
                 await grant.close()
 
     async def watch(self) -> None:
-        """Check again and again."""
+        """Check at regular intervals."""
         while True:
             await asyncio.sleep(CHECK_INTERVAL)
             await self.check()
+
+
+class RevocableSocket:
+    """A WebSocket that is closed when its token is no longer valid: at its next message, or at the next check."""
+
+    def __init__(
+        self, receive: Receive, send: Send, grants: Grants, headers: Mapping[str, str], admitted: Admitted
+    ) -> None:
+        self._receive = receive
+        self._send = send
+        self._closed = False
+        self._grants = grants
+        self._grant = grants.hold(headers, admitted, self.close)
+
+    def release(self) -> None:
+        """The socket is no longer in use."""
+        self._grants.release(self._grant)
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        """The client's next message, if its token is still valid."""
+        event = await self._receive()
+        if event["type"] != "websocket.receive" or self._grants.still_holds(self._grant):
+            return event
+        await self.close()
+        return {"type": "websocket.disconnect", "code": CLOSED_BY_POLICY}
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        """Send a message, unless the socket has been closed meanwhile."""
+        if not self._closed:
+            await self._send(message)
+
+    async def close(self) -> None:
+        """Close the socket: its token is no longer valid."""
+        if not self._closed:
+            self._closed = True
+            with contextlib.suppress(OSError):  # the client is gone already
+                await self._send({"type": "websocket.close", "code": CLOSED_BY_POLICY, "reason": NO_LONGER_VALID})

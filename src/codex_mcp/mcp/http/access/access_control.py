@@ -1,9 +1,11 @@
-"""Keeps the gate: reads the files that say who may come in, again when they change, and checks signed tokens."""
+"""Decides which requests are let in, and as which principal: checks bearer tokens from a file and signed tokens (JWT).
+
+Both files are read again when they change.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import logging
 import os
 import stat
@@ -16,49 +18,48 @@ import msgspec
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.mcp.http.access.failed_logins import FailedLogins
 from codex_mcp.mcp.http.access.gate import (
-    JUDGED,
+    DECISIVE_HEADERS,
+    INVALID_TOKEN,
+    LOCAL,
     LOOPBACK,
     NO_TOKEN,
     TOO_MANY_FAILURES,
-    UNKNOWN_TOKEN,
     Admitted,
     Gate,
     Rejected,
     bearer_token,
-    principal_of,
-    rejected_request,
+    parse_tokens,
+    why_not_a_principal,
 )
-from codex_mcp.mcp.http.access.own_token import own_token
-from codex_mcp.mcp.http.access.tokens import parse_tokens, why_no_principal
-from codex_mcp.threads.owners import LOCAL
+from codex_mcp.mcp.http.access.rates import FailedLogins
+from codex_mcp.mcp.server_secrets import own_token
 
 logger = logging.getLogger(__name__)
 
-LOOK_INTERVAL: Final = 1.0
-"""Seconds between two looks at the files, for which a verdict is remembered: a token or a key that is taken away, and
-one whose time is over, are gone a second later."""
+CHECK_INTERVAL: Final = 1.0
+"""Seconds between two checks of the files, during which verdicts are remembered: a token or key that is removed, or a
+token that expires, stops working a second later."""
 
 REMEMBERED: Final = 4096
-"""Verdicts. Whoever comes when there are as many is checked every time."""
+"""Verdicts. Beyond that, further requests are checked every time."""
 
 ACCEPTED: Final = 10_000
-"""Tokens, by their hash, that were valid before: they are checked even if others from their address were wrong."""
+"""Hashes of tokens that were valid before: these are checked even if their address sent invalid ones."""
 
 CLOCK_SKEW: Final = 30
-"""Seconds by which the clocks of us and of who signs may differ."""
+"""Seconds by which our clock and the issuer's may differ."""
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "PS256", "EdDSA")
-"""Of public keys only: with a shared secret, whoever can check a token could make one."""
+"""Public keys only: with a shared secret, anyone who can check a token can also make one."""
 
 
 FileState: TypeAlias = tuple[int, int, int]
-"""What changes with a file."""
+"""Changes when the file does."""
 
 
-class Doorkeeper:
-    """Who may come in, by the settings of this server."""
+class AccessControl:
+    """Who may use this server, according to its settings."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -67,9 +68,9 @@ class Doorkeeper:
             origins=frozenset(settings.allowed_origins),
         )
         self.generation = 0
-        """Grows whenever a file of tokens or keys is read: what was decided before must be decided again."""
+        """Grows whenever a file of tokens or keys is read: earlier verdicts must be checked again."""
         self._states: dict[str, FileState] = {}
-        self._looked_at = 0.0
+        self._checked_at = 0.0
         self._accepted: OrderedDict[bytes, None] = OrderedDict()
         self._failed = FailedLogins()
         self._remembered: dict[tuple[str | None, ...], Admitted] = {}
@@ -86,33 +87,33 @@ class Doorkeeper:
 
     @property
     def open_to_all(self) -> bool:
-        """Nobody has to show a token."""
+        """No token is required."""
         return self._settings.tokens is None and self._settings.jwks is None and not self._own
 
     @property
     def origins(self) -> frozenset[str]:
-        """Pages elsewhere that may call us."""
+        """Other origins whose pages are allowed."""
         return self._gate.origins
 
     @property
     def authorization_servers(self) -> list[str]:
-        """Who signs the tokens that we take."""
+        """The issuer of the signed tokens."""
         return [self._settings.jwt_issuer] if self._settings.jwks and self._settings.jwt_issuer else []
 
     def admit(self, headers: Mapping[str, str], address: str = "") -> Admitted | Rejected:
-        """May this request come in, and as whom?"""
-        self.look_again()
-        looks = tuple([headers.get(name) for name in JUDGED])
-        known = self._remembered.get(looks)
+        """Decide whether this request is let in, and as whom."""
+        self.refresh()
+        key = tuple([headers.get(name) for name in DECISIVE_HEADERS])
+        known = self._remembered.get(key)
         if known is not None:
             return known
-        verdict = self._judged(headers, address)
+        verdict = self._judge(headers, address)
         if isinstance(verdict, Admitted) and len(self._remembered) < REMEMBERED:
-            self._remembered[looks] = verdict
+            self._remembered[key] = verdict
         return verdict
 
-    def _judged(self, headers: Mapping[str, str], address: str) -> Admitted | Rejected:
-        rejected = rejected_request(self._gate, headers)
+    def _judge(self, headers: Mapping[str, str], address: str) -> Admitted | Rejected:
+        rejected = self._gate.rejection(headers)
         if rejected is not None:
             return rejected
         if self.open_to_all:
@@ -120,30 +121,24 @@ class Doorkeeper:
         token = bearer_token(headers)
         if token is None:
             return NO_TOKEN
-        shown, now = hashlib.sha256(token.encode()).digest(), time.monotonic()
-        if shown not in self._accepted and self._failed.wait(address, now) > 0:
+        digest, now = hashlib.sha256(token.encode()).digest(), time.monotonic()
+        if digest not in self._accepted and self._failed.wait(address, now) > 0:
             return TOO_MANY_FAILURES
-        verdict = self._checked(token, shown)
+        is_signed = self._settings.jwks is not None and token.count(".") == 2
+        verdict = self._judge_signed(token) if is_signed else self._gate.principal(digest)
         if isinstance(verdict, Admitted):
-            self._accepted[shown] = None
+            self._accepted[digest] = None
             if len(self._accepted) > ACCEPTED:
                 self._accepted.popitem(last=False)
         elif self._failed.failed(address, now):
-            logger.warning("too many wrong tokens from %s; it may try two a second from now on", address or "a client")
+            logger.warning("too many invalid tokens from %s; it may now try two per second", address or "a client")
         return verdict
 
-    def _checked(self, token: str, shown: bytes) -> Admitted | Rejected:
-        if self._settings.jwks is not None and token.count(".") == 2:
-            return self._signed(token)
-        principal = principal_of(self._gate.tokens, shown)
-        return UNKNOWN_TOKEN if principal is None else Admitted(principal)
-
-    def _signed(self, token: str) -> Admitted | Rejected:
-        refused = Rejected(401, "Unauthorized: this token is not valid here")
+    def _judge_signed(self, token: str) -> Admitted | Rejected:
         try:
             key = self._keys.get(self._jwt.get_unverified_header(token).get("kid", ""))
             if key is None:
-                return refused
+                return INVALID_TOKEN
             claims = self._jwt.decode(
                 token,
                 key,
@@ -155,19 +150,19 @@ class Doorkeeper:
             )
         except self._jwt.PyJWTError as exc:
             logger.info("a signed token was refused: %s", type(exc).__name__)
-            return refused
-        why = why_no_principal(claims["sub"])
+            return INVALID_TOKEN
+        why = why_not_a_principal(claims["sub"])
         if why:
             logger.info("a signed token was refused: its sub %s", why)
             return Rejected(401, f"Unauthorized: the sub of this token {why}")
         return Admitted(claims["sub"], float(claims["exp"]) + CLOCK_SKEW)
 
-    def look_again(self) -> None:
-        """Read the files again that have changed, if the last look was a while ago."""
+    def refresh(self) -> None:
+        """Read the files that have changed, unless they were checked a moment ago."""
         now = time.monotonic()
-        if now - self._looked_at < LOOK_INTERVAL:
+        if now - self._checked_at < CHECK_INTERVAL:
             return
-        self._looked_at = now
+        self._checked_at = now
         self._remembered.clear()
         for path, read in ((self._settings.tokens, self._read_tokens), (self._settings.jwks, self._read_jwks)):
             if path is None:
@@ -175,9 +170,9 @@ class Doorkeeper:
             try:
                 if _state(path) != self._states[path]:
                     read(path)
-                    logger.info("%s was read again", path)
+                    logger.info("read %s again", path)
             except (OSError, BadSetting) as exc:
-                # The old ones hold on: a file in the middle of being written must not lock everybody out.
+                # The old contents stay valid: a file that is just being written must not lock everyone out.
                 logger.error("%s; what was read before stays valid", exc)
 
     def _read_tokens(self, path: str) -> None:
@@ -195,16 +190,17 @@ class Doorkeeper:
         self.generation += 1
 
     def _read_jwks(self, path: str) -> None:
-        # Loaded here: only a server that takes signed tokens needs it.
-        self._jwt = importlib.import_module("jwt")
+        import jwt  # noqa: PLC0415  only a server that accepts signed tokens needs it
+
+        self._jwt = jwt
         try:
             state = _state(path)
             with open(path, encoding="utf-8") as file:
                 text = file.read()
-            # Once we serve, a list without keys takes all of them away; before, it is a mistake.
+            # While serving, a list without keys removes all of them; at the start it is a mistake.
             is_empty = path in self._states and msgspec.json.decode(text) == {"keys": []}
-            keys = [] if is_empty else self._jwt.PyJWKSet.from_json(text).keys
-        except (OSError, ValueError, AttributeError, TypeError, self._jwt.PyJWTError) as exc:  # whatever else it holds
+            keys = [] if is_empty else jwt.PyJWKSet.from_json(text).keys
+        except (OSError, ValueError, AttributeError, TypeError, jwt.PyJWTError) as exc:  # the file may hold anything
             raise BadSetting(f"cannot use the key file {path}: {exc}") from exc
         named = {key.key_id: key for key in keys if key.key_id}
         if not named and not is_empty:

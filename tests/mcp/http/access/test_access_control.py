@@ -12,8 +12,9 @@ from jwt.algorithms import OKPAlgorithm
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings.groups import Settings
+from codex_mcp.mcp.http.access.access_control import CHECK_INTERVAL, AccessControl
 from codex_mcp.mcp.http.access.gate import Admitted, Rejected
-from codex_mcp.mcp.http.access.token_checks import LOOK_INTERVAL, Doorkeeper
+from codex_mcp.mcp.server_secrets import own_token
 
 HOST = {"host": "127.0.0.1"}
 ONE, TWO = "one-" + "a" * 16, "two-" + "b" * 16
@@ -26,9 +27,9 @@ def bearer(token: str) -> dict[str, str]:
     return {**HOST, "authorization": f"Bearer {token}"}
 
 
-def principal(keeper: Doorkeeper, token: str) -> str | int:
+def principal(access: AccessControl, token: str) -> str | int:
     """Who it is, or the status of the refusal."""
-    verdict = keeper.admit(bearer(token))
+    verdict = access.admit(bearer(token))
     return verdict.principal if isinstance(verdict, Admitted) else verdict.status
 
 
@@ -50,44 +51,44 @@ def signed(key: Ed25519PrivateKey = KEY, kid: str = "k1", **changed: object) -> 
     return jwt.encode(claims, key, algorithm="EdDSA", headers={"kid": kid})
 
 
-def signing_keeper(folder: Path, **settings: Any) -> Doorkeeper:
-    return Doorkeeper(
+def signed_access(folder: Path, **settings: Any) -> AccessControl:
+    return AccessControl(
         Settings(codex_home=str(folder), jwks=key_file(folder), jwt_issuer=ISSUER, jwt_audience=AUDIENCE, **settings)
     )
 
 
 def test_without_files_everybody_comes_in_who_knows_our_name(tmp_path: Path) -> None:
-    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), allowed_hosts=("agents.example",)))
-    assert keeper.open_to_all
-    assert keeper.admit(HOST) == Admitted("local")
-    assert keeper.admit({"host": "agents.example"}) == Admitted("local")
-    assert isinstance(keeper.admit({"host": "evil.example"}), Rejected)
-    assert keeper.authorization_servers == []
+    access = AccessControl(Settings(codex_home=str(tmp_path), allowed_hosts=("agents.example",)))
+    assert access.open_to_all
+    assert access.admit(HOST) == Admitted("local")
+    assert access.admit({"host": "agents.example"}) == Admitted("local")
+    assert isinstance(access.admit({"host": "evil.example"}), Rejected)
+    assert access.authorization_servers == []
 
 
 def test_with_tokens_each_principal_has_its_own(tmp_path: Path) -> None:
-    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")))
-    assert not keeper.open_to_all
-    assert [principal(keeper, token) for token in (ONE, TWO, "three")] == ["ada", "bob", 401]
-    assert isinstance(keeper.admit(HOST), Rejected)
+    access = AccessControl(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")))
+    assert not access.open_to_all
+    assert [principal(access, token) for token in (ONE, TWO, "three")] == ["ada", "bob", 401]
+    assert isinstance(access.admit(HOST), Rejected)
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
-    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}")))
+    access = AccessControl(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}")))
     token_file(tmp_path, f"bob  {TWO}")
-    next_look(keeper)
-    assert [principal(keeper, token) for token in (ONE, TWO)] == [401, "bob"]
+    next_look(access)
+    assert [principal(access, token) for token in (ONE, TWO)] == [401, "bob"]
 
 
 @pytest.mark.parametrize("text", ["", "ada", None])
 def test_one_that_cannot_be_read_any_more_changes_nothing(tmp_path: Path, text: str | None) -> None:
     path = token_file(tmp_path, f"ada {ONE}")
-    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=path))
+    access = AccessControl(Settings(codex_home=str(tmp_path), tokens=path))
     if text is None:
         Path(path).unlink()
     else:
         token_file(tmp_path, text)
-    assert principal(keeper, ONE) == "ada"
+    assert principal(access, ONE) == "ada"
 
 
 @pytest.mark.parametrize("text", ["", "ada", "\udcff"])
@@ -95,19 +96,19 @@ def test_one_that_cannot_be_read_at_the_start_is_told(tmp_path: Path, text: str)
     path = tmp_path / "tokens"
     path.write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(BadSetting, match=f"cannot use the token file {path}: "):
-        Doorkeeper(Settings(codex_home=str(tmp_path), tokens=str(path)))
+        AccessControl(Settings(codex_home=str(tmp_path), tokens=str(path)))
 
 
 def test_one_that_is_not_there_too(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="No such file"):
-        Doorkeeper(Settings(codex_home=str(tmp_path), tokens=str(tmp_path / "nowhere")))
+        AccessControl(Settings(codex_home=str(tmp_path), tokens=str(tmp_path / "nowhere")))
 
 
 def test_a_signed_token_tells_the_principal(tmp_path: Path) -> None:
-    keeper = signing_keeper(tmp_path)
-    assert not keeper.open_to_all
-    assert keeper.authorization_servers == [ISSUER]
-    assert principal(keeper, signed()) == "ada"
+    access = signed_access(tmp_path)
+    assert not access.open_to_all
+    assert access.authorization_servers == [ISSUER]
+    assert principal(access, signed()) == "ada"
 
 
 @pytest.mark.parametrize(
@@ -123,67 +124,67 @@ def test_a_signed_token_tells_the_principal(tmp_path: Path) -> None:
     ],
 )
 def test_the_subject_of_a_signed_token_may_be_as_its_issuer_writes_it(tmp_path: Path, subject: str) -> None:
-    assert principal(signing_keeper(tmp_path), signed(sub=subject)) == subject
+    assert principal(signed_access(tmp_path), signed(sub=subject)) == subject
 
 
 @pytest.mark.parametrize(
     ("subject", "why"),
     [
         ("", "is empty"),
-        ("x" * 1025, "has 1025 characters, and 1024 is the most"),
-        ("a\x1b[31m", "holds characters that cannot be printed"),
-        ("local", "is local, which is the name of clients that need no token"),
+        ("x" * 1025, "has 1025 characters; the limit is 1024"),
+        ("a\x1b[31m", "contains unprintable characters"),
+        ("local", "is local, which is the principal of clients without a token"),
     ],
 )
 def test_a_subject_that_cannot_be_a_principal_is_refused_with_the_reason(
     tmp_path: Path, subject: str, why: str
 ) -> None:
-    verdict = signing_keeper(tmp_path).admit(bearer(signed(sub=subject)))
+    verdict = signed_access(tmp_path).admit(bearer(signed(sub=subject)))
     assert verdict == Rejected(401, f"Unauthorized: the sub of this token {why}")
 
 
-def next_look(keeper: Doorkeeper) -> None:
+def next_look(access: AccessControl) -> None:
     """As if the time until the next look at the files had passed."""
-    keeper._looked_at = -LOOK_INTERVAL
+    access._checked_at = -CHECK_INTERVAL
 
 
 def test_a_key_that_is_taken_out_of_the_file_is_not_valid_any_longer(tmp_path: Path) -> None:
-    keeper = signing_keeper(tmp_path)
-    assert principal(keeper, signed()) == "ada"
+    access = signed_access(tmp_path)
+    assert principal(access, signed()) == "ada"
     key_file(tmp_path, name="k2")
-    next_look(keeper)
-    assert principal(keeper, signed()) == 401
-    assert principal(keeper, signed(kid="k2")) == "ada"
+    next_look(access)
+    assert principal(access, signed()) == 401
+    assert principal(access, signed(kid="k2")) == "ada"
 
 
 def test_a_key_file_without_keys_takes_them_all_away_and_opens_to_nobody(tmp_path: Path) -> None:
-    keeper = signing_keeper(tmp_path)
+    access = signed_access(tmp_path)
     (tmp_path / "jwks.json").write_text('{"keys": []}')
-    next_look(keeper)
-    assert principal(keeper, signed()) == 401
-    assert isinstance(keeper.admit(HOST), Rejected)
-    assert not keeper.open_to_all
+    next_look(access)
+    assert principal(access, signed()) == 401
+    assert isinstance(access.admit(HOST), Rejected)
+    assert not access.open_to_all
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"keys": [{}]}', None])
 def test_a_key_file_that_cannot_be_read_any_more_changes_nothing(tmp_path: Path, text: str | None) -> None:
-    keeper = signing_keeper(tmp_path)
+    access = signed_access(tmp_path)
     path = tmp_path / "jwks.json"
     path.write_text(text) if text is not None else path.unlink()
-    next_look(keeper)
-    assert principal(keeper, signed()) == "ada"
+    next_look(access)
+    assert principal(access, signed()) == "ada"
 
 
 def test_what_is_remembered_of_one_request_says_nothing_about_another(tmp_path: Path) -> None:
-    keeper = signing_keeper(tmp_path)
+    access = signed_access(tmp_path)
     asked = bearer(signed())
-    verdict = keeper.admit(asked)
+    verdict = access.admit(asked)
     assert isinstance(verdict, Admitted)
     assert verdict.principal == "ada"
-    assert keeper.admit(asked) == verdict
+    assert access.admit(asked) == verdict
     for other in ({"host": "evil.example"}, {"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):
-        assert isinstance(keeper.admit(asked | other), Rejected)
-    assert principal(keeper, signed(sub="bob")) == "bob"
+        assert isinstance(access.admit(asked | other), Rejected)
+    assert principal(access, signed(sub="bob")) == "bob"
 
 
 @pytest.mark.parametrize(
@@ -206,74 +207,74 @@ def test_what_is_remembered_of_one_request_says_nothing_about_another(tmp_path: 
     ],
 )
 def test_one_that_is_not_meant_for_us_or_not_now_is_not_valid(tmp_path: Path, changed: dict[str, Any]) -> None:
-    assert principal(signing_keeper(tmp_path), signed(**changed)) == 401
+    assert principal(signed_access(tmp_path), signed(**changed)) == 401
 
 
 def test_nor_is_one_that_nobody_or_a_shared_secret_signed(tmp_path: Path) -> None:
-    keeper = signing_keeper(tmp_path)
+    access = signed_access(tmp_path)
     unsigned = jwt.encode(dict(CLAIMS), "", algorithm="none", headers={"kid": "k1"})
     shared = jwt.encode(dict(CLAIMS), "x" * 32, algorithm="HS256", headers={"kid": "k1"})
     whole = signed()
-    assert [principal(keeper, token) for token in (unsigned, shared, whole[:-4], "a.b.c", "..")] == [401] * 5
-    assert isinstance(keeper.admit(HOST), Rejected)
-    assert principal(keeper, "no-dots") == 401
+    assert [principal(access, token) for token in (unsigned, shared, whole[:-4], "a.b.c", "..")] == [401] * 5
+    assert isinstance(access.admit(HOST), Rejected)
+    assert principal(access, "no-dots") == 401
 
 
 def test_a_signed_token_does_not_open_to_the_wrong_name_or_page(tmp_path: Path) -> None:
-    keeper = signing_keeper(tmp_path)
+    access = signed_access(tmp_path)
     for wrong, status in (({"host": "evil.example"}, 421), ({"origin": "https://evil.example"}, 403)):
-        verdict = keeper.admit(bearer(signed()) | wrong)
+        verdict = access.admit(bearer(signed()) | wrong)
         assert isinstance(verdict, Rejected)
         assert verdict.status == status
 
 
 def test_both_kinds_may_be_taken_at_once(tmp_path: Path) -> None:
-    keeper = signing_keeper(tmp_path, tokens=token_file(tmp_path, f"bob {TWO}"))
-    assert [principal(keeper, token) for token in (signed(), TWO, ONE)] == ["ada", "bob", 401]
+    access = signed_access(tmp_path, tokens=token_file(tmp_path, f"bob {TWO}"))
+    assert [principal(access, token) for token in (signed(), TWO, ONE)] == ["ada", "bob", 401]
 
 
 def test_a_key_file_without_names_or_keys_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match=r"none of its keys has a name \(kid\)"):
-        Doorkeeper(Settings(codex_home=str(tmp_path), jwks=key_file(tmp_path, name=None)))
+        AccessControl(Settings(codex_home=str(tmp_path), jwks=key_file(tmp_path, name=None)))
     for text in ("", "{}", '{"keys": []}', "[]", '{"keys": [1]}', '{"keys": 1}'):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(BadSetting, match="cannot use the key file"):
-            Doorkeeper(Settings(codex_home=str(tmp_path), jwks=str(tmp_path / "bad.json")))
+            AccessControl(Settings(codex_home=str(tmp_path), jwks=str(tmp_path / "bad.json")))
 
 
 def test_whoever_guesses_tokens_has_to_wait_and_clients_that_are_in_do_not(tmp_path: Path) -> None:
-    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")))
-    assert keeper.admit(bearer(ONE), "192.0.2.1") == Admitted("ada")
+    access = AccessControl(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")))
+    assert access.admit(bearer(ONE), "192.0.2.1") == Admitted("ada")
     statuses = []
     for number in range(50):
-        verdict = keeper.admit(bearer(f"guess-number-{number}"), "192.0.2.1")
+        verdict = access.admit(bearer(f"guess-number-{number}"), "192.0.2.1")
         assert isinstance(verdict, Rejected)
         statuses.append(verdict.status)
     assert set(statuses[:20]) == {401}
     assert statuses[-1] == 429
-    assert keeper.admit(bearer(ONE), "192.0.2.1") == Admitted("ada"), "it was valid before"
-    assert keeper.admit(bearer(TWO), "192.0.2.2") == Admitted("bob"), "it comes from elsewhere"
-    new = keeper.admit(bearer(TWO + "x"), "192.0.2.1")
+    assert access.admit(bearer(ONE), "192.0.2.1") == Admitted("ada"), "it was valid before"
+    assert access.admit(bearer(TWO), "192.0.2.2") == Admitted("bob"), "it comes from elsewhere"
+    new = access.admit(bearer(TWO + "x"), "192.0.2.1")
     assert isinstance(new, Rejected)
     assert new.status == 429
 
 
 def test_a_request_without_a_token_is_no_guess(tmp_path: Path) -> None:
-    keeper = Doorkeeper(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}")))
+    access = AccessControl(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}")))
     for _ in range(50):
-        verdict = keeper.admit(HOST)
+        verdict = access.admit(HOST)
         assert isinstance(verdict, Rejected)
         assert verdict.status == 401
-    assert keeper.admit(bearer(ONE)) == Admitted("ada")
+    assert access.admit(bearer(ONE)) == Admitted("ada")
 
 
 def test_the_keys_are_read_again_when_they_change(tmp_path: Path) -> None:
-    keeper = signing_keeper(tmp_path)
-    assert principal(keeper, signed()) == "ada"
+    access = signed_access(tmp_path)
+    assert principal(access, signed()) == "ada"
     key_file(tmp_path, name="k2")
-    keeper._looked_at = 0.0
-    assert principal(keeper, signed()) == 401
-    assert principal(keeper, signed(kid="k2")) == "ada"
+    access._checked_at = 0.0
+    assert principal(access, signed()) == 401
+    assert principal(access, signed(kid="k2")) == "ada"
 
 
 @pytest.mark.parametrize(("mode", "warnings"), [(0o644, 1), (0o640, 0), (0o600, 0)])
@@ -282,6 +283,21 @@ def test_a_token_file_that_everybody_can_read_is_a_warning(
 ) -> None:
     path = token_file(tmp_path, f"ada {ONE}")
     Path(path).chmod(mode)
-    Doorkeeper(Settings(codex_home=str(tmp_path), tokens=path))
+    AccessControl(Settings(codex_home=str(tmp_path), tokens=path))
     assert caplog.text.count(f"can read the token file {path}; run chmod 600 on it") == warnings
     assert ONE not in caplog.text
+
+
+def test_only_who_shows_the_generated_token_comes_in_as_the_user_of_this_machine(tmp_path: Path) -> None:
+    access = AccessControl(Settings(codex_home=str(tmp_path), generate_token=True))
+    assert not access.open_to_all
+    assert access.admit(bearer(own_token(str(tmp_path)))) == Admitted("local")
+    for headers in (HOST, bearer("guess")):
+        assert isinstance(access.admit(headers), Rejected)
+
+
+def test_the_generated_token_goes_together_with_a_file_of_tokens(tmp_path: Path) -> None:
+    tokens = token_file(tmp_path, f"ada {ONE}")
+    access = AccessControl(Settings(codex_home=str(tmp_path), generate_token=True, tokens=tokens))
+    assert access.admit(bearer(own_token(str(tmp_path)))) == Admitted("local")
+    assert access.admit(bearer(ONE)) == Admitted("ada")
