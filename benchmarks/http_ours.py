@@ -26,7 +26,7 @@ from codex_mcp.mcp.http.serve import web_server
 from codex_mcp.mcp.methods import COMMON, Methods
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.rpc.errors import invalid_params
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
@@ -87,8 +87,8 @@ async def serve(home: str) -> None:
     """Serve until stdin ends."""
     settings = Settings(codex_home=home)
     hub = Hub(Methods({**COMMON, "tools/call": call_tool}), NoCodex(), settings, KEY)
-    book = Book(settings, _launch, _no_pace)
-    server = web_server(HttpApp(hub, AccessControl(settings), Metrics(hub, book), settings), settings)
+    threads = Threads(settings, _launch, _no_pace)
+    server = web_server(HttpApp(hub, AccessControl(settings), Metrics(hub, threads), settings), settings)
     tasks = TaskSet()
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listener:
         serving = tasks.spawn(server.serve([listener]), name="HTTP listener")

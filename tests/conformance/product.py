@@ -18,7 +18,7 @@ from codex_mcp.cli.serving import add_serving_arguments, serve
 from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.methods import Methods
 from codex_mcp.mcp.tools.product import MakeProduct, Product, plain_product
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
 
 Json = dict[str, Any]
@@ -104,9 +104,9 @@ def _theirs(key: str, request: Json) -> str:
     return next((subject for subject in SUBJECTS if f"echo {subject}" in message), key)
 
 
-def renamed(book: Book, settings: Settings, key: bytes) -> Product:
+def renamed(threads: Threads, settings: Settings, key: bytes) -> Product:
     """The product under the suite's names."""
-    product = plain_product(book, settings, key)
+    product = plain_product(threads, settings, key)
     return replace(product, methods=replace(product.methods, table=Renamed(product.methods).table()))
 
 

@@ -21,11 +21,11 @@ from codex_mcp.threads.questions.decisions import Aborted, Decision, Denied
 from codex_mcp.threads.questions.questions import CommandQuestion, PatchQuestion, Question
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 from tests.support.clients import mcp_tool_server
 from tests.support.clients.judges import package
-from tests.support.core.cores import PATIENCE, Watcher, scripted_book
+from tests.support.core.cores import PATIENCE, Watcher, scripted_threads
 from tests.support.processes import all_ended
 from tests.support.requirements import requirement
 from tests.support.servers.mcp_server import scripted_server
@@ -49,8 +49,8 @@ def old_codex() -> str:
     return str(package("codex-old") / "bin/codex.js")
 
 
-def old_book(folder: Path, **changed: object) -> AbstractAsyncContextManager[tuple[Book, ScriptedModel]]:
-    return scripted_book(folder, codex_bin=old_codex(), **changed)  # type: ignore[arg-type]  # the test knows the types
+def old_threads(folder: Path, **changed: object) -> AbstractAsyncContextManager[tuple[Threads, ScriptedModel]]:
+    return scripted_threads(folder, codex_bin=old_codex(), **changed)  # type: ignore[arg-type]  # the test knows the types
 
 
 def say(text: str) -> str:
@@ -74,8 +74,8 @@ async def run(thread: Thread, prompt: str, watcher: Watcher | None = None) -> Ou
 
 @requirement("NFR-4")
 async def test_a_thread_gets_its_own_id_with_its_first_turn_and_goes_on(tmp_path: Path) -> None:
-    async with old_book(tmp_path) as (book, model):
-        thread = await book.start(ThreadSpec(cwd=str(tmp_path)))
+    async with old_threads(tmp_path) as (threads, model):
+        thread = await threads.start(ThreadSpec(cwd=str(tmp_path)))
         provisional, watcher = thread.id, Watcher()
         first = await run(thread, say("one"), watcher)
         second = await run(thread, say("two"))
@@ -84,9 +84,9 @@ async def test_a_thread_gets_its_own_id_with_its_first_turn_and_goes_on(tmp_path
         assert {first.thread_id, second.thread_id} == {thread.id} != {provisional}
         assert watcher.kinds == PLAIN_TURN
         assert watcher.events[0].msg["session_id"] == thread.id
-        assert await book.find(thread.id) is thread
+        assert await threads.find(thread.id) is thread
         with pytest.raises(CannotResume):
-            await book.find(provisional)
+            await threads.find(provisional)
         assert first.usage == second.usage
         assert first.usage is not None
         assert first.usage.total_tokens == 120
@@ -94,20 +94,20 @@ async def test_a_thread_gets_its_own_id_with_its_first_turn_and_goes_on(tmp_path
 
 
 async def test_two_threads_run_at_once_in_one_child(tmp_path: Path) -> None:
-    async with old_book(tmp_path) as (book, model):
-        threads = [await book.start(ThreadSpec()), await book.start(ThreadSpec())]
-        turns = [submit(thread, GATE) for thread in threads]
+    async with old_threads(tmp_path) as (threads, model):
+        both = [await threads.start(ThreadSpec()), await threads.start(ThreadSpec())]
+        turns = [submit(thread, GATE) for thread in both]
         await model.wait_for_gate("gate", 2)
         model.release("gate")
         outcomes = [await ended(turn) for turn in turns]
         assert [outcome.content for outcome in outcomes] == ["The gate is open."] * 2
         assert len({outcome.thread_id for outcome in outcomes}) == 2
-        assert book.supervisor.starts == 1
+        assert threads.supervisor.starts == 1
 
 
 async def test_a_cancelled_turn_ends_and_the_next_ones_get_their_own_answers_and_events(tmp_path: Path) -> None:
-    async with old_book(tmp_path) as (book, _model):
-        thread = await book.start(ThreadSpec())
+    async with old_threads(tmp_path) as (threads, _model):
+        thread = await threads.start(ThreadSpec())
         watcher = Watcher()
         turn = submit(thread, ENDLESS, watcher)
         await watcher.saw("agent_message_content_delta")
@@ -120,8 +120,8 @@ async def test_a_cancelled_turn_ends_and_the_next_ones_get_their_own_answers_and
 
 
 async def test_a_cancel_kills_the_command_that_runs(tmp_path: Path) -> None:
-    async with old_book(tmp_path) as (book, _model):
-        thread = await book.start(ThreadSpec(cwd=str(tmp_path), sandbox="workspace-write"))
+    async with old_threads(tmp_path) as (threads, _model):
+        thread = await threads.start(ThreadSpec(cwd=str(tmp_path), sandbox="workspace-write"))
         watcher = Watcher()
         turn = submit(thread, '[[scene: run cmd="sleep 1000"]]', watcher)
         await watcher.saw("exec_command_begin")
@@ -132,8 +132,8 @@ async def test_a_cancel_kills_the_command_that_runs(tmp_path: Path) -> None:
 
 
 async def test_a_turn_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
-    async with old_book(tmp_path) as (book, _model):
-        thread = await book.start(ThreadSpec())
+    async with old_threads(tmp_path) as (threads, _model):
+        thread = await threads.start(ThreadSpec())
         outcome = await ended(submit(thread, ENDLESS, time_limit=0.2))
         assert outcome.status is Status.FAILED
         assert "time limit" in outcome.content
@@ -150,8 +150,8 @@ async def test_a_command_is_asked_about_with_what_the_event_says_of_it(
     tmp_path: Path, decision: Decision | None, said: str, *, is_there: bool
 ) -> None:
     watcher = Watcher() if decision is None else Watcher(always(decision))
-    async with old_book(tmp_path) as (book, model):
-        thread = await book.start(ThreadSpec(cwd=str(tmp_path)))
+    async with old_threads(tmp_path) as (threads, model):
+        thread = await threads.start(ThreadSpec(cwd=str(tmp_path)))
         prompt = '[[scene: escalate cmd="touch escalated" why="It must be."]]'
         outcome = await run(thread, prompt, watcher)
         (question,) = watcher.questions
@@ -168,9 +168,9 @@ async def test_a_patch_outside_of_the_workspace_is_asked_about(tmp_path: Path) -
     outside = tmp_path / "outside.txt"
     config = {f"sandbox_workspace_write.{name}": True for name in ("exclude_slash_tmp", "exclude_tmpdir_env_var")}
     watcher = Watcher()
-    async with old_book(tmp_path) as (book, _model):
+    async with old_threads(tmp_path) as (threads, _model):
         spec = ThreadSpec(cwd=str(tmp_path / "work"), sandbox="workspace-write", config=config)
-        outcome = await run(await book.start(spec), f'[[scene: patch file="{outside}"]]', watcher)
+        outcome = await run(await threads.start(spec), f'[[scene: patch file="{outside}"]]', watcher)
         (question,) = watcher.questions
         assert isinstance(question, PatchQuestion)
         assert list(question.changes) == [str(outside)]
@@ -179,8 +179,8 @@ async def test_a_patch_outside_of_the_workspace_is_asked_about(tmp_path: Path) -
 
 
 async def test_abort_ends_the_turn_and_the_thread_goes_on(tmp_path: Path) -> None:
-    async with old_book(tmp_path) as (book, _model):
-        thread = await book.start(ThreadSpec(cwd=str(tmp_path)))
+    async with old_threads(tmp_path) as (threads, _model):
+        thread = await threads.start(ThreadSpec(cwd=str(tmp_path)))
         outcome = await run(thread, "[[scene: escalate]]", Watcher(always(Aborted())))
         assert outcome.status is Status.INTERRUPTED
         assert (await run(thread, say("on"))).content == "on"
@@ -193,8 +193,8 @@ async def test_a_cancel_takes_an_open_question_back(tmp_path: Path) -> None:
         return await asyncio.shield(never)
 
     watcher = Watcher(wait)
-    async with old_book(tmp_path) as (book, _model):
-        thread = await book.start(ThreadSpec(cwd=str(tmp_path)))
+    async with old_threads(tmp_path) as (threads, _model):
+        thread = await threads.start(ThreadSpec(cwd=str(tmp_path)))
         turn = submit(thread, "[[scene: escalate]]", watcher)
         await watcher.changes.until(lambda: bool(watcher.questions))
         thread.cancel(turn)
@@ -204,25 +204,25 @@ async def test_a_cancel_takes_an_open_question_back(tmp_path: Path) -> None:
 
 
 async def test_a_killed_codex_is_an_error_and_its_threads_are_lost(tmp_path: Path) -> None:
-    async with old_book(tmp_path) as (book, model):
-        thread = await book.start(ThreadSpec())
+    async with old_threads(tmp_path) as (threads, model):
+        thread = await threads.start(ThreadSpec())
         turn = submit(thread, GATE)
         await model.wait_for_gate("gate")
-        killed(book)
+        killed(threads)
         outcome = await ended(turn)
         assert outcome.status is Status.FAILED
         assert "signal SIGKILL" in outcome.content
         assert "start a new one with codex" in outcome.content
         assert (await run(thread, say("gone"))).content == outcome.content
         with pytest.raises(CannotResume, match="Its threads are lost"):
-            await book.find(thread.id)
-        assert book.supervisor.starts == 1
-        assert (await run(await book.start(ThreadSpec()), say("new"))).content == "new"
+            await threads.find(thread.id)
+        assert threads.supervisor.starts == 1
+        assert (await run(await threads.start(ThreadSpec()), say("new"))).content == "new"
 
 
 async def test_after_a_failure_of_the_model_the_thread_is_given_up(tmp_path: Path) -> None:
-    async with old_book(tmp_path) as (book, model):
-        thread = await book.start(ThreadSpec())
+    async with old_threads(tmp_path) as (threads, model):
+        thread = await threads.start(ThreadSpec())
         watcher = Watcher()
         failed = await run(thread, "[[scene: error]]", watcher)
         asked = len(model.requests)
@@ -233,12 +233,12 @@ async def test_after_a_failure_of_the_model_the_thread_is_given_up(tmp_path: Pat
         assert "after a failed turn" in refused.content
         assert len(model.requests) == asked
         with pytest.raises(CannotResume, match="after a failed turn"):
-            await book.find(thread.id)
+            await threads.find(thread.id)
 
 
 async def test_a_failure_after_a_cancel_is_heard_to_its_end_and_the_thread_goes_on(tmp_path: Path) -> None:
-    async with old_book(tmp_path) as (book, _model):
-        thread = await book.start(ThreadSpec())
+    async with old_threads(tmp_path) as (threads, _model):
+        thread = await threads.start(ThreadSpec())
         watcher = Watcher()
         turn = submit(thread, ENDLESS, watcher)
         await watcher.saw("agent_message_content_delta")
@@ -250,8 +250,8 @@ async def test_a_failure_after_a_cancel_is_heard_to_its_end_and_the_thread_goes_
 
 async def test_a_question_that_it_lets_nobody_answer_fails_the_turn(tmp_path: Path) -> None:
     inner = {"command": sys.executable, "args": [mcp_tool_server.__file__]}
-    async with old_book(tmp_path) as (book, _model):
-        thread = await book.start(ThreadSpec(config={"mcp_servers.inner": inner}))
+    async with old_threads(tmp_path) as (threads, _model):
+        thread = await threads.start(ThreadSpec(config={"mcp_servers.inner": inner}))
         prompt = '[[scene: mcp namespace="mcp__inner" arguments="{\\"text\\": \\"hi\\"}"]]'
         outcome = await run(thread, prompt)
         assert outcome.status is Status.FAILED
@@ -271,13 +271,13 @@ async def test_a_question_that_it_lets_nobody_answer_fails_the_turn(tmp_path: Pa
 async def test_what_it_cannot_do_is_refused_in_a_sentence(
     tmp_path: Path, spec: ThreadSpec, turn: dict[str, object], why: str
 ) -> None:
-    async with old_book(tmp_path) as (book, _model):
-        thread = await book.start(spec)
+    async with old_threads(tmp_path) as (threads, _model):
+        thread = await threads.start(spec)
         outcome = await ended(submit(thread, "hello", None, **turn))
         assert (outcome.status, outcome.thread_id) == (Status.FAILED, "")
         assert why in outcome.content
-        await book.unload_idle(float("inf"))
-        assert (await ended(submit(await book.start(ThreadSpec()), say("fine")))).content == "fine"
+        await threads.unload_idle(float("inf"))
+        assert (await ended(submit(await threads.start(ThreadSpec()), say("fine")))).content == "fine"
 
 
 async def test_a_server_that_is_killed_takes_it_along_in_mid_turn(tmp_path: Path) -> None:
@@ -303,20 +303,20 @@ async def test_a_server_that_is_left_ends_it_at_once_even_with_a_cancelled_call(
 
 
 async def test_an_exec_server_is_refused(tmp_path: Path) -> None:
-    async with old_book(tmp_path, exec_server="ws://127.0.0.1:9") as (book, _model):
+    async with old_threads(tmp_path, exec_server="ws://127.0.0.1:9") as (threads, _model):
         with pytest.raises(Refused, match="cannot use an exec-server with Codex"):
-            await book.start(ThreadSpec())
+            await threads.start(ThreadSpec())
 
 
 async def test_a_thread_that_was_put_away_is_still_there(tmp_path: Path) -> None:
-    async with old_book(tmp_path) as (book, model):
-        thread = await book.start(ThreadSpec())
+    async with old_threads(tmp_path) as (threads, model):
+        thread = await threads.start(ThreadSpec())
         turn = submit(thread, say("remember this"))
         await ended(turn)
         turn.delivered = True
-        await book.unload_idle(float("inf"))
-        assert list(book) == []
-        found = await book.find(thread.id)
+        await threads.unload_idle(float("inf"))
+        assert list(threads) == []
+        found = await threads.find(thread.id)
         assert (await run(found, say("back"))).content == "back"
         assert b"remember this" in model.requests[-1].body
 
@@ -368,7 +368,7 @@ async def test_an_agent_keeps_its_name_when_its_thread_gets_one_and_gets_a_new_t
         assert (await ended(turn)).content == "The gate is open."
         assert (member.agent.thread_id, member.agent.turns) == (first, 1)
 
-        killed(c.crew.team._book)
+        killed(c.crew.team._threads)
         await asyncio.wait_for(lost(member), PATIENCE)
         found = await c.crew.team.find("arch", "local", resume=False)
         assert (await c.ask(found, say("I am new here."))).content == "I am new here."
@@ -387,7 +387,7 @@ def always(decision: Decision) -> Callable[[Question], Coroutine[Any, Any, Decis
     return decide
 
 
-def killed(book: Book) -> None:
-    pid = book.supervisor.pid
+def killed(threads: Threads) -> None:
+    pid = threads.supervisor.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)

@@ -6,7 +6,7 @@ import pytest
 
 from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.threads.record import Status
-from tests.judges.test_old_codex import old_book, run, say
+from tests.judges.test_old_codex import old_threads, run, say
 from tests.support.core.cores import Watcher
 
 
@@ -20,8 +20,8 @@ from tests.support.core.cores import Watcher
 async def test_a_turn_of_which_something_is_too_long_to_read_fails_and_its_thread_goes_on(
     tmp_path: Path, prompt: str
 ) -> None:
-    async with old_book(tmp_path, max_message_bytes=65536) as (book, _model):
-        thread = await book.start(ThreadSpec(cwd=str(tmp_path), approval_policy="on-request"))
+    async with old_threads(tmp_path, max_message_bytes=65536) as (threads, _model):
+        thread = await threads.start(ThreadSpec(cwd=str(tmp_path), approval_policy="on-request"))
         watcher = Watcher()
         outcome = await run(thread, prompt, watcher)
         assert outcome.status is Status.FAILED

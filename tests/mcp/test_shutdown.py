@@ -12,21 +12,21 @@ from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.shutdown import Ending
 from codex_mcp.mcp.tools.product import Product, plain_product
 from codex_mcp.threads.record import Status
-from codex_mcp.threads.threads import Book
-from tests.support.core.cores import PATIENCE, Watcher, scripted_book
+from codex_mcp.threads.threads import Threads
+from tests.support.core.cores import PATIENCE, Watcher, scripted_threads
 from tests.threads.test_thread import GATE, end, open_thread, submit
 
 
-def ending_of(book: Book, home: Path, **settings: Any) -> Ending:
-    return Ending(list, book, Settings(codex_home=str(home), **settings))
+def ending_of(threads: Threads, home: Path, **settings: Any) -> Ending:
+    return Ending(list, threads, Settings(codex_home=str(home), **settings))
 
 
 async def test_a_turn_that_ends_within_the_grace_is_not_interrupted(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        turn = submit(await open_thread(book, tmp_path), GATE)
+    async with scripted_threads(tmp_path) as (threads, model):
+        turn = submit(await open_thread(threads, tmp_path), GATE)
         await model.wait_for_gate("gate")
         tasks = TaskSet()
-        finishing = tasks.spawn(ending_of(book, tmp_path).finish(asyncio.Queue()), name="finish")
+        finishing = tasks.spawn(ending_of(threads, tmp_path).finish(asyncio.Queue()), name="finish")
         model.release("gate")
         await finishing
         assert (await end(turn)).status is Status.COMPLETED
@@ -34,20 +34,20 @@ async def test_a_turn_that_ends_within_the_grace_is_not_interrupted(tmp_path: Pa
 
 
 async def test_no_turn_goes_on_longer_than_the_product_allows(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        turn = submit(await open_thread(book, tmp_path), GATE)
+    async with scripted_threads(tmp_path) as (threads, model):
+        turn = submit(await open_thread(threads, tmp_path), GATE)
         await model.wait_for_gate("gate")
-        await ending_of(book, tmp_path, shutdown_grace=3600).finish(asyncio.Queue(), 0.01)
+        await ending_of(threads, tmp_path, shutdown_grace=3600).finish(asyncio.Queue(), 0.01)
         assert (await end(turn)).status is Status.INTERRUPTED
 
 
 async def test_a_signal_ends_the_grace(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        turn = submit(await open_thread(book, tmp_path), GATE)
+    async with scripted_threads(tmp_path) as (threads, model):
+        turn = submit(await open_thread(threads, tmp_path), GATE)
         await model.wait_for_gate("gate")
         signals: asyncio.Queue[int] = asyncio.Queue()
         signals.put_nowait(signal.SIGTERM)
-        await ending_of(book, tmp_path, shutdown_grace=PATIENCE).finish(signals)
+        await ending_of(threads, tmp_path, shutdown_grace=PATIENCE).finish(signals)
         assert (await end(turn)).status is Status.INTERRUPTED
 
 
@@ -56,18 +56,18 @@ async def test_what_the_product_does_at_its_end_happens_while_the_core_runs_unle
 ) -> None:
     done: list[str] = []
 
-    async with scripted_book(tmp_path) as (book, _model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread = await open_thread(threads, tmp_path)
 
         async def last_words() -> None:
             turn = thread.submit(TurnSpec('[[scene: say text="the end"]]'), Watcher(), full_events=False)
             done.append((await turn.wait(PATIENCE)).content)
 
         settings = Settings(codex_home=str(tmp_path))
-        plain = plain_product(book, settings, bytes(KEY_BYTES))
-        await ending_of(book, tmp_path).close(Product(plain.methods, plain.tools, last_words), asyncio.Queue())
+        plain = plain_product(threads, settings, bytes(KEY_BYTES))
+        await ending_of(threads, tmp_path).close(Product(plain.methods, plain.tools, last_words), asyncio.Queue())
         assert done == ["the end"]
-        assert book.supervisor.pid is None
+        assert threads.supervisor.pid is None
 
 
 async def test_a_product_that_takes_its_time_is_cut_short_by_a_signal(tmp_path: Path) -> None:
@@ -80,9 +80,9 @@ async def test_a_product_that_takes_its_time_is_cut_short_by_a_signal(tmp_path: 
             cut.set()
             raise
 
-    async with scripted_book(tmp_path) as (book, _model):
-        plain = plain_product(book, Settings(codex_home=str(tmp_path)), bytes(KEY_BYTES))
+    async with scripted_threads(tmp_path) as (threads, _model):
+        plain = plain_product(threads, Settings(codex_home=str(tmp_path)), bytes(KEY_BYTES))
         signals: asyncio.Queue[int] = asyncio.Queue()
         signals.put_nowait(signal.SIGTERM)
-        await ending_of(book, tmp_path).close(Product(plain.methods, plain.tools, for_ever), signals)
+        await ending_of(threads, tmp_path).close(Product(plain.methods, plain.tools, for_ever), signals)
         assert cut.is_set()

@@ -123,6 +123,6 @@ async def test_an_agent_whose_first_turn_is_refused_leaves_no_name_no_record_and
             assert len(team.crew.roster) == 0
             assert await team.crew.agents("local") == []
             assert await team.crew.store_session.store.records.bindings("default") == []
-            assert team.book.of("local") == []
+            assert team.threads.of("local") == []
         assert (await team.start("arch")).agent.identity == "arch"
         team.model.release("gate")

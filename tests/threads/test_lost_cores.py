@@ -13,8 +13,8 @@ import pytest
 from codex_mcp.codex.core import CoreError, ThreadSpec
 from codex_mcp.codex.supervisor import Launch, Launcher
 from codex_mcp.threads.record import Status
-from codex_mcp.threads.threads import Book
-from tests.support.core.cores import PATIENCE, no_pace, scripted_book, settings_below
+from codex_mcp.threads.threads import Threads
+from tests.support.core.cores import PATIENCE, no_pace, scripted_threads, settings_below
 from tests.threads.test_thread import GATE, end, open_thread, say, send_core, submit
 
 SPEC = ThreadSpec(config={"model_provider": "none"})
@@ -46,34 +46,34 @@ def core(last: str, deed: str) -> Launcher:
 
 
 @contextlib.asynccontextmanager
-async def book_on(launch: Launcher, folder: Path) -> AsyncIterator[Book]:
-    book = Book(settings_below(folder, max_message_bytes=65536), launch, no_pace)
+async def threads_on(launch: Launcher, folder: Path) -> AsyncIterator[Threads]:
+    threads = Threads(settings_below(folder, max_message_bytes=65536), launch, no_pace)
     try:
-        yield book
+        yield threads
     finally:
         async with asyncio.timeout(PATIENCE):
-            await book.aclose()
+            await threads.aclose()
 
 
 async def test_a_core_that_does_not_answer_is_stopped_with_all_its_turns_and_followed_by_another(
     tmp_path: Path,
 ) -> None:
-    async with scripted_book(tmp_path, request_timeout=5) as (book, model):
-        busy, idle = await open_thread(book, tmp_path), await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path, request_timeout=5) as (threads, model):
+        busy, idle = await open_thread(threads, tmp_path), await open_thread(threads, tmp_path)
         assert (await end(submit(idle, say("first")))).content == "first"  # Codex writes down a thread with a turn
         running = submit(busy, GATE)
         await model.wait_for_gate("gate")
-        send_core(book, signal.SIGSTOP)
+        send_core(threads, signal.SIGSTOP)
         asked = submit(idle, say("never"))
         waits = submit(idle, say("waits behind it"))
         silence = "Codex did not answer turn/start within 5 seconds and was stopped"
         assert (await end(asked)).content.startswith(silence)
         assert (await end(running)).content.startswith(silence)
         assert (await end(waits)).content == "waits behind it"
-        assert book.supervisor.last_exit == "did not answer turn/start within 5 seconds"
+        assert threads.supervisor.last_exit == "did not answer turn/start within 5 seconds"
         model.release("gate")
         assert (await end(submit(busy, say("here too")))).content == "here too"
-        assert book.supervisor.starts == 2
+        assert threads.supervisor.starts == 2
 
 
 @pytest.mark.parametrize(
@@ -90,16 +90,16 @@ async def test_a_core_that_does_not_answer_is_stopped_with_all_its_turns_and_fol
 async def test_a_core_that_ends_between_the_prompt_and_the_turn_says_how_it_ended(
     tmp_path: Path, deed: str, how: str
 ) -> None:
-    async with book_on(core("turn/start", deed), tmp_path) as book:
-        outcome = await end(submit(await book.start(SPEC), "go"))
+    async with threads_on(core("turn/start", deed), tmp_path) as threads:
+        outcome = await end(submit(await threads.start(SPEC), "go"))
         assert outcome.status is Status.FAILED
         assert outcome.content.startswith(f"Codex ended unexpectedly ({how}).")
 
 
 async def test_so_does_one_that_ends_while_a_thread_is_started(tmp_path: Path) -> None:
-    async with book_on(core("thread/start", "os._exit(7)"), tmp_path) as book:
+    async with threads_on(core("thread/start", "os._exit(7)"), tmp_path) as threads:
         with pytest.raises(CoreError, match=r"\(exit code 7\)"):
-            await book.start(SPEC)
+            await threads.start(SPEC)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ async def test_so_does_one_that_ends_while_a_thread_is_started(tmp_path: Path) -
     ],
 )
 async def test_a_core_whose_words_are_too_long_to_be_told_apart_is_stopped(tmp_path: Path, deed: str, why: str) -> None:
-    async with book_on(core("turn/start", deed), tmp_path) as book:
-        outcome = await end(submit(await book.start(SPEC), "go"))
+    async with threads_on(core("turn/start", deed), tmp_path) as threads:
+        outcome = await end(submit(await threads.start(SPEC), "go"))
         assert outcome.status is Status.FAILED
         assert outcome.content.startswith(why)
         assert "the message is larger than 65536 bytes" in outcome.content

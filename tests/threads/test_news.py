@@ -7,24 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.threads.news import Kind, Mode, News, Reported, Verdict, verdict
+from codex_mcp.threads.news import News, NewsKind, Reported, WaitMode, WaitVerdict, verdict
 
-KINDS = [Kind.ANSWER, Kind.QUESTION, Kind.PAUSE, Kind.CLOSE]
+KINDS = [NewsKind.ANSWER, NewsKind.QUESTION, NewsKind.PAUSE, NewsKind.CLOSE]
 SETS = [set(kinds) for size in range(5) for kinds in itertools.combinations(KINDS, size)]
 
 
-def expected(kinds: set[Kind], mode: Mode, *, runs: bool) -> Verdict:
+def expected(kinds: set[NewsKind], mode: WaitMode, *, runs: bool) -> WaitVerdict:
     if not kinds:
-        return Verdict.WAIT if runs else Verdict.IDLE
-    if Kind.QUESTION in kinds:
-        return Verdict.REPORT
-    return Verdict.WAIT if mode is Mode.ALL and runs else Verdict.REPORT
+        return WaitVerdict.WAIT if runs else WaitVerdict.IDLE
+    if NewsKind.QUESTION in kinds:
+        return WaitVerdict.REPORT
+    return WaitVerdict.WAIT if mode is WaitMode.ALL and runs else WaitVerdict.REPORT
 
 
 @pytest.mark.parametrize("runs", [True, False])
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", WaitMode)
 @pytest.mark.parametrize("kinds", SETS, ids=lambda kinds: "+".join(sorted(kinds)) or "none")
-def test_the_whole_table(kinds: set[Kind], mode: Mode, *, runs: bool) -> None:
+def test_the_whole_table(kinds: set[NewsKind], mode: WaitMode, *, runs: bool) -> None:
     news = [News(kind, kind) for kind in kinds]
     assert verdict(news, mode, runs=runs) is expected(kinds, mode, runs=runs)
 
@@ -85,7 +85,7 @@ STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("happens"), st.sampled_from(KINDS), st.just(0)),
         st.tuples(st.just("runs"), st.booleans(), st.just(0)),
-        st.tuples(st.just("waits"), st.sampled_from(CALLERS), st.sampled_from(list(Mode))),
+        st.tuples(st.just("waits"), st.sampled_from(CALLERS), st.sampled_from(list(WaitMode))),
         st.tuples(st.just("loses"), st.sampled_from(CALLERS), st.integers(0, 20)),
     ),
     max_size=60,
@@ -102,10 +102,10 @@ class World:
         self.answers: dict[str, list[tuple[int, list[str]]]] = {caller: [] for caller in CALLERS}
         self._requests = itertools.count()
 
-    def wait(self, caller: str, mode: Mode) -> bool:
+    def wait(self, caller: str, mode: WaitMode) -> bool:
         """One look of a wait. True: it was answered."""
         fresh = [news for news in self.news if not self.reported.has(caller, news.key)]
-        if verdict(fresh, mode, runs=self.runs) is not Verdict.REPORT:
+        if verdict(fresh, mode, runs=self.runs) is not WaitVerdict.REPORT:
             return False
         request, keys = next(self._requests), [news.key for news in fresh]
         self.reported.add(caller, request, keys)
@@ -126,16 +126,16 @@ def test_each_caller_hears_every_piece_of_news_once_whatever_happens_in_whatever
     world = World()
     for step, what, more in steps:
         match step, what, more:
-            case "happens", Kind() as kind, _:
+            case "happens", NewsKind() as kind, _:
                 world.news.append(News(kind, f"news {len(world.news)}"))
             case "runs", bool(runs), _:
                 world.runs = runs
-            case "waits", str(caller), Mode() as mode:
+            case "waits", str(caller), WaitMode() as mode:
                 world.wait(caller, mode)
             case "loses", str(caller), int(index):
                 world.lose(caller, index)
     for caller in CALLERS:
-        world.wait(caller, Mode.FIRST)
+        world.wait(caller, WaitMode.FIRST)
         heard = Counter(key for _request, keys in world.answers[caller] for key in keys)
         assert heard == Counter(news.key for news in world.news)
-        assert not world.wait(caller, Mode.FIRST), "and then a tight loop gets no answer"
+        assert not world.wait(caller, WaitMode.FIRST), "and then a tight loop gets no answer"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from codex_mcp.threads.sandbox_leftovers import MOUNT_POINTS, Litter
+from codex_mcp.threads.sandbox_leftovers import MOUNT_POINTS, SandboxLeftovers
 
 
 def names(folder: Path) -> set[str]:
@@ -10,42 +10,42 @@ def names(folder: Path) -> set[str]:
 
 
 def test_what_a_killed_command_left_is_removed(tmp_path: Path) -> None:
-    litter = Litter(str(tmp_path))
-    litter.look()
+    leftovers = SandboxLeftovers(str(tmp_path))
+    leftovers.look()
     for name in MOUNT_POINTS:
         (tmp_path / name).mkdir()
-    litter.clean()
+    leftovers.clean()
     assert names(tmp_path) == set()
 
 
 def test_what_was_there_before_stays(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".aws").symlink_to("nowhere")
-    litter = Litter(str(tmp_path))
-    litter.look()
+    leftovers = SandboxLeftovers(str(tmp_path))
+    leftovers.look()
     (tmp_path / ".codex").mkdir()
-    litter.clean()
+    leftovers.clean()
     assert names(tmp_path) == {".git", ".aws"}
 
 
 def test_what_is_not_empty_or_no_folder_stays(tmp_path: Path) -> None:
-    litter = Litter(str(tmp_path))
-    litter.look()
+    leftovers = SandboxLeftovers(str(tmp_path))
+    leftovers.look()
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/HEAD").touch()
     (tmp_path / ".codex").touch()
     (tmp_path / "other").mkdir()
-    litter.clean()
+    leftovers.clean()
     assert names(tmp_path) == {".git", ".codex", "other"}
 
 
 def test_who_has_not_looked_removes_nothing(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    Litter(str(tmp_path)).clean()
+    SandboxLeftovers(str(tmp_path)).clean()
     assert names(tmp_path) == {".git"}
 
 
 def test_a_workspace_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
-    litter = Litter(str(tmp_path / "gone"))
-    litter.look()
-    litter.clean()
+    leftovers = SandboxLeftovers(str(tmp_path / "gone"))
+    leftovers.look()
+    leftovers.clean()

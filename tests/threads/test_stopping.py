@@ -11,7 +11,7 @@ from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import CLOSED, UNLOADED, Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import QueueShut
-from tests.support.core.cores import Watcher, scripted_book
+from tests.support.core.cores import Watcher, scripted_threads
 from tests.support.core.questions import COMMAND
 from tests.threads.test_thread import GATE, end, open_thread, raw, say, send_core, submit
 
@@ -38,8 +38,8 @@ class Listener:
 
 
 async def test_a_turn_is_stopped_at_its_time_limit_with_what_it_said_so_far(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         turn = thread.submit(TurnSpec(GATE, time_limit=0.2), Watcher(), full_events=False)
         outcome = await end(turn)
         assert outcome.status is Status.FAILED
@@ -49,8 +49,8 @@ async def test_a_turn_is_stopped_at_its_time_limit_with_what_it_said_so_far(tmp_
 
 
 async def test_a_stopped_turn_is_not_charged_with_the_tokens_of_the_turn_before(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         first = await end(submit(thread, say("one")))
         stopped = await end(thread.submit(TurnSpec(GATE, time_limit=0.2), Watcher(), full_events=False))
         model.release("gate")
@@ -62,15 +62,15 @@ async def test_a_stopped_turn_is_not_charged_with_the_tokens_of_the_turn_before(
 
 
 async def test_a_turn_that_ends_in_time_hears_nothing_of_its_limit(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread = await open_thread(threads, tmp_path)
         turn = thread.submit(TurnSpec(say("quick"), time_limit=1000), Watcher(), full_events=False)
         assert (await end(turn)).content == "quick"
 
 
 async def test_a_shut_thread_answers_everybody_takes_a_last_turn_and_can_be_opened_again(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         running, waiting = submit(thread, GATE), submit(thread, say("never"))
         await model.wait_for_gate("gate")
         thread.shut()
@@ -85,9 +85,9 @@ async def test_a_shut_thread_answers_everybody_takes_a_last_turn_and_can_be_open
 
 
 async def test_who_listens_hears_of_every_turn_once(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        book.listener = listener = Listener()
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        threads.listener = listener = Listener()
+        thread = await open_thread(threads, tmp_path)
         first, second = submit(thread, GATE), submit(thread, say("two"))
         await model.wait_for_gate("gate")
         model.release("gate")
@@ -97,8 +97,8 @@ async def test_who_listens_hears_of_every_turn_once(tmp_path: Path) -> None:
 
 
 async def test_a_preface_reaches_the_model_before_the_prompt(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         await end(thread.submit(TurnSpec(say("ok"), preface="a note first"), Watcher(), full_events=False))
         said = str(model.requests[-1])
     assert "a note first" in said
@@ -106,11 +106,11 @@ async def test_a_preface_reaches_the_model_before_the_prompt(tmp_path: Path) -> 
 
 
 async def test_a_turn_whose_thread_codex_puts_away_has_failed_and_does_not_hang(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         turn = submit(thread, GATE)
         await model.wait_for_gate("gate")
-        await book.put_away(thread)  # nothing happens: it is busy
+        await threads.put_away(thread)  # nothing happens: it is busy
         assert not turn.ended
         thread.notification_received("thread/closed", raw({"threadId": thread.id}))
         assert (await end(turn)).content == UNLOADED
@@ -120,11 +120,11 @@ async def test_a_turn_whose_thread_codex_puts_away_has_failed_and_does_not_hang(
 async def test_who_takes_back_a_turn_that_codex_does_not_begin_is_told_so_and_the_next_one_waits_for_codex(
     tmp_path: Path,
 ) -> None:
-    async with scripted_book(tmp_path, interrupt_grace=0.1) as (book, _model):
-        book.listener = listener = Listener()
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path, interrupt_grace=0.1) as (threads, _model):
+        threads.listener = listener = Listener()
+        thread = await open_thread(threads, tmp_path)
         await end(submit(thread, say("one")))
-        send_core(book, signal.SIGSTOP)
+        send_core(threads, signal.SIGSTOP)
         late, following = Watcher(), Watcher()
         turn, behind = submit(thread, GATE, late), submit(thread, say("next"), following)
         thread.cancel(turn)
@@ -134,7 +134,7 @@ async def test_who_takes_back_a_turn_that_codex_does_not_begin_is_told_so_and_th
         assert turn in thread.uncollected()
         readable = raw({**COMMAND, "threadId": thread.id})
         assert await thread.question_received(1, Method.EXEC, readable) == {"decision": "decline"}
-        send_core(book, signal.SIGCONT)
+        send_core(threads, signal.SIGCONT)
         assert (await end(behind)).content == "next"
         await thread.until_idle()
         assert (await end(submit(thread, say("and on")))).content == "and on"
@@ -142,7 +142,7 @@ async def test_who_takes_back_a_turn_that_codex_does_not_begin_is_told_so_and_th
     assert "turn_aborted" in late.kinds
     assert "turn_aborted" not in following.kinds
     assert late.questions == []
-    assert book.counts.turns == {Status.COMPLETED: 3, Status.INTERRUPTED: 1}
+    assert threads.counts.turns == {Status.COMPLETED: 3, Status.INTERRUPTED: 1}
     assert listener.heard == [
         *("submitted", "completed, idle"),
         *("submitted", "submitted", "interrupted, busy", "left, busy", "completed, idle"),
@@ -151,16 +151,16 @@ async def test_who_takes_back_a_turn_that_codex_does_not_begin_is_told_so_and_th
 
 
 async def test_a_turn_taken_back_while_codex_hangs_in_loading_its_thread_never_begins(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path, interrupt_grace=0.1) as (book, model):
-        book.listener = listener = Listener()
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path, interrupt_grace=0.1) as (threads, model):
+        threads.listener = listener = Listener()
+        thread = await open_thread(threads, tmp_path)
         await end(submit(thread, say("one")))
         await thread.unload()
-        send_core(book, signal.SIGSTOP)
+        send_core(threads, signal.SIGSTOP)
         turn = submit(thread, say("never"))
         thread.cancel(turn)
         assert (await end(turn)).status is Status.INTERRUPTED
-        send_core(book, signal.SIGCONT)
+        send_core(threads, signal.SIGCONT)
         await thread.until_idle()
         assert (turn.place.turn_id, len(model.requests)) == ("", 1)
         assert (await end(submit(thread, say("two")))).content == "two"
@@ -168,13 +168,13 @@ async def test_a_turn_taken_back_while_codex_hangs_in_loading_its_thread_never_b
 
 
 async def test_a_codex_that_dies_while_it_hangs_ends_what_waits_behind_a_turn_that_was_given_up(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path, interrupt_grace=0.1) as (book, _model):
-        thread = await open_thread(book, tmp_path)
-        send_core(book, signal.SIGSTOP)
+    async with scripted_threads(tmp_path, interrupt_grace=0.1) as (threads, _model):
+        thread = await open_thread(threads, tmp_path)
+        send_core(threads, signal.SIGSTOP)
         turn, behind = submit(thread, say("never")), submit(thread, say("never either"))
         thread.cancel(turn)
         told = await end(turn)
-        send_core(book, signal.SIGKILL)
+        send_core(threads, signal.SIGKILL)
         assert (await end(behind)).status is Status.FAILED
         assert thread.idle
         assert (turn.outcome, turn.outcome.status) == (told, Status.INTERRUPTED)
@@ -183,8 +183,8 @@ async def test_a_codex_that_dies_while_it_hangs_ends_what_waits_behind_a_turn_th
 async def test_who_does_not_wait_for_the_end_is_answered_at_once_and_codex_stops_the_turn_all_the_same(
     tmp_path: Path,
 ) -> None:
-    async with scripted_book(tmp_path, interrupt_grace=0.0) as (book, _model):
-        thread, watcher = await open_thread(book, tmp_path), Watcher()
+    async with scripted_threads(tmp_path, interrupt_grace=0.0) as (threads, _model):
+        thread, watcher = await open_thread(threads, tmp_path), Watcher()
         turn = submit(thread, GATE, watcher)
         thread.cancel(turn)
         assert (await end(turn)).status is Status.INTERRUPTED

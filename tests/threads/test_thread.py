@@ -14,10 +14,10 @@ from codex_mcp.threads.questions.decisions import Aborted, Approved, Decision, D
 from codex_mcp.threads.questions.questions import Method, Question
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import OUTCOMES_KEPT, Thread
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import QueueFull
-from tests.support.core.cores import PATIENCE, Watcher, scripted_book
+from tests.support.core.cores import PATIENCE, Watcher, scripted_threads
 from tests.support.core.questions import COMMAND
 
 GATE = "[[scene: gate]]"
@@ -38,14 +38,14 @@ async def end(turn: Turn) -> Outcome:
     return outcome
 
 
-async def open_thread(book: Book, folder: Path, **spec: object) -> Thread:
+async def open_thread(threads: Threads, folder: Path, **spec: object) -> Thread:
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    return await book.start(ThreadSpec(cwd=str(work), **spec))  # type: ignore[arg-type]  # the test knows the types
+    return await threads.start(ThreadSpec(cwd=str(work), **spec))  # type: ignore[arg-type]  # the test knows the types
 
 
-def send_core(book: Book, number: signal.Signals) -> None:
-    pid = book.supervisor.pid
+def send_core(threads: Threads, number: signal.Signals) -> None:
+    pid = threads.supervisor.pid
     assert pid is not None
     os.kill(pid, number)
 
@@ -70,8 +70,8 @@ def raw(value: object) -> Raw:
 
 
 async def test_a_turn_is_answered_and_its_audience_sees_it_happen(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        thread, watcher = await open_thread(book, tmp_path), Watcher()
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread, watcher = await open_thread(threads, tmp_path), Watcher()
         turn = submit(thread, say("Hello."), watcher)
         assert (thread.idle, thread.current, thread.newest, thread.unfinished()) == (False, turn, turn, [turn])
         outcome = await end(turn)
@@ -88,8 +88,8 @@ async def test_a_turn_is_answered_and_its_audience_sees_it_happen(tmp_path: Path
 
 
 async def test_turns_of_one_thread_run_one_after_the_other_in_their_order(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path, max_turns_waiting=2) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path, max_turns_waiting=2) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         watchers = [Watcher() for _ in range(3)]
         turns = [submit(thread, GATE, watchers[0])]
         turns += [
@@ -107,8 +107,8 @@ async def test_turns_of_one_thread_run_one_after_the_other_in_their_order(tmp_pa
 
 
 async def test_a_turn_that_waits_is_taken_back_at_once_and_nobody_else_is_touched(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         first, second, third = submit(thread, GATE), submit(thread, say("never")), submit(thread, say("three"))
         thread.cancel(second)
         thread.cancel(second)
@@ -119,8 +119,8 @@ async def test_a_turn_that_waits_is_taken_back_at_once_and_nobody_else_is_touche
 
 
 async def test_a_turn_may_be_taken_back_in_the_breath_in_which_it_was_asked_for(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread = await open_thread(threads, tmp_path)
         turn = submit(thread, "[[scene: silence]]")
         thread.cancel(turn)
         assert (await end(turn)).status is Status.INTERRUPTED
@@ -128,8 +128,8 @@ async def test_a_turn_may_be_taken_back_in_the_breath_in_which_it_was_asked_for(
 
 
 async def test_a_turn_that_runs_is_stopped_and_the_next_one_begins(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         running, waiting = submit(thread, GATE), submit(thread, say("next"))
         await model.wait_for_gate("gate")
         thread.cancel(running)
@@ -140,8 +140,8 @@ async def test_a_turn_that_runs_is_stopped_and_the_next_one_begins(tmp_path: Pat
 
 
 async def test_everything_of_a_thread_can_be_stopped_at_once(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         turns = [submit(thread, GATE), submit(thread, say("never")), submit(thread, say("never"))]
         await model.wait_for_gate("gate")
         thread.cancel_all()
@@ -159,8 +159,8 @@ async def running_command(thread: Thread, watcher: Watcher, pid: Path) -> int:
 
 
 async def test_the_command_of_a_turn_that_is_stopped_dies_with_it(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        thread, watcher = await open_thread(book, tmp_path, sandbox="danger-full-access"), Watcher()
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread, watcher = await open_thread(threads, tmp_path, sandbox="danger-full-access"), Watcher()
         pid = await running_command(thread, watcher, tmp_path / "work" / "pid")
         turn = thread.current
         assert turn is not None
@@ -173,8 +173,8 @@ async def test_the_command_of_a_turn_that_is_stopped_dies_with_it(tmp_path: Path
 async def test_who_does_not_want_to_wait_for_the_end_is_answered_at_once_and_the_command_dies_all_the_same(
     tmp_path: Path,
 ) -> None:
-    async with scripted_book(tmp_path, interrupt_grace=0.0) as (book, _model):
-        thread, watcher = await open_thread(book, tmp_path, sandbox="danger-full-access"), Watcher()
+    async with scripted_threads(tmp_path, interrupt_grace=0.0) as (threads, _model):
+        thread, watcher = await open_thread(threads, tmp_path, sandbox="danger-full-access"), Watcher()
         pid = await running_command(thread, watcher, tmp_path / "work" / "pid")
         turn = thread.current
         assert turn is not None
@@ -184,55 +184,55 @@ async def test_who_does_not_want_to_wait_for_the_end_is_answered_at_once_and_the
 
 
 async def test_a_core_that_is_frozen_holds_up_no_one_who_stops_a_turn(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path, interrupt_grace=0.2) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path, interrupt_grace=0.2) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         turn = submit(thread, GATE)
         await model.wait_for_gate("gate")
-        send_core(book, signal.SIGSTOP)
+        send_core(threads, signal.SIGSTOP)
         thread.cancel(turn)
         assert (await end(turn)).status is Status.INTERRUPTED
-        send_core(book, signal.SIGKILL)
+        send_core(threads, signal.SIGKILL)
 
 
 async def test_a_killed_core_ends_the_turns_of_all_threads_and_both_go_on_with_the_next(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        threads = [await open_thread(book, tmp_path), await open_thread(book, tmp_path)]
-        running = [submit(thread, GATE) for thread in threads]
-        behind = submit(threads[0], say("never"))
+    async with scripted_threads(tmp_path) as (threads, model):
+        both = [await open_thread(threads, tmp_path), await open_thread(threads, tmp_path)]
+        running = [submit(thread, GATE) for thread in both]
+        behind = submit(both[0], say("never"))
         await model.wait_for_gate("gate", 2)
-        send_core(book, signal.SIGKILL)
+        send_core(threads, signal.SIGKILL)
         outcomes = [await end(turn) for turn in (*running, behind)]
         assert {outcome.status for outcome in outcomes} == {Status.FAILED}
         assert all("Codex ended unexpectedly (signal SIGKILL)" in outcome.content for outcome in outcomes)
-        next_turns = [submit(thread, say("back")) for thread in threads]
+        next_turns = [submit(thread, say("back")) for thread in both]
         assert [(await end(turn)).content for turn in next_turns] == ["back", "back"]
-        assert book.supervisor.starts == 2
+        assert threads.supervisor.starts == 2
         assert b"[[scene: gate]]" in model.requests[-1].body  # it remembers the turn that was lost
 
 
 async def test_a_turn_asked_for_while_the_dead_core_is_buried_runs_in_the_next_one(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread = await open_thread(threads, tmp_path)
         await end(submit(thread, say("one")))
-        send_core(book, signal.SIGKILL)
-        while book.supervisor.pid is not None:  # noqa: ASYNC110  nobody is told before the burial
+        send_core(threads, signal.SIGKILL)
+        while threads.supervisor.pid is not None:  # noqa: ASYNC110  nobody is told before the burial
             await asyncio.sleep(0)
         assert (await end(submit(thread, say("two")))).content == "two"
 
 
 async def test_a_turn_whose_thread_was_said_to_be_closed_still_ends_with_its_core(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         turn = submit(thread, GATE)
         await model.wait_for_gate("gate")
         thread.notification_received("thread/closed", raw({"threadId": thread.id}))
-        send_core(book, signal.SIGKILL)
+        send_core(threads, signal.SIGKILL)
         assert (await end(turn)).status is Status.FAILED
 
 
 async def test_a_thread_that_was_put_away_comes_back_with_its_memory(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         await end(submit(thread, say("remember this")))
         await thread.unload()
         await thread.unload()
@@ -241,18 +241,18 @@ async def test_a_thread_that_was_put_away_comes_back_with_its_memory(tmp_path: P
 
 
 async def test_a_turn_that_the_model_fails_says_why(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread = await open_thread(threads, tmp_path)
         outcome = await end(submit(thread, '[[scene: fail status=400 message="the script says so"]]'))
     assert outcome.status is Status.FAILED
     assert "the script says so" in outcome.content
 
 
 async def test_a_turn_that_cannot_be_started_says_why_and_the_next_one_is_tried(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread = await open_thread(threads, tmp_path)
         await end(submit(thread, say("one")))
-        await book.supervisor.stop()
+        await threads.supervisor.stop()
         turns = [submit(thread, say("two")), submit(thread, say("three"))]
         outcomes = [await end(turn) for turn in turns]
         taken_back = submit(thread, say("four"))
@@ -262,21 +262,21 @@ async def test_a_turn_that_cannot_be_started_says_why_and_the_next_one_is_tried(
 
 
 async def test_closing_answers_everybody_also_one_whose_stop_has_not_begun(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        threads = [await open_thread(book, tmp_path), await open_thread(book, tmp_path)]
-        running = [submit(thread, GATE) for thread in threads]
-        waiting = submit(threads[0], say("never"))
+    async with scripted_threads(tmp_path) as (threads, model):
+        both = [await open_thread(threads, tmp_path), await open_thread(threads, tmp_path)]
+        running = [submit(thread, GATE) for thread in both]
+        waiting = submit(both[0], say("never"))
         await model.wait_for_gate("gate", 2)
-        threads[0].cancel(running[0])
-        await threads[0].aclose()
-        await threads[1].aclose()
+        both[0].cancel(running[0])
+        await both[0].aclose()
+        await both[1].aclose()
         outcomes = [await end(turn) for turn in (*running, waiting)]
     assert [outcome.content for outcome in outcomes] == ["the server has stopped"] * 3
 
 
 async def test_outcomes_that_were_given_to_nobody_are_kept_longest(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path)
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path)
         running = submit(thread, GATE)
         await model.wait_for_gate("gate")
         turns = []
@@ -311,8 +311,8 @@ async def test_a_question_is_answered_as_its_audience_decides(
     tmp_path: Path, decision: Decision, status: Status, content: str, *, made: bool
 ) -> None:
     watcher = Watcher(lambda question: approving(decision))
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await open_thread(book, tmp_path, approval_policy="on-request", sandbox="read-only")
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await open_thread(threads, tmp_path, approval_policy="on-request", sandbox="read-only")
         outcome = await end(submit(thread, ESCALATE, watcher))
         told = model.requests[-1].body
     assert (outcome.status, outcome.content) == (status, content)
@@ -338,8 +338,8 @@ class Undecided(Watcher):
 
 async def test_a_question_is_withdrawn_when_its_turn_is_stopped(tmp_path: Path) -> None:
     watcher = Undecided()
-    async with scripted_book(tmp_path) as (book, _model):
-        thread = await open_thread(book, tmp_path, approval_policy="on-request", sandbox="read-only")
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread = await open_thread(threads, tmp_path, approval_policy="on-request", sandbox="read-only")
         turn = submit(thread, ESCALATE, watcher)
         await watcher.changes.until(lambda: bool(watcher.questions))
         thread.cancel(turn)
@@ -350,18 +350,18 @@ async def test_a_question_is_withdrawn_when_its_turn_is_stopped(tmp_path: Path) 
 
 async def test_a_question_is_withdrawn_when_its_core_dies(tmp_path: Path) -> None:
     watcher = Undecided()
-    async with scripted_book(tmp_path) as (book, _model):
-        thread = await open_thread(book, tmp_path, approval_policy="on-request", sandbox="read-only")
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread = await open_thread(threads, tmp_path, approval_policy="on-request", sandbox="read-only")
         turn = submit(thread, ESCALATE, watcher)
         await watcher.changes.until(lambda: bool(watcher.questions))
-        send_core(book, signal.SIGKILL)
+        send_core(threads, signal.SIGKILL)
         assert (await end(turn)).status is Status.FAILED
         assert watcher.taken_back.is_set()
 
 
 async def test_a_question_outside_of_a_turn_or_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread, watcher = await open_thread(book, tmp_path), Watcher()
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread, watcher = await open_thread(threads, tmp_path), Watcher()
         readable = raw({**COMMAND, "threadId": thread.id})
         assert await thread.question_received(1, Method.EXEC, readable) == {"decision": "decline"}
         turn = submit(thread, GATE, watcher)
@@ -374,8 +374,8 @@ async def test_a_question_outside_of_a_turn_or_that_cannot_be_read_is_refused(tm
 
 
 async def test_news_of_a_turn_that_has_ended_go_to_its_own_audience(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread, first, second = await open_thread(book, tmp_path), Watcher(), Watcher()
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread, first, second = await open_thread(threads, tmp_path), Watcher(), Watcher()
         past = submit(thread, say("one"), first)
         await end(past)
         current = submit(thread, GATE, second)

@@ -17,9 +17,9 @@ from codex_mcp.threads.owners import RecordedOwners
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import EARLY_NOTIFICATIONS, NOT_SIGNED_IN, Book
+from codex_mcp.threads.threads import EARLY_NOTIFICATIONS, NOT_SIGNED_IN, Threads
 from codex_mcp.threads.turn import Turn
-from tests.support.core.cores import PATIENCE, Watcher, environment_below, no_pace, scripted_book, settings_below
+from tests.support.core.cores import PATIENCE, Watcher, environment_below, no_pace, scripted_threads, settings_below
 from tests.support.core.questions import COMMAND
 
 GATE = "[[scene: gate]]"
@@ -48,36 +48,36 @@ def raw(value: object) -> Raw:
     return Raw(msgspec.json.encode(value))
 
 
-def tell(book: Book, thread_id: str, method: str, **params: object) -> None:
-    book.notification_received(thread_id, method, raw({"threadId": thread_id, **params}))
+def tell(threads: Threads, thread_id: str, method: str, **params: object) -> None:
+    threads.notification_received(thread_id, method, raw({"threadId": thread_id, **params}))
 
 
-async def ask(book: Book, thread_id: str) -> object:
-    return await book.question_received(thread_id, 1, Method.EXEC, raw({**COMMAND, "threadId": thread_id}))
+async def ask(threads: Threads, thread_id: str) -> object:
+    return await threads.question_received(thread_id, 1, Method.EXEC, raw({**COMMAND, "threadId": thread_id}))
 
 
 async def test_threads_are_started_found_and_told_apart(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        book.warm_up()
-        one, two = await asyncio.gather(book.start(ThreadSpec()), book.start(ThreadSpec()))
+    async with scripted_threads(tmp_path) as (threads, _model):
+        threads.warm_up()
+        one, two = await asyncio.gather(threads.start(ThreadSpec()), threads.start(ThreadSpec()))
         assert one.id != two.id
-        assert set(book) == {one, two}
-        assert await book.find(one.id) is one
-        assert (book.known(two.id), book.known(UNKNOWN)) == (two, None)
-        assert repr(book) == "<Book 2 threads, <Supervisor running, 1 starts>>"
+        assert set(threads) == {one, two}
+        assert await threads.find(one.id) is one
+        assert (threads.known(two.id), threads.known(UNKNOWN)) == (two, None)
+        assert repr(threads) == "<Threads 2 open, <Supervisor running, 1 starts>>"
         outcomes = await asyncio.gather(run(one, say("one")), run(two, say("two")))
     assert [outcome.content for outcome in outcomes] == ["one", "two"]
 
 
 async def test_a_thread_is_one_however_its_id_is_written(tmp_path: Path) -> None:
     """Else the second spelling would take the thread's place, and whoever waits for the first would wait for ever."""
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await book.start(ThreadSpec())
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await threads.start(ThreadSpec())
         turn = submit(thread, GATE)
         await model.wait_for_gate("gate")
         for spelling in (thread.id.upper(), thread.id.replace("-", ""), f"urn:uuid:{thread.id}", f"{{{thread.id}}}"):
-            assert await book.find(spelling) is thread
-            assert book.known(spelling) is thread
+            assert await threads.find(spelling) is thread
+            assert threads.known(spelling) is thread
         model.release("gate")
         await turn.wait(PATIENCE)
         assert turn.ended
@@ -85,11 +85,11 @@ async def test_a_thread_is_one_however_its_id_is_written(tmp_path: Path) -> None
 
 
 async def test_a_thread_of_another_life_is_found_on_disk_by_all_who_ask_at_once(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        thread = await book.start(ThreadSpec())
+    async with scripted_threads(tmp_path) as (threads, _model):
+        thread = await threads.start(ThreadSpec())
         await run(thread, say("remember this"))
-    async with scripted_book(tmp_path) as (book, model):
-        found = await asyncio.gather(*(book.find(thread.id) for _ in range(3)))
+    async with scripted_threads(tmp_path) as (threads, model):
+        found = await asyncio.gather(*(threads.find(thread.id) for _ in range(3)))
         assert len(set(map(id, found))) == 1
         assert found[0].id == thread.id
         assert (await run(found[0], say("back"))).content == "back"
@@ -98,34 +98,34 @@ async def test_a_thread_of_another_life_is_found_on_disk_by_all_who_ask_at_once(
 
 @pytest.mark.parametrize(("thread_id", "kind"), [(UNKNOWN, ThreadNotFound), ("no id at all", BadThreadId)])
 async def test_a_thread_that_is_not_there_is_not_found(tmp_path: Path, thread_id: str, kind: type[CoreError]) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        told = await asyncio.gather(book.find(thread_id), book.find(thread_id), return_exceptions=True)
+    async with scripted_threads(tmp_path) as (threads, _model):
+        told = await asyncio.gather(threads.find(thread_id), threads.find(thread_id), return_exceptions=True)
         assert [type(error) for error in told] == [kind, kind]
-        assert list(book) == []
+        assert list(threads) == []
 
 
 async def test_a_broken_configuration_is_told_and_a_mended_one_works(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
+    async with scripted_threads(tmp_path) as (threads, _model):
         config = tmp_path / "home/.codex/config.toml"
         config.write_text("model = [")
         with pytest.raises(ConfigRefused):
-            await book.start(ThreadSpec())
+            await threads.start(ThreadSpec())
         config.write_text("")
-        assert (await run(await book.start(ThreadSpec()), say("mended"))).content == "mended"
+        assert (await run(await threads.start(ThreadSpec()), say("mended"))).content == "mended"
 
 
 async def test_who_is_not_signed_in_is_told_at_once(tmp_path: Path) -> None:
     settings = settings_below(tmp_path)
-    book = Book(settings, launcher(settings, environment_below(tmp_path)), no_pace)
+    threads = Threads(settings, launcher(settings, environment_below(tmp_path)), no_pace)
     try:
         with pytest.raises(CoreError) as caught:
-            await book.start(ThreadSpec())
+            await threads.start(ThreadSpec())
         assert str(caught.value) == NOT_SIGNED_IN
         provider = {"name": "x", "base_url": "http://127.0.0.1:9/v1"}
         config = {"model_provider": "x", "model_providers.x": provider}
-        assert (await book.start(ThreadSpec(config=config))).idle
+        assert (await threads.start(ThreadSpec(config=config))).idle
     finally:
-        await book.aclose()
+        await threads.aclose()
 
 
 @pytest.mark.parametrize(
@@ -143,46 +143,46 @@ async def test_a_broken_configuration_is_told_before_that_somebody_must_sign_in(
     config = tmp_path / "home/.codex/config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(text)
-    book = Book(settings, launcher(settings, environment_below(tmp_path)), no_pace)
+    threads = Threads(settings, launcher(settings, environment_below(tmp_path)), no_pace)
     try:
         with pytest.raises(ConfigRefused) as caught:
-            await book.start(ThreadSpec(sandbox=sandbox))
+            await threads.start(ThreadSpec(sandbox=sandbox))
         assert said in str(caught.value)
     finally:
-        await book.aclose()
+        await threads.aclose()
 
 
 async def test_what_is_said_of_a_thread_before_it_is_open_is_not_lost(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        first = await book.start(ThreadSpec())
+    async with scripted_threads(tmp_path) as (threads, _model):
+        first = await threads.start(ThreadSpec())
         await run(first, say("one"))
-        await book.unload_idle(float("inf"))
-        assert list(book) == []
+        await threads.unload_idle(float("inf"))
+        assert list(threads) == []
 
         async with asyncio.TaskGroup() as group:
-            finding = group.create_task(book.find(first.id))
-            while not book._opens:  # noqa: ASYNC110  nobody is told
+            finding = group.create_task(threads.find(first.id))
+            while not threads._opens:  # noqa: ASYNC110  nobody is told
                 await asyncio.sleep(0)
             item = {"type": "agentMessage", "id": "i", "text": "early"}
             for _ in range(EARLY_NOTIFICATIONS + 5):
-                tell(book, first.id, "item/completed", turnId="", item=item)
-            tell(book, UNKNOWN, "item/completed", turnId="", item=item)
+                tell(threads, first.id, "item/completed", turnId="", item=item)
+            tell(threads, UNKNOWN, "item/completed", turnId="", item=item)
         watcher, thread = Watcher(), await finding
         turn = submit(thread, say("two"), watcher)
         await turn.wait(PATIENCE)
         assert 0 < sum(event.msg.get("message") == "early" for event in watcher.events) <= EARLY_NOTIFICATIONS
-        assert book._early == {}
+        assert threads._early == {}
 
 
 async def test_what_is_said_of_the_core_as_a_whole_is_told_to_threads_that_are_busy(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        busy, idle = await book.start(ThreadSpec()), await book.start(ThreadSpec())
+    async with scripted_threads(tmp_path) as (threads, model):
+        busy, idle = await threads.start(ThreadSpec()), await threads.start(ThreadSpec())
         watcher, past = Watcher(), Watcher()
         await submit(idle, say("one"), past).wait(PATIENCE)
         turn = submit(busy, GATE, watcher)
         await model.wait_for_gate("gate")
         seen = len(past.events)
-        tell(book, "", "warning", message="the disk is full")
+        tell(threads, "", "warning", message="the disk is full")
         model.release("gate")
         await turn.wait(PATIENCE)
     assert "the disk is full" in [event.msg.get("message") for event in watcher.events]
@@ -190,52 +190,52 @@ async def test_what_is_said_of_the_core_as_a_whole_is_told_to_threads_that_are_b
 
 
 async def test_the_question_of_an_agent_that_ours_started_goes_to_our_person(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread, watcher = await book.start(ThreadSpec()), Watcher()
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread, watcher = await threads.start(ThreadSpec()), Watcher()
         turn = submit(thread, GATE, watcher)
         await model.wait_for_gate("gate")
-        tell(book, "child", "thread/started", thread={"id": "child", "parentThreadId": thread.id})
-        tell(book, "grandchild", "thread/started", thread={"id": "grandchild", "parentThreadId": "child"})
-        tell(book, "odd", "thread/started", thread=5)
+        tell(threads, "child", "thread/started", thread={"id": "child", "parentThreadId": thread.id})
+        tell(threads, "grandchild", "thread/started", thread={"id": "grandchild", "parentThreadId": "child"})
+        tell(threads, "odd", "thread/started", thread=5)
         for one, other in [("a", "b"), ("b", "a")]:
-            tell(book, one, "thread/started", thread={"id": one, "parentThreadId": other})
+            tell(threads, one, "thread/started", thread={"id": one, "parentThreadId": other})
 
-        assert [await ask(book, name) for name in (thread.id, "child", "grandchild")] == [ACCEPTED] * 3
-        assert [await ask(book, name) for name in ("stranger", "odd", "a")] == [DECLINED] * 3
-        tell(book, "child", "thread/closed")
-        assert await ask(book, "child") == DECLINED
+        assert [await ask(threads, name) for name in (thread.id, "child", "grandchild")] == [ACCEPTED] * 3
+        assert [await ask(threads, name) for name in ("stranger", "odd", "a")] == [DECLINED] * 3
+        tell(threads, "child", "thread/closed")
+        assert await ask(threads, "child") == DECLINED
         model.release("gate")
         await turn.wait(PATIENCE)
     assert len(watcher.questions) == 3
 
 
 async def test_a_core_that_died_takes_its_agents_with_it(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await book.start(ThreadSpec())
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await threads.start(ThreadSpec())
         turn = submit(thread, GATE)
         await model.wait_for_gate("gate")
-        tell(book, "child", "thread/started", thread={"id": "child", "parentThreadId": thread.id})
-        pid = book.supervisor.pid
+        tell(threads, "child", "thread/started", thread={"id": "child", "parentThreadId": thread.id})
+        pid = threads.supervisor.pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         await turn.wait(PATIENCE)
-        assert await ask(book, "child") == DECLINED
+        assert await ask(threads, "child") == DECLINED
 
 
 async def test_an_idle_thread_is_put_away_and_comes_back_with_its_settings(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
+    async with scripted_threads(tmp_path) as (threads, model):
         spec = ThreadSpec(developer_instructions="Speak in rhymes.", config={"tools.update_plan.enabled": True})
-        idle, busy = await book.start(spec), await book.start(ThreadSpec())
+        idle, busy = await threads.start(spec), await threads.start(ThreadSpec())
         await run(idle, say("one"))
         turn = submit(busy, GATE)
         await model.wait_for_gate("gate")
 
-        await book.unload_idle(time.monotonic())
-        assert set(book) == {idle, busy}
-        await book.unload_idle(float("inf"))
-        assert set(book) == {busy}
+        await threads.unload_idle(time.monotonic())
+        assert set(threads) == {idle, busy}
+        await threads.unload_idle(float("inf"))
+        assert set(threads) == {busy}
 
-        again = await book.find(idle.id)
+        again = await threads.find(idle.id)
         assert again is not idle
         assert again.spec == spec
         assert (await run(again, say("two"))).content == "two"
@@ -247,104 +247,108 @@ async def test_an_idle_thread_is_put_away_and_comes_back_with_its_settings(tmp_p
 async def test_a_thread_whose_core_dies_while_it_is_loaded_comes_back_in_the_next_one_with_its_settings(
     tmp_path: Path,
 ) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
+    async with scripted_threads(tmp_path) as (threads, _model):
         spec = ThreadSpec(config={"tools.update_plan.enabled": True})
-        thread = await book.start(spec)
+        thread = await threads.start(spec)
         await run(thread, say("one"))
-        await book.unload_idle(float("inf"))
-        pid = book.supervisor.pid
+        await threads.unload_idle(float("inf"))
+        pid = threads.supervisor.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         async with asyncio.TaskGroup() as group:
-            finding = group.create_task(book.find(thread.id))
-            while not book._opens:  # noqa: ASYNC110  nobody is told
+            finding = group.create_task(threads.find(thread.id))
+            while not threads._opens:  # noqa: ASYNC110  nobody is told
                 await asyncio.sleep(0)
             os.kill(pid, signal.SIGKILL)
         assert finding.result().spec == spec
-        assert book.supervisor.starts == 2
+        assert threads.supervisor.starts == 2
 
 
 async def test_an_answer_that_nobody_has_seen_keeps_its_thread_here_unless_there_are_too_many(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path, finished_turns_kept=1) as (book, _model):
-        first = await book.start(ThreadSpec())
+    async with scripted_threads(tmp_path, finished_turns_kept=1) as (threads, _model):
+        first = await threads.start(ThreadSpec())
         await submit(first, say("unseen")).wait(PATIENCE)
-        await book.unload_idle(float("inf"))
-        assert list(book) == [first]
-        second = await book.start(ThreadSpec())
+        await threads.unload_idle(float("inf"))
+        assert list(threads) == [first]
+        second = await threads.start(ThreadSpec())
         await submit(second, say("unseen too")).wait(PATIENCE)
-        await book.unload_idle(float("inf"))
-        assert list(book) == [second]
+        await threads.unload_idle(float("inf"))
+        assert list(threads) == [second]
 
 
 async def test_idle_threads_are_looked_for_from_time_to_time(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path, thread_idle=0.05) as (book, _model):
-        thread = await book.start(ThreadSpec())
+    async with scripted_threads(tmp_path, thread_idle=0.05) as (threads, _model):
+        thread = await threads.start(ThreadSpec())
         await run(thread, say("one"))
         async with asyncio.timeout(PATIENCE):
-            while list(book):  # noqa: ASYNC110  nobody is told
+            while list(threads):  # noqa: ASYNC110  nobody is told
                 await asyncio.sleep(0.01)
-        assert (await run(await book.find(thread.id), say("two"))).content == "two"
+        assert (await run(await threads.find(thread.id), say("two"))).content == "two"
 
 
 async def test_closing_answers_everybody(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, model):
-        thread = await book.start(ThreadSpec())
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await threads.start(ThreadSpec())
         turn = submit(thread, GATE)
         await model.wait_for_gate("gate")
-        await book.aclose()
+        await threads.aclose()
         assert (turn.ended, turn.outcome.content) == (True, "the server has stopped")
-        await book.aclose()
+        await threads.aclose()
 
 
 async def test_a_thread_that_gets_its_own_id_is_known_by_that_alone_and_still_belongs_to_the_same(
     tmp_path: Path,
 ) -> None:
     owners = RecordedOwners(str(tmp_path))
-    async with scripted_book(tmp_path) as (book, _model):
-        book._owners = owners
-        thread = await book.start(ThreadSpec(), "ada")
+    async with scripted_threads(tmp_path) as (threads, _model):
+        threads._owners = owners
+        thread = await threads.start(ThreadSpec(), "ada")
         provisional = thread.id
         turn = submit(thread, GATE)
-        book.thread_named("nobody", "else")
-        book.thread_named(provisional, UNKNOWN)
-        assert (book.known(UNKNOWN, "ada"), book.known(UNKNOWN), book.known(provisional, "ada")) == (thread, None, None)
+        threads.thread_named("nobody", "else")
+        threads.thread_named(provisional, UNKNOWN)
+        assert (threads.known(UNKNOWN, "ada"), threads.known(UNKNOWN), threads.known(provisional, "ada")) == (
+            thread,
+            None,
+            None,
+        )
         assert {thread.id, turn.thread_id} == {UNKNOWN}
     owners.close()
 
 
 async def test_a_thread_that_nobody_waits_for_any_longer_is_opened_all_the_same_and_put_away(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        first = await book.start(ThreadSpec())
+    async with scripted_threads(tmp_path) as (threads, _model):
+        first = await threads.start(ThreadSpec())
         await run(first, say("one"))
-        await book.unload_idle(float("inf"))
-        pid, tasks = book.supervisor.pid, TaskSet()
+        await threads.unload_idle(float("inf"))
+        pid, tasks = threads.supervisor.pid, TaskSet()
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
-        tasks.spawn(book.start(ThreadSpec()), name="start")
-        tasks.spawn(book.find(first.id), name="find")
-        while book._opens < 2:  # noqa: ASYNC110  nobody is told
+        tasks.spawn(threads.start(ThreadSpec()), name="start")
+        tasks.spawn(threads.find(first.id), name="find")
+        while threads._opens < 2:  # noqa: ASYNC110  nobody is told
             await asyncio.sleep(0)
         await tasks.aclose()
         os.kill(pid, signal.SIGCONT)
         async with asyncio.timeout(PATIENCE):
-            while len(list(book)) < 2:  # noqa: ASYNC110  nobody is told
+            while len(list(threads)) < 2:  # noqa: ASYNC110  nobody is told
                 await asyncio.sleep(0.01)
-        assert all(thread.idle for thread in book)
-        await book.unload_idle(float("inf"))
-        assert list(book) == []
-        assert (await run(await book.find(first.id), say("two"))).content == "two"
+        assert all(thread.idle for thread in threads)
+        await threads.unload_idle(float("inf"))
+        assert list(threads) == []
+        assert (await run(await threads.find(first.id), say("two"))).content == "two"
 
 
 async def test_who_waits_for_a_thread_when_the_server_ends_is_told_so(tmp_path: Path) -> None:
-    async with scripted_book(tmp_path) as (book, _model):
-        await book.start(ThreadSpec())
-        pid, tasks = book.supervisor.pid, TaskSet()
+    async with scripted_threads(tmp_path) as (threads, _model):
+        await threads.start(ThreadSpec())
+        pid, tasks = threads.supervisor.pid, TaskSet()
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
-        starting = tasks.spawn(book.start(ThreadSpec()), name="start")
-        while not book._opens:  # noqa: ASYNC110  nobody is told
+        starting = tasks.spawn(threads.start(ThreadSpec()), name="start")
+        while not threads._opens:  # noqa: ASYNC110  nobody is told
             await asyncio.sleep(0)
         os.kill(pid, signal.SIGCONT)
-        await book.aclose()
+        await threads.aclose()
         with pytest.raises(CoreError):
             await starting

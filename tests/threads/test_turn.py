@@ -60,7 +60,7 @@ async def test_who_does_not_want_to_wait_is_told_how_it_stands() -> None:
 
 
 async def test_it_shows_its_thread_and_its_place() -> None:
-    assert repr(turn()) == "<Turn of t: <Place waiting >>"
+    assert repr(turn()) == "<Turn of t: <QueuePlace waiting >>"
 
 
 async def test_it_can_be_waited_for_until_its_thread_has_an_id_of_its_own() -> None:

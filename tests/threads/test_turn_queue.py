@@ -10,14 +10,14 @@ from codex_mcp.threads.turn_queue import (
     Conclude,
     Interrupt,
     Leave,
-    Place,
     QueueFull,
+    QueuePlace,
     QueueShut,
     Remind,
     Source,
     Start,
-    State,
     TurnQueue,
+    TurnQueueState,
 )
 
 MAX_WAITING = 3
@@ -26,21 +26,21 @@ MAX_WAITING = 3
 class Case:
     """A turn in one state, with another one before it if it waits."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: TurnQueueState) -> None:
         self.queue = TurnQueue(MAX_WAITING)
-        self.before = Place()
-        self.place = Place()
-        if state is State.WAITING:
+        self.before = QueuePlace()
+        self.place = QueuePlace()
+        if state is TurnQueueState.WAITING:
             self.queue.offer(self.before)
             self.queue.started("before")
         self.queue.offer(self.place)
-        if state in (State.RUNNING, State.ENDED):
+        if state in (TurnQueueState.RUNNING, TurnQueueState.ENDED):
             self.queue.started("u")
-        if state in (State.STOPPING, State.ABANDONED):
+        if state in (TurnQueueState.STOPPING, TurnQueueState.ABANDONED):
             self.queue.cancel(self.place)
-        if state is State.ABANDONED:
+        if state is TurnQueueState.ABANDONED:
             self.queue.overdue(self.place)
-        if state is State.ENDED:
+        if state is TurnQueueState.ENDED:
             self.queue.ended("u")
         assert self.place.state is state
 
@@ -62,64 +62,64 @@ NEWS: dict[str, Callable[[Case], list[Action]]] = {
 }
 
 # What becomes of the turn, and what is to be done about it, by name.
-Cell = tuple[State, list[type[Action]]]
-TABLE: dict[State, dict[str, Cell]] = {
-    State.WAITING: {
-        "cancel": (State.ENDED, [Conclude]),
-        "overdue": (State.WAITING, []),
-        "accepted": (State.WAITING, []),
-        "started": (State.WAITING, []),
-        "ended": (State.WAITING, []),
-        "start failed": (State.WAITING, []),
-        "given up": (State.WAITING, []),
-        "lost": (State.ENDED, [Conclude]),
+Cell = tuple[TurnQueueState, list[type[Action]]]
+TABLE: dict[TurnQueueState, dict[str, Cell]] = {
+    TurnQueueState.WAITING: {
+        "cancel": (TurnQueueState.ENDED, [Conclude]),
+        "overdue": (TurnQueueState.WAITING, []),
+        "accepted": (TurnQueueState.WAITING, []),
+        "started": (TurnQueueState.WAITING, []),
+        "ended": (TurnQueueState.WAITING, []),
+        "start failed": (TurnQueueState.WAITING, []),
+        "given up": (TurnQueueState.WAITING, []),
+        "lost": (TurnQueueState.ENDED, [Conclude]),
     },
-    State.STARTING: {
-        "cancel": (State.STOPPING, [Remind]),
-        "overdue": (State.STARTING, []),
-        "accepted": (State.STARTING, []),
-        "started": (State.RUNNING, []),
-        "ended": (State.ENDED, [Conclude]),
-        "start failed": (State.ENDED, [Conclude]),
-        "given up": (State.ENDED, [Conclude]),
-        "lost": (State.ENDED, [Conclude]),
+    TurnQueueState.STARTING: {
+        "cancel": (TurnQueueState.STOPPING, [Remind]),
+        "overdue": (TurnQueueState.STARTING, []),
+        "accepted": (TurnQueueState.STARTING, []),
+        "started": (TurnQueueState.RUNNING, []),
+        "ended": (TurnQueueState.ENDED, [Conclude]),
+        "start failed": (TurnQueueState.ENDED, [Conclude]),
+        "given up": (TurnQueueState.ENDED, [Conclude]),
+        "lost": (TurnQueueState.ENDED, [Conclude]),
     },
-    State.RUNNING: {
-        "cancel": (State.STOPPING, [Interrupt]),
-        "overdue": (State.RUNNING, []),
-        "accepted": (State.RUNNING, []),
-        "started": (State.RUNNING, []),
-        "ended": (State.ENDED, [Conclude]),
-        "start failed": (State.ENDED, [Conclude]),
-        "given up": (State.ENDED, [Conclude]),
-        "lost": (State.ENDED, [Conclude]),
+    TurnQueueState.RUNNING: {
+        "cancel": (TurnQueueState.STOPPING, [Interrupt]),
+        "overdue": (TurnQueueState.RUNNING, []),
+        "accepted": (TurnQueueState.RUNNING, []),
+        "started": (TurnQueueState.RUNNING, []),
+        "ended": (TurnQueueState.ENDED, [Conclude]),
+        "start failed": (TurnQueueState.ENDED, [Conclude]),
+        "given up": (TurnQueueState.ENDED, [Conclude]),
+        "lost": (TurnQueueState.ENDED, [Conclude]),
     },
-    State.STOPPING: {
-        "cancel": (State.STOPPING, []),
-        "overdue": (State.ABANDONED, [Conclude]),
-        "accepted": (State.STOPPING, []),
-        "started": (State.STOPPING, [Interrupt]),
-        "ended": (State.ENDED, [Conclude]),
-        "start failed": (State.ENDED, [Conclude]),
-        "given up": (State.ENDED, [Conclude]),
-        "lost": (State.ENDED, [Conclude]),
+    TurnQueueState.STOPPING: {
+        "cancel": (TurnQueueState.STOPPING, []),
+        "overdue": (TurnQueueState.ABANDONED, [Conclude]),
+        "accepted": (TurnQueueState.STOPPING, []),
+        "started": (TurnQueueState.STOPPING, [Interrupt]),
+        "ended": (TurnQueueState.ENDED, [Conclude]),
+        "start failed": (TurnQueueState.ENDED, [Conclude]),
+        "given up": (TurnQueueState.ENDED, [Conclude]),
+        "lost": (TurnQueueState.ENDED, [Conclude]),
     },
-    State.ABANDONED: {
-        "cancel": (State.ABANDONED, []),
-        "overdue": (State.ABANDONED, []),
-        "accepted": (State.ABANDONED, []),
-        "started": (State.ABANDONED, [Interrupt]),
-        "ended": (State.ENDED, [Leave]),
-        "start failed": (State.ENDED, [Leave]),
-        "given up": (State.ENDED, [Leave]),
-        "lost": (State.ENDED, [Leave]),
+    TurnQueueState.ABANDONED: {
+        "cancel": (TurnQueueState.ABANDONED, []),
+        "overdue": (TurnQueueState.ABANDONED, []),
+        "accepted": (TurnQueueState.ABANDONED, []),
+        "started": (TurnQueueState.ABANDONED, [Interrupt]),
+        "ended": (TurnQueueState.ENDED, [Leave]),
+        "start failed": (TurnQueueState.ENDED, [Leave]),
+        "given up": (TurnQueueState.ENDED, [Leave]),
+        "lost": (TurnQueueState.ENDED, [Leave]),
     },
-    State.ENDED: dict.fromkeys(NEWS, (State.ENDED, [])),
+    TurnQueueState.ENDED: dict.fromkeys(NEWS, (TurnQueueState.ENDED, [])),
 }
 
 
-@pytest.mark.parametrize(("state", "news"), [(state, news) for state in State for news in NEWS])
-def test_every_cell_of_the_table(state: State, news: str) -> None:
+@pytest.mark.parametrize(("state", "news"), [(state, news) for state in TurnQueueState for news in NEWS])
+def test_every_cell_of_the_table(state: TurnQueueState, news: str) -> None:
     case = Case(state)
     actions = NEWS[news](case)
     expected_state, expected = TABLE[state][news]
@@ -128,7 +128,7 @@ def test_every_cell_of_the_table(state: State, news: str) -> None:
 
 
 def test_the_next_turn_begins_when_the_one_before_it_is_over() -> None:
-    queue, first, second, third = TurnQueue(MAX_WAITING), Place(), Place(), Place()
+    queue, first, second, third = TurnQueue(MAX_WAITING), QueuePlace(), QueuePlace(), QueuePlace()
     assert queue.offer(first) == [Start(first)]
     assert [queue.offer(second), queue.offer(third)] == [[], []]
     assert (queue.current, queue.waiting, queue.idle) == (first, 2, False)
@@ -141,25 +141,25 @@ def test_the_next_turn_begins_when_the_one_before_it_is_over() -> None:
 
 def test_no_more_turns_wait_than_may() -> None:
     queue = TurnQueue(1)
-    queue.offer(Place())
-    queue.offer(Place())
+    queue.offer(QueuePlace())
+    queue.offer(QueuePlace())
     with pytest.raises(QueueFull):
-        queue.offer(Place())
+        queue.offer(QueuePlace())
     assert queue.waiting == 1
 
 
 def test_the_answer_to_a_start_names_the_id_and_the_announcement_begins_the_turn() -> None:
-    queue, place = TurnQueue(MAX_WAITING), Place()
+    queue, place = TurnQueue(MAX_WAITING), QueuePlace()
     queue.offer(place)
     assert queue.accepted("u", place)
-    assert repr(place) == "<Place starting u>"
+    assert repr(place) == "<QueuePlace starting u>"
     assert queue.started("another") == []
     queue.started("u")
-    assert repr(place) == "<Place running u>"
+    assert repr(place) == "<QueuePlace running u>"
 
 
 def test_a_turn_cancelled_before_its_announcement_is_interrupted_after_it_once() -> None:
-    queue, place = TurnQueue(MAX_WAITING), Place()
+    queue, place = TurnQueue(MAX_WAITING), QueuePlace()
     queue.offer(place)
     queue.accepted("u", place)
     assert [queue.cancel(place), queue.started("u"), queue.started("u"), queue.cancel(place)] == [
@@ -171,7 +171,7 @@ def test_a_turn_cancelled_before_its_announcement_is_interrupted_after_it_once()
 
 
 def test_a_turn_that_nobody_waits_for_any_longer_keeps_its_place_until_the_core_is_done_with_it() -> None:
-    queue, first, second = TurnQueue(MAX_WAITING), Place(), Place()
+    queue, first, second = TurnQueue(MAX_WAITING), QueuePlace(), QueuePlace()
     queue.offer(first)
     queue.cancel(first)
     assert queue.overdue(first) == [Conclude(first)]
@@ -183,16 +183,16 @@ def test_a_turn_that_nobody_waits_for_any_longer_keeps_its_place_until_the_core_
 
 
 def test_the_answer_to_the_start_of_a_turn_that_is_gone_touches_nothing() -> None:
-    queue, gone, current = TurnQueue(MAX_WAITING), Place(), Place()
+    queue, gone, current = TurnQueue(MAX_WAITING), QueuePlace(), QueuePlace()
     queue.offer(gone)
     queue.given_up(gone)
     queue.offer(current)
     assert queue.accepted("late", gone)
-    assert repr(current) == "<Place starting >"
+    assert repr(current) == "<QueuePlace starting >"
 
 
 def test_a_prompt_that_went_into_a_turn_of_the_past_was_not_accepted() -> None:
-    queue, past, current = TurnQueue(MAX_WAITING), Place(), Place()
+    queue, past, current = TurnQueue(MAX_WAITING), QueuePlace(), QueuePlace()
     queue.offer(past)
     queue.started("u")
     queue.given_up(past)
@@ -201,7 +201,7 @@ def test_a_prompt_that_went_into_a_turn_of_the_past_was_not_accepted() -> None:
 
 
 def test_an_answer_that_comes_after_the_end_of_its_turn_is_in_order() -> None:
-    queue, place = TurnQueue(MAX_WAITING), Place()
+    queue, place = TurnQueue(MAX_WAITING), QueuePlace()
     queue.offer(place)
     queue.started("u")
     queue.ended("u")
@@ -209,21 +209,21 @@ def test_an_answer_that_comes_after_the_end_of_its_turn_is_in_order() -> None:
 
 
 def test_late_news_of_a_turn_that_has_ended_touches_nothing_not_even_a_turn_without_an_id() -> None:
-    queue, first, second = TurnQueue(MAX_WAITING), Place(), Place()
+    queue, first, second = TurnQueue(MAX_WAITING), QueuePlace(), QueuePlace()
     queue.offer(first)
     queue.started("1")
     queue.offer(second)
     queue.cancel(first)
     queue.given_up(first)
     assert [queue.started("1"), queue.ended("1"), queue.is_current("1")] == [[], [], False]
-    assert repr(second) == "<Place starting >"
+    assert repr(second) == "<QueuePlace starting >"
     queue.started("2")
     assert [queue.started("1"), queue.ended("1"), queue.is_current("1"), queue.is_current("2")] == [[], [], False, True]
-    assert repr(second) == "<Place running 2>"
+    assert repr(second) == "<QueuePlace running 2>"
 
 
 def test_news_without_an_id_belong_to_no_turn_that_has_one() -> None:
-    queue, place = TurnQueue(MAX_WAITING), Place()
+    queue, place = TurnQueue(MAX_WAITING), QueuePlace()
     assert not queue.is_current("")
     queue.offer(place)
     queue.started("1")
@@ -231,7 +231,7 @@ def test_news_without_an_id_belong_to_no_turn_that_has_one() -> None:
 
 
 def test_turns_that_never_had_an_id_do_not_make_news_without_one_late() -> None:
-    queue, first, second = TurnQueue(MAX_WAITING), Place(), Place()
+    queue, first, second = TurnQueue(MAX_WAITING), QueuePlace(), QueuePlace()
     queue.offer(first)
     queue.start_failed(first)
     queue.offer(second)
@@ -242,23 +242,23 @@ def test_turns_that_never_had_an_id_do_not_make_news_without_one_late() -> None:
 def test_only_so_many_ids_are_remembered() -> None:
     queue = TurnQueue(MAX_WAITING)
     for number in range(PAST_IDS + 1):
-        queue.offer(Place())
+        queue.offer(QueuePlace())
         queue.ended(str(number))
-    queue.offer(Place())
+    queue.offer(QueuePlace())
     assert queue.is_current("0")
     assert not queue.is_current("1")
 
 
 def test_it_shows_what_runs_and_what_waits() -> None:
     queue = TurnQueue(MAX_WAITING)
-    queue.offer(Place())
-    queue.offer(Place())
+    queue.offer(QueuePlace())
+    queue.offer(QueuePlace())
     queue.started("u")
-    assert repr(queue) == "<TurnQueue <Place running u>, 1 waiting>"
+    assert repr(queue) == "<TurnQueue <QueuePlace running u>, 1 waiting>"
 
 
 def test_what_callers_want_goes_before_mail() -> None:
-    queue, first, mail, caller = TurnQueue(MAX_WAITING), Place(), Place(Source.MAIL), Place()
+    queue, first, mail, caller = TurnQueue(MAX_WAITING), QueuePlace(), QueuePlace(Source.MAIL), QueuePlace()
     for place in (first, mail, caller):
         queue.offer(place)
     queue.started("1")
@@ -268,18 +268,18 @@ def test_what_callers_want_goes_before_mail() -> None:
 
 
 def test_a_shut_queue_gives_up_what_waits_stops_what_runs_and_takes_only_a_last_turn() -> None:
-    queue, running, waiting, last = TurnQueue(MAX_WAITING), Place(), Place(), Place()
+    queue, running, waiting, last = TurnQueue(MAX_WAITING), QueuePlace(), QueuePlace(), QueuePlace()
     queue.offer(running)
     queue.started("1")
     queue.offer(waiting)
     assert queue.shut() == [Conclude(waiting), Interrupt(running)]
     assert queue.is_shut
     with pytest.raises(QueueShut):
-        queue.offer(Place())
+        queue.offer(QueuePlace())
     assert queue.shut() == []
     assert queue.offer(last, last=True) == []
     assert queue.ended("1") == [Conclude(running), Start(last)]
     queue.started("2")
     queue.ended("2")
     queue.open()
-    assert queue.offer(Place()) != []
+    assert queue.offer(QueuePlace()) != []

@@ -9,14 +9,14 @@ from codex_mcp.threads.turn_queue import (
     Conclude,
     Interrupt,
     Leave,
-    Place,
     QueueFull,
+    QueuePlace,
     QueueShut,
     Remind,
     Source,
     Start,
-    State,
     TurnQueue,
+    TurnQueueState,
 )
 
 MAX_WAITING = 3
@@ -28,11 +28,11 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.queue = TurnQueue(MAX_WAITING)
-        self.offered: list[Place] = []
-        self.begun: list[Place] = []
-        self.concluded: list[Place] = []
-        self.left: list[Place] = []
-        self.interrupted: list[Place] = []
+        self.offered: list[QueuePlace] = []
+        self.begun: list[QueuePlace] = []
+        self.concluded: list[QueuePlace] = []
+        self.left: list[QueuePlace] = []
+        self.interrupted: list[QueuePlace] = []
         self.ids = 0
 
     def perform(self, actions: list[Action]) -> None:
@@ -42,22 +42,22 @@ class Life(RuleBasedStateMachine):
                     self.begun.append(place)
                 case Interrupt(place):
                     assert place.turn_id
-                    assert (place in self.concluded) == (place.state is State.ABANDONED)
+                    assert (place in self.concluded) == (place.state is TurnQueueState.ABANDONED)
                     self.interrupted.append(place)
                 case Remind(place):
-                    assert place.state is State.STOPPING
+                    assert place.state is TurnQueueState.STOPPING
                 case Conclude(place):
                     self.concluded.append(place)
                 case Leave(place):
                     assert place in self.concluded
                     self.left.append(place)
 
-    def any_place(self, data: st.DataObject) -> Place:
+    def any_place(self, data: st.DataObject) -> QueuePlace:
         return data.draw(st.sampled_from(self.offered))
 
     @rule(source=st.sampled_from(Source))
     def offer(self, source: Source) -> None:
-        place = Place(source)
+        place = QueuePlace(source)
         try:
             actions = self.queue.offer(place)
         except QueueFull:
@@ -92,7 +92,7 @@ class Life(RuleBasedStateMachine):
         assert current is not None
         self.perform(self.queue.ended(self.current_id()))
         assert current in self.concluded
-        assert current.state is State.ENDED
+        assert current.state is TurnQueueState.ENDED
 
     @precondition(lambda self: self.offered)
     @rule(data=st.data())
@@ -110,8 +110,8 @@ class Life(RuleBasedStateMachine):
         place = self.any_place(data)
         self.perform(data.draw(st.sampled_from([self.queue.start_failed, self.queue.given_up]))(place))
 
-    def past(self) -> list[Place]:
-        return [place for place in self.offered if place.state is State.ENDED and place.turn_id]
+    def past(self) -> list[QueuePlace]:
+        return [place for place in self.offered if place.state is TurnQueueState.ENDED and place.turn_id]
 
     @precondition(lambda self: self.past())
     @rule(data=st.data())
@@ -138,7 +138,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def one_turn_at_a_time_in_the_order_of_their_coming(self) -> None:
-        living = [place for place in self.begun if place.state is not State.ENDED]
+        living = [place for place in self.begun if place.state is not TurnQueueState.ENDED]
         assert living == ([] if self.queue.current is None else [self.queue.current])
         for source in Source:
             begun = [place for place in self.begun if place.source is source]
@@ -149,13 +149,13 @@ class Life(RuleBasedStateMachine):
         current = self.queue.current
         if current is not None and current.source is Source.MAIL:
             since = self.offered.index(current)
-            waiting = [place for place in self.offered[:since] if place.state is State.WAITING]
+            waiting = [place for place in self.offered[:since] if place.state is TurnQueueState.WAITING]
             assert all(place.source is Source.MAIL for place in waiting)
 
     @invariant()
     def each_is_concluded_once_and_interrupted_at_most_once(self) -> None:
         assert len(self.concluded) == len(set(self.concluded))
-        over = (State.ABANDONED, State.ENDED)
+        over = (TurnQueueState.ABANDONED, TurnQueueState.ENDED)
         assert set(self.concluded) == {place for place in self.offered if place.state in over}
         assert len(self.left) == len(set(self.left))
         assert len(self.interrupted) == len(set(self.interrupted))
@@ -163,7 +163,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def nobody_is_forgotten(self) -> None:
-        waiting = [place for place in self.offered if place.state is State.WAITING]
+        waiting = [place for place in self.offered if place.state is TurnQueueState.WAITING]
         assert len(waiting) == self.queue.waiting <= MAX_WAITING
         assert not (waiting and self.queue.idle)
 

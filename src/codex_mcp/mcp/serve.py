@@ -23,7 +23,7 @@ from codex_mcp.mcp.shutdown import Ending
 from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
 from codex_mcp.wire.jsonrpc import Notification, Request
 
@@ -51,7 +51,7 @@ class StdioServer:
     ) -> None:
         self._settings = settings
         self._channel = channel
-        self._book = Book(settings, launch, self._client_keeps_up)
+        self._threads = Threads(settings, launch, self._client_keeps_up)
         self._peer = Peer(
             watched(channel, "client"),
             Handlers(self._request_received, self._notification_received),
@@ -59,7 +59,7 @@ class StdioServer:
             pace=self._client_reads_at_all,
         )
         key = secrets.token_bytes(KEY_BYTES)
-        self._product = make(self._book, settings, key)
+        self._product = make(self._threads, settings, key)
         self._session = Session(self._peer, self._product.tools, settings)
         self._tasks = TaskSet()
 
@@ -74,7 +74,7 @@ class StdioServer:
                 await first(reading, signals, unread)
                 self._peer.stop_accepting()
                 logger.info("stopping: %s", _why_stopped(reading, unread))
-                ending = Ending(lambda: [self._session], self._book, self._settings)
+                ending = Ending(lambda: [self._session], self._threads, self._settings)
                 await ending.finish(signals, self._product.longest_grace, unread)
                 # Still inside: a further signal must not end us before what we leave behind is ended.
                 await ending.close(self._product, signals)

@@ -18,15 +18,15 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.product import Product
 from codex_mcp.threads.questions.decisions import SERVER_STOPPING
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 
 
 class Ending:
-    """Brings what runs to its end: the calls of these sessions, and the turns of this book."""
+    """Brings what runs to its end: the calls of these sessions, and the turns of these threads."""
 
-    def __init__(self, sessions: Callable[[], Iterable[Session]], book: Book, settings: Settings) -> None:
+    def __init__(self, sessions: Callable[[], Iterable[Session]], threads: Threads, settings: Settings) -> None:
         self._sessions = sessions
-        self._book = book
+        self._threads = threads
         self._settings = settings
         self._tasks = TaskSet()
 
@@ -40,14 +40,14 @@ class Ending:
         grace = min(self._settings.shutdown_grace, longest_grace)
         for session in self._sessions():
             session.stop_listening()
-        for thread in self._book:
+        for thread in self._threads:
             thread.deny_parked(SERVER_STOPPING)
         finishing = self._tasks.spawn(self._wait_idle(grace), name="grace")
         await first(finishing, signals, *([] if unread is None else [unread]))
         if not finishing.done() or not finishing.result():
             for session in self._sessions():
                 session.cancel_all()
-            for thread in self._book:
+            for thread in self._threads:
                 thread.cancel_all()
             stopping = self._tasks.spawn(self._wait_idle(self._settings.interrupt_grace), name="interrupts")
             await first(stopping, signals)
@@ -57,7 +57,7 @@ class Ending:
         closing = self._tasks.spawn(_awaited(product.aclose()), name="end of the product")
         await first(closing, signals)
         await self._tasks.aclose()
-        await self._book.aclose()
+        await self._threads.aclose()
 
     async def _wait_idle(self, timeout: float) -> bool:
         """Wait until no call and no turn runs."""
@@ -65,7 +65,7 @@ class Ending:
             async with asyncio.timeout(timeout):
                 for session in self._sessions():
                     await session.wait_idle(timeout)
-                for thread in self._book:
+                for thread in self._threads:
                     for turn in thread.unfinished():
                         await turn.wait()
         except TimeoutError:

@@ -40,7 +40,7 @@ from codex_mcp.threads.questions.decisions import Decision, Denied
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Status as TurnStatus
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
 
@@ -99,9 +99,11 @@ class Nobody:
 class Closing:
     """Closes agents."""
 
-    def __init__(self, settings: Settings, book: Book, team: Team, work: Work, store_session: StoreSession) -> None:
+    def __init__(
+        self, settings: Settings, threads: Threads, team: Team, work: Work, store_session: StoreSession
+    ) -> None:
         self._settings = settings
-        self._book = book
+        self._threads = threads
         self._team = team
         self._work = work
         self._session = store_session
@@ -196,7 +198,7 @@ class Closing:
             if member.thread is not None:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._settings.interrupt_grace):
-                        await self._book.put_away(member.thread)
+                        await self._threads.put_away(member.thread)
         finally:
             self._team.roster.remove(member)
             member.thread = None
@@ -204,7 +206,7 @@ class Closing:
     async def _summed_up(self, member: Member) -> bool:
         """Ask for a summary and keep it. True as well if there is nothing to sum up."""
         thread = member.thread
-        if thread is None or self._book.supervisor.pid is None:
+        if thread is None or self._threads.supervisor.pid is None:
             return member.summed_up
         if not await self._stopped(thread):
             logger.warning("agent %s cannot sum up its work: Codex does not stop its turn", member.agent.identity)

@@ -25,7 +25,7 @@ from codex_mcp.team.repeats import Repeats
 from codex_mcp.team.team import Team
 from codex_mcp.team.work import Work
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
 
@@ -42,21 +42,23 @@ class Resume(Struct, frozen=True):
 class Crew:
     """One server's part of a team, which may have to resume an agent."""
 
-    def __init__(self, settings: Settings, book: Book, open_store: OpenStore, resume: Resume | None = None) -> None:
+    def __init__(
+        self, settings: Settings, threads: Threads, open_store: OpenStore, resume: Resume | None = None
+    ) -> None:
         self._settings = settings
-        self._book = book
+        self._threads = threads
         self._resume = resume
         self._resuming = asyncio.Lock()
         """Held by the first call: those that come with it wait for what comes of it."""
         self._began = time.monotonic()
         self.store_session = StoreSession(settings.state_dir, open_store)
-        self.team = Team(settings, book, self.store_session)
+        self.team = Team(settings, threads, self.store_session)
         self.roster = self.team.roster
         self.work = Work(settings, self.roster, self.store_session)
         self.repeats = Repeats(settings, self.roster, self.store_session)
-        self.closing = Closing(settings, book, self.team, self.work, self.store_session)
-        book.listener = self.work
-        self.roster.removed = lambda member: book.changes.tell(member.agent.codex_id, member.thread_id or "")
+        self.closing = Closing(settings, threads, self.team, self.work, self.store_session)
+        threads.listener = self.work
+        self.roster.removed = lambda member: threads.changes.tell(member.agent.codex_id, member.thread_id or "")
         self.store_session.fenced = self._fenced
         self.store_session.lost = self._lost
         self.store_session.back = self._back
@@ -153,7 +155,7 @@ class Crew:
         }
 
     def _core(self) -> dict[str, object]:
-        supervisor = self._book.supervisor
+        supervisor = self._threads.supervisor
         return {
             "alive": supervisor.pid is not None,
             "pid": supervisor.pid,
@@ -220,7 +222,7 @@ class Crew:
     async def _let_go(self, thread: Thread) -> None:
         """Have our Codex unload it, so that theirs can have it."""
         await thread.until_idle()
-        await self._book.put_away(thread)
+        await self._threads.put_away(thread)
 
 
 def _text(fact: object) -> str | None:

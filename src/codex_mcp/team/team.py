@@ -35,7 +35,7 @@ from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.records.summaries import as_preface, read_summary
 from codex_mcp.team.roster import Roster
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
 
@@ -72,9 +72,9 @@ Begin: TypeAlias = Callable[[Member], Awaitable[None]]
 class Team:
     """Agents of one team."""
 
-    def __init__(self, settings: Settings, book: Book, store_session: StoreSession) -> None:
+    def __init__(self, settings: Settings, threads: Threads, store_session: StoreSession) -> None:
         self._settings = settings
-        self._book = book
+        self._threads = threads
         self._session = store_session
         self.roster = Roster()
         self._naming = asyncio.Lock()
@@ -166,7 +166,7 @@ class Team:
         self.roster.remove(member)
         await write_down(member)
         if thread is not None:
-            await self._book.discard(thread)
+            await self._threads.discard(thread)
 
     async def _name(self, member: Member, claim: Claim, order: Order) -> None:
         records = self._session.store.records
@@ -196,13 +196,13 @@ class Team:
         agent = member.agent
         block = context.context_block(agent.identity, agent.team, told)
         spec = replace(spec, developer_instructions=_joined(spec.developer_instructions, block))
-        thread = await self._book.start(spec, agent.principal)
+        thread = await self._threads.start(spec, agent.principal)
         self._has_thread(member, thread, spec)
         self._session.writer.hurry()  # its first turn takes longer than this
 
     def _has_thread(self, member: Member, thread: Thread, spec: ThreadSpec) -> None:
         member.thread = thread
-        core = self._book.supervisor
+        core = self._threads.supervisor
         member.agent = replace(
             member.agent,
             thread_id=thread.id,
@@ -326,7 +326,7 @@ class Team:
             thread = await self._found(member.thread_id, agent, spec)
         except (ThreadNotFound, CannotResume) as exc:
             logger.warning("the thread of agent %s cannot be resumed (%s); it gets a new one", agent.identity, exc)
-            thread = await self._book.start(spec, agent.principal)
+            thread = await self._threads.start(spec, agent.principal)
             if agent.turns:
                 has_summary = bool(member.prefaces)
                 member.warnings.append(context.lost_conversation(agent.identity, str(exc), has_summary=has_summary))
@@ -341,13 +341,13 @@ class Team:
         principal = agent.principal
         for delay in HELD_DELAYS:
             try:
-                return await self._book.find(thread_id, principal, spec)
+                return await self._threads.find(thread_id, principal, spec)
             except ThreadHeld as exc:
                 if agent.holder is not None and await self._session.end_silent(agent.holder, thread_id):
                     continue
                 logger.info("%s; trying again in %g s", exc, delay)
                 await asyncio.sleep(delay)
-        return await self._book.find(thread_id, principal, spec)
+        return await self._threads.find(thread_id, principal, spec)
 
     def _check_capacity(self, principal: str) -> None:
         if len(self.roster.of(principal)) >= self._settings.max_concurrent_threads:

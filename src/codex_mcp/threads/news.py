@@ -33,7 +33,7 @@ MAX_REQUESTS: Final = 64
 """Answered requests of each caller that a late cancellation can still revoke."""
 
 
-class Kind(StrEnum):
+class NewsKind(StrEnum):
     """What happened to an agent."""
 
     ANSWER = "answer"
@@ -45,11 +45,11 @@ class Kind(StrEnum):
 class News(Struct, frozen=True):
     """One piece of news. No two have the same key."""
 
-    kind: Kind
+    kind: NewsKind
     key: str
 
 
-class Mode(StrEnum):
+class WaitMode(StrEnum):
     """What a wait waits for."""
 
     FIRST = "first"
@@ -58,7 +58,7 @@ class Mode(StrEnum):
     """The end of everything that runs, or a question."""
 
 
-class Verdict(StrEnum):
+class WaitVerdict(StrEnum):
     """What becomes of a wait."""
 
     REPORT = "report"
@@ -66,12 +66,12 @@ class Verdict(StrEnum):
     IDLE = "idle"
 
 
-def verdict(unreported: Iterable[News], mode: Mode, *, runs: bool) -> Verdict:
+def verdict(unreported: Iterable[News], mode: WaitMode, *, runs: bool) -> WaitVerdict:
     """Whether a wait is answered now. `runs`: at least one of its turns has not ended."""
     kinds = {news.kind for news in unreported}
-    if Kind.QUESTION in kinds or (kinds and (mode is Mode.FIRST or not runs)):
-        return Verdict.REPORT
-    return Verdict.WAIT if runs else Verdict.IDLE
+    if NewsKind.QUESTION in kinds or (kinds and (mode is WaitMode.FIRST or not runs)):
+        return WaitVerdict.REPORT
+    return WaitVerdict.WAIT if runs else WaitVerdict.IDLE
 
 
 class _Caller:

@@ -15,7 +15,7 @@ MOUNT_POINTS: Final = (".git", ".codex", ".agents", ".aws")
 """What the sandbox of Codex 0.163–0.166 mounts over."""
 
 
-class Litter:
+class SandboxLeftovers:
     """Remembers which of the folders were there before."""
 
     def __init__(self, folder: str) -> None:
@@ -23,7 +23,7 @@ class Litter:
         self._ours: frozenset[str] = frozenset(MOUNT_POINTS)
 
     def look(self) -> None:
-        """Before a turn: what exists now is not litter."""
+        """Before a turn: what exists now is not leftovers."""
         self._ours = frozenset(name for name, path in self._paths.items() if os.path.lexists(path))
 
     def clean(self) -> None:

@@ -18,9 +18,9 @@ from codex_mcp.base.processes.marks import variables
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.threads.left_processes import CALL, THREAD, Belongs, belongs
-from codex_mcp.threads.sandbox_leftovers import Litter
+from codex_mcp.threads.sandbox_leftovers import SandboxLeftovers
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turn_queue import Action, State, TurnQueue
+from codex_mcp.threads.turn_queue import Action, TurnQueue, TurnQueueState
 
 logger = logging.getLogger(__name__)
 
@@ -66,13 +66,13 @@ class Stopper:
         queue: TurnQueue,
         perform: Callable[[list[Action]], None],
         cores: Cores,
-        litter: Litter,
+        leftovers: SandboxLeftovers,
         grace: float,
     ) -> None:
         self._queue = queue
         self._perform = perform
         self._cores = cores
-        self._litter = litter
+        self._leftovers = leftovers
         self._grace = grace
         self._waking_grace = max(grace, WAKING_GRACE)
         self._tasks = TaskSet()
@@ -119,7 +119,7 @@ class Stopper:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await turn.left.wait()
-        if turn.place.state is not State.ENDED:
+        if turn.place.state is not TurnQueueState.ENDED:
             with about_only(turn.subject):
                 logger.warning("a turn did not end within %g s of its interrupt", patience)
             self._perform(self._queue.given_up(turn.place))
@@ -152,7 +152,7 @@ class Stopper:
         ended = await self._cores.end_commands(lambda pid: self._origin(pid, turn) is Belongs.TO_TURN)
         await self._cores.end_orphans(lambda pid: self._leaves(turn, pid, is_new=pid not in already_orphans))
         if ended or turn.record.commands:
-            self._litter.clean()
+            self._leftovers.clean()
 
     def _leaves(self, turn: Turn, pid: int, *, is_new: bool) -> bool:
         """Did the turn leave us this orphan? One without marks did it if it came while the turn's commands ended."""

@@ -32,7 +32,7 @@ from codex_mcp.threads.questions.approvals import core_answer, explanation, must
 from codex_mcp.threads.questions.decisions import Denied, is_approval, word_for
 from codex_mcp.threads.questions.questions import Unreadable, item_of, question_from
 from codex_mcp.threads.record import Status
-from codex_mcp.threads.sandbox_leftovers import Litter
+from codex_mcp.threads.sandbox_leftovers import SandboxLeftovers
 from codex_mcp.threads.stopping import STILL_RUNNING, Cores, Stopper
 from codex_mcp.threads.token_meter import TokenMeter
 from codex_mcp.threads.turn import Audience, Turn
@@ -41,12 +41,12 @@ from codex_mcp.threads.turn_queue import (
     Conclude,
     Interrupt,
     Leave,
-    Place,
+    QueuePlace,
     Remind,
     Source,
     Start,
-    State,
     TurnQueue,
+    TurnQueueState,
 )
 from codex_mcp.wire.jsonrpc import Id
 
@@ -79,14 +79,14 @@ class Thread:
         self._gone = ""
         self._translator = EventTranslator(self.id, full=spec.raw_events)
         self._queue = TurnQueue(settings.max_turns_waiting)
-        self._turns: dict[Place, Turn] = {}
+        self._turns: dict[QueuePlace, Turn] = {}
         self.newest: Turn | None = None
         """The turn that was asked for last."""
         self._ended: list[Turn] = []
         self._questions = OpenQuestions()
         self._meter = TokenMeter()
         self.counts = Counts()
-        """Shared by all threads of a book."""
+        """Shared by all threads."""
         self.listener: TurnListener[Thread] | None = None
         self.principal = LOCAL
         self.admission: Admission | None = None
@@ -94,8 +94,8 @@ class Thread:
         self.check_quota: Callable[[TurnSpec], None] = lambda _: None
         """Called before a turn is queued; raises Refused if its principal has too much waiting."""
         self._early: deque[Event] = deque(self._translator.thread_opened(opened.response), maxlen=EARLY_EVENTS)
-        self._litter = Litter(self.cwd)
-        self._stopper = Stopper(self._queue, self._perform, cores, self._litter, settings.interrupt_grace)
+        self._leftovers = SandboxLeftovers(self.cwd)
+        self._stopper = Stopper(self._queue, self._perform, cores, self._leftovers, settings.interrupt_grace)
         self._tasks = TaskSet()
 
     def __repr__(self) -> str:
@@ -195,7 +195,7 @@ class Thread:
     def shut(self) -> None:
         """Take no more turns, give up those that wait, stop the one that runs."""
         for turn in self._turns.values():
-            if turn.place.state is State.WAITING:
+            if turn.place.state is TurnQueueState.WAITING:
                 turn.record.fail(CLOSED)
         self._perform(self._queue.shut())
 
@@ -322,7 +322,7 @@ class Thread:
                     self._perform(self._queue.start_failed(turn.place))
                     return
                 self._translator.full = turn.full_events
-                self._litter.look()
+                self._leftovers.look()
                 turn.core = core
                 turn_id = await core.start_turn(self.id, turn.spec, self.spec)
             except (CoreError, Refused) as exc:
@@ -333,7 +333,7 @@ class Thread:
                 self._start_failed(turn, STILL_RUNNING)
                 return
             logger.info("turn %s started", turn_id)
-            if turn.place.state in (State.STOPPING, State.ABANDONED):
+            if turn.place.state in (TurnQueueState.STOPPING, TurnQueueState.ABANDONED):
                 await self._stopper.see_to_end(turn)
             elif turn.spec.time_limit is not None:
                 limit = turn.spec.time_limit
@@ -345,7 +345,7 @@ class Thread:
 
     def _start_failed(self, turn: Turn, why: str) -> None:
         logger.warning("cannot start a turn: %s", why)
-        if turn.place.state is not State.STOPPING:
+        if turn.place.state is not TurnQueueState.STOPPING:
             turn.record.fail(why)
         self._perform(self._queue.start_failed(turn.place))
 
@@ -360,7 +360,7 @@ class Thread:
         return core
 
     def _conclude(self, turn: Turn) -> None:
-        if turn.place.state is State.ENDED:
+        if turn.place.state is TurnQueueState.ENDED:
             self._leave(turn)
         if turn.outcome.status is Status.RUNNING:
             turn.record.interrupt()  # the core has not said how it ended: whoever wanted it has taken it back
@@ -368,7 +368,7 @@ class Thread:
         self._ended.append(turn)
         if len(self._ended) > OUTCOMES_KEPT:
             self._ended.remove(next((ended for ended in self._ended if ended.delivered), self._ended[0]))
-        if turn.stopped is None or turn.stopped.done() or turn.place.state is State.ABANDONED:
+        if turn.stopped is None or turn.stopped.done() or turn.place.state is TurnQueueState.ABANDONED:
             self._tell_end(turn)
         else:
             # Its commands are being killed; whoever waits hears of the end when they are dead.

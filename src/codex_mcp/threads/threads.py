@@ -69,7 +69,7 @@ class _StartedThread(Struct, rename="camel"):
     parent_thread_id: str | None = None
 
 
-class Book:
+class Threads:
     """Owns the core and the threads."""
 
     def __init__(self, settings: Settings, launch: Launcher, pace: Pace, owners: Owners | None = None) -> None:
@@ -94,7 +94,7 @@ class Book:
         self._sweeping: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
-        return f"<Book {len(self._threads)} threads, {self._supervisor!r}>"
+        return f"<Threads {len(self._threads)} open, {self._supervisor!r}>"
 
     def __iter__(self) -> Iterator[Thread]:
         """The threads that are open here."""

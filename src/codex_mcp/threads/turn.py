@@ -18,7 +18,7 @@ from codex_mcp.threads.parked_questions import ParkedQuestions
 from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Record, Status
-from codex_mcp.threads.turn_queue import Place, Source
+from codex_mcp.threads.turn_queue import QueuePlace, Source
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Turn:
         self.spec = spec
         self.audience = audience
         self.full_events = full_events
-        self.place = Place(source)
+        self.place = QueuePlace(source)
         self.parked = ParkedQuestions()
         self.core: Core | None = None
         """The core that was asked to begin it."""

@@ -33,7 +33,7 @@ PAST_IDS: Final = 64
 """Ids of ended turns that are remembered; the core has nothing to say of a turn that many turns later."""
 
 
-class State(StrEnum):
+class TurnQueueState(StrEnum):
     """Where a turn stands."""
 
     WAITING = "waiting"
@@ -51,49 +51,49 @@ class Source(StrEnum):
     MAIL = "mail"
 
 
-class Place:
+class QueuePlace:
     """One turn's place in the queue. Its identity is the turn's."""
 
     __slots__ = ("interrupt_sent", "source", "state", "turn_id")
 
     def __init__(self, source: Source = Source.CALLER) -> None:
         self.source = source
-        self.state = State.WAITING
+        self.state = TurnQueueState.WAITING
         self.turn_id = ""
         self.interrupt_sent = False
 
     def __repr__(self) -> str:
-        return f"<Place {self.state} {self.turn_id}>"
+        return f"<QueuePlace {self.state} {self.turn_id}>"
 
 
 class Start(Struct, frozen=True):
     """Ask the core to begin this turn."""
 
-    place: Place
+    place: QueuePlace
 
 
 class Interrupt(Struct, frozen=True):
     """Ask the core to stop this turn."""
 
-    place: Place
+    place: QueuePlace
 
 
 class Remind(Struct, frozen=True):
     """This turn cannot be stopped before it has begun; say `overdue` when its caller has waited long enough."""
 
-    place: Place
+    place: QueuePlace
 
 
 class Conclude(Struct, frozen=True):
     """This turn is over for those who wait for it; tell them."""
 
-    place: Place
+    place: QueuePlace
 
 
 class Leave(Struct, frozen=True):
     """This turn was concluded before, and now the core is done with it as well."""
 
-    place: Place
+    place: QueuePlace
 
 
 Action: TypeAlias = Start | Interrupt | Remind | Conclude | Leave
@@ -112,8 +112,8 @@ class TurnQueue:
 
     def __init__(self, max_waiting: int) -> None:
         self._max_waiting = max_waiting
-        self._current: Place | None = None
-        self._waiting: deque[Place] = deque()
+        self._current: QueuePlace | None = None
+        self._waiting: deque[QueuePlace] = deque()
         self._past: deque[str] = deque(maxlen=PAST_IDS)
         self._shut = False
 
@@ -121,7 +121,7 @@ class TurnQueue:
         return f"<TurnQueue {self._current!r}, {len(self._waiting)} waiting>"
 
     @property
-    def current(self) -> Place | None:
+    def current(self) -> QueuePlace | None:
         """The turn that the core has, if any."""
         return self._current
 
@@ -146,7 +146,7 @@ class TurnQueue:
         waiting = list(self._waiting)
         self._waiting.clear()
         for place in waiting:
-            place.state = State.ENDED
+            place.state = TurnQueueState.ENDED
         stopping = [] if self._current is None else self.cancel(self._current)
         return [*(Conclude(place) for place in waiting), *stopping]
 
@@ -154,7 +154,7 @@ class TurnQueue:
         """Take turns again."""
         self._shut = False
 
-    def offer(self, place: Place, *, last: bool = False) -> list[Action]:
+    def offer(self, place: QueuePlace, *, last: bool = False) -> list[Action]:
         """A new turn; a shut queue takes only the `last` one. Raises QueueFull, QueueShut."""
         if self._shut and not last:
             raise QueueShut
@@ -170,7 +170,7 @@ class TurnQueue:
         current = self._current
         return current is not None and current.turn_id in ("", turn_id) and turn_id not in self._past
 
-    def accepted(self, turn_id: str, place: Place) -> bool:
+    def accepted(self, turn_id: str, place: QueuePlace) -> bool:
         """The core has answered our request for this turn. False: it has put the prompt into a turn of the past."""
         if turn_id in self._past and place.turn_id != turn_id:
             return False
@@ -184,34 +184,34 @@ class TurnQueue:
         if current is None or not self.is_current(turn_id):
             return []
         current.turn_id = turn_id
-        if current.state is State.STARTING:
-            current.state = State.RUNNING
-        elif current.state in (State.STOPPING, State.ABANDONED) and not current.interrupt_sent:
+        if current.state is TurnQueueState.STARTING:
+            current.state = TurnQueueState.RUNNING
+        elif current.state in (TurnQueueState.STOPPING, TurnQueueState.ABANDONED) and not current.interrupt_sent:
             current.interrupt_sent = True
             return [Interrupt(current)]
         return []
 
-    def start_failed(self, place: Place) -> list[Action]:
+    def start_failed(self, place: QueuePlace) -> list[Action]:
         """The core refused to begin it."""
         return self._conclude(place)
 
-    def cancel(self, place: Place) -> list[Action]:
+    def cancel(self, place: QueuePlace) -> list[Action]:
         """Whoever asked for it does not want it any longer."""
-        if place.state is State.WAITING and place in self._waiting:
+        if place.state is TurnQueueState.WAITING and place in self._waiting:
             self._waiting.remove(place)
-            place.state = State.ENDED
+            place.state = TurnQueueState.ENDED
             return [Conclude(place)]
-        if place is not self._current or place.state in (State.STOPPING, State.ABANDONED):
+        if place is not self._current or place.state in (TurnQueueState.STOPPING, TurnQueueState.ABANDONED):
             return []
-        place.interrupt_sent = place.state is State.RUNNING
-        place.state = State.STOPPING
+        place.interrupt_sent = place.state is TurnQueueState.RUNNING
+        place.state = TurnQueueState.STOPPING
         return [Interrupt(place) if place.interrupt_sent else Remind(place)]
 
-    def overdue(self, place: Place) -> list[Action]:
+    def overdue(self, place: QueuePlace) -> list[Action]:
         """Whoever does not want it any longer has waited long enough for its end."""
-        if place.state is not State.STOPPING:
+        if place.state is not TurnQueueState.STOPPING:
             return []
-        place.state = State.ABANDONED
+        place.state = TurnQueueState.ABANDONED
         return [Conclude(place)]
 
     def ended(self, turn_id: str) -> list[Action]:
@@ -222,7 +222,7 @@ class TurnQueue:
         current.turn_id = turn_id
         return self._conclude(current)
 
-    def given_up(self, place: Place) -> list[Action]:
+    def given_up(self, place: QueuePlace) -> list[Action]:
         """We waited long enough for the core to say that it is over."""
         return self._conclude(place)
 
@@ -233,12 +233,12 @@ class TurnQueue:
         self._waiting.clear()
         return [self._over(place) for place in gone]
 
-    def _begin(self, place: Place) -> list[Action]:
+    def _begin(self, place: QueuePlace) -> list[Action]:
         self._current = place
-        place.state = State.STARTING
+        place.state = TurnQueueState.STARTING
         return [Start(place)]
 
-    def _conclude(self, place: Place) -> list[Action]:
+    def _conclude(self, place: QueuePlace) -> list[Action]:
         if place is not self._current:
             return []
         self._current = None
@@ -249,8 +249,8 @@ class TurnQueue:
             actions += self._begin(following)
         return actions
 
-    def _over(self, place: Place) -> Action:
-        known = place.state is State.ABANDONED
-        place.state = State.ENDED
+    def _over(self, place: QueuePlace) -> Action:
+        known = place.state is TurnQueueState.ABANDONED
+        place.state = TurnQueueState.ENDED
         self._past.append(place.turn_id)
         return Leave(place) if known else Conclude(place)

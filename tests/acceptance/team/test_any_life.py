@@ -23,8 +23,8 @@ from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.threads.threads import Book
-from tests.support.core.cores import PATIENCE, Changes, scripted_book
+from codex_mcp.threads.threads import Threads
+from tests.support.core.cores import PATIENCE, Changes, scripted_threads
 from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
 from tests.support.team.team_server import say
 
@@ -35,9 +35,9 @@ ACTIONS = ("say", "say", "gate", "gate", "fail", "cancel", "release", "close", "
 class Caller:
     """Sends requests, and counts their answers."""
 
-    def __init__(self, far: FarEnd, book: Book, model: ScriptedModel) -> None:
+    def __init__(self, far: FarEnd, threads: Threads, model: ScriptedModel) -> None:
         self.far = far
-        self.book = book
+        self.threads = threads
         self.model = model
         self.answers: dict[int, list[Json]] = {}
         self.changes = Changes()
@@ -118,9 +118,9 @@ class Caller:
 
     async def kill(self) -> None:
         """Kill the core."""
-        if self.book.supervisor.pid is not None:
+        if self.threads.supervisor.pid is not None:
             with contextlib.suppress(ProcessLookupError):  # it is dead already, and we have not heard of it yet
-                os.kill(self.book.supervisor.pid, signal.SIGKILL)
+                os.kill(self.threads.supervisor.pid, signal.SIGKILL)
 
     async def wait(self) -> None:
         """Collect what there is."""
@@ -147,15 +147,15 @@ async def caller_of_a_team(folder: Path, **changed: Any) -> AsyncIterator[Caller
     world, tasks = World(), TaskSet()
     ours, theirs = memory_pair()
     chosen = Settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **changed)
-    async with scripted_book(folder, **changed) as (book, model):
-        product = team_product({}, open_store)(book, chosen, bytes(KEY_BYTES))
+    async with scripted_threads(folder, **changed) as (threads, model):
+        product = team_product({}, open_store)(threads, chosen, bytes(KEY_BYTES))
         handlers = Handlers(
             lambda request: product.methods.handle(session, request), lambda note: handle_notification(session, note)
         )
         peer = Peer(ours, handlers, max_requests=1000, pace=no_hurry)
         session = Session(peer, product.tools, chosen)
         tasks.spawn(peer.run(), name="session")
-        caller = Caller(FarEnd(theirs), book, model)
+        caller = Caller(FarEnd(theirs), threads, model)
         tasks.spawn(caller.listen(), name="caller")
         started = await caller.result(caller.call("codex", identity=AGENT, prompt=say("hello"), cwd=str(folder)))
         caller.codex_id, caller.is_active = started["structuredContent"]["codex_id"], True
@@ -163,7 +163,7 @@ async def caller_of_a_team(folder: Path, **changed: Any) -> AsyncIterator[Caller
             yield caller
         finally:
             await product.aclose()
-            await book.aclose()
+            await threads.aclose()
             await peer.aclose()
             await tasks.aclose()
 

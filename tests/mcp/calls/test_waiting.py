@@ -13,7 +13,7 @@ from codex_mcp.mcp.calls.waiting import LONGEST_IDLE, Wait, Watched, _patience
 from codex_mcp.mcp.client import Client
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.http.streams.stream_link import StreamLink
-from codex_mcp.threads.news import Verdict
+from codex_mcp.threads.news import WaitVerdict
 from codex_mcp.wire.mcp import CallTool, Meta
 from tests.mcp.tools.test_tasks import meta
 from tests.support.clock import Clock, run_with_clock
@@ -325,22 +325,22 @@ class Nothing:
 @pytest.mark.parametrize(
     ("decided", "soft_deadline", "timeout", "named", "patience"),
     [
-        (Verdict.WAIT, None, None, True, 45),
-        (Verdict.WAIT, 0.0, None, True, None),
-        (Verdict.WAIT, 0.0, None, False, None),
-        (Verdict.WAIT, 10.0, 600.0, True, 600),
-        (Verdict.WAIT, 10.0, 0.0, True, 0),
-        (Verdict.IDLE, 10.0, None, True, 10),
-        (Verdict.IDLE, 0.0, None, True, LONGEST_IDLE),
-        (Verdict.IDLE, 600.0, None, True, LONGEST_IDLE),
-        (Verdict.IDLE, 10.0, 600.0, True, 600),
-        (Verdict.IDLE, 10.0, 0.0, True, 0),
-        (Verdict.IDLE, 10.0, None, False, 0),
-        (Verdict.IDLE, 10.0, 600.0, False, 0),
+        (WaitVerdict.WAIT, None, None, True, 45),
+        (WaitVerdict.WAIT, 0.0, None, True, None),
+        (WaitVerdict.WAIT, 0.0, None, False, None),
+        (WaitVerdict.WAIT, 10.0, 600.0, True, 600),
+        (WaitVerdict.WAIT, 10.0, 0.0, True, 0),
+        (WaitVerdict.IDLE, 10.0, None, True, 10),
+        (WaitVerdict.IDLE, 0.0, None, True, LONGEST_IDLE),
+        (WaitVerdict.IDLE, 600.0, None, True, LONGEST_IDLE),
+        (WaitVerdict.IDLE, 10.0, 600.0, True, 600),
+        (WaitVerdict.IDLE, 10.0, 0.0, True, 0),
+        (WaitVerdict.IDLE, 10.0, None, False, 0),
+        (WaitVerdict.IDLE, 10.0, 600.0, False, 0),
     ],
 )
 def test_a_wait_lasts_as_long_as_its_client_allows_and_not_for_hours_without_anything_to_wait_for(
-    decided: Verdict, soft_deadline: float | None, timeout: float | None, *, named: bool, patience: float | None
+    decided: WaitVerdict, soft_deadline: float | None, timeout: float | None, *, named: bool, patience: float | None
 ) -> None:
     settings = Settings(codex_home="unused", soft_deadline=soft_deadline)
 

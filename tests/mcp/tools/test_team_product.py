@@ -8,7 +8,7 @@ from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.tools.team_product import team_product
 from codex_mcp.state.contract import Store
 from codex_mcp.state.memory import MemoryStore, World
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from tests.support.servers.mcp_session import no_codex, no_hurry
 
 
@@ -17,7 +17,7 @@ async def test_a_team_answers_to_all_methods_and_ends_although_nobody_came(tmp_p
         return MemoryStore(World())
 
     settings = Settings(codex_home=str(tmp_path), state_dir=str(tmp_path / "state"))
-    product = team_product({}, open_store)(Book(settings, no_codex, no_hurry), settings, bytes(KEY_BYTES))
+    product = team_product({}, open_store)(Threads(settings, no_codex, no_hurry), settings, bytes(KEY_BYTES))
     assert {"tools/list", "tools/call", "tasks/get"} <= product.methods.table.keys()
     assert product.methods.instructions == TEAM_INSTRUCTIONS
     assert product.longest_grace <= 5  # agents must be asked for summaries within ten seconds of a signal

@@ -9,7 +9,7 @@ import pytest
 from codex_mcp.state.contract import Bounds, Claim, Fenced
 from codex_mcp.state.embedded.flock import NodeLock
 from codex_mcp.state.embedded.opening import open_database
-from codex_mcp.state.embedded.view import View, check, current_claim, standing_of
+from codex_mcp.state.embedded.view import StoreView, check, current_claim, standing_of
 from codex_mcp.state.lease import Standing
 
 TTL = 10.0
@@ -20,7 +20,7 @@ def known(db: sqlite3.Connection, node_id: str, since: float, expires: float) ->
 
 
 def test_a_node_is_dead_without_its_lock_and_silent_only_to_a_good_judge(tmp_path: Path) -> None:
-    view, now = View(str(tmp_path), Bounds(ttl=TTL), lambda: now), 100.0
+    view, now = StoreView(str(tmp_path), Bounds(ttl=TTL), lambda: now), 100.0
     with closing(open_database(str(tmp_path))) as db:
         known(db, "other", 0, 90)
         known(db, "me", 95, 105)
@@ -50,7 +50,7 @@ def test_a_node_is_dead_without_its_lock_and_silent_only_to_a_good_judge(tmp_pat
 
 
 def test_only_the_current_claim_is_valid(tmp_path: Path) -> None:
-    view = View(str(tmp_path), Bounds(), lambda: 0.0)
+    view = StoreView(str(tmp_path), Bounds(), lambda: 0.0)
     with closing(open_database(str(tmp_path))) as db:
         known(db, "n", 0, 10)
         db.execute("INSERT INTO claim VALUES ('t', 'n', 7)")

@@ -1,4 +1,4 @@
-"""Cores for tests: the real Codex below our supervisor or book, with a scripted model that the test holds."""
+"""Cores for tests: the real Codex below our supervisor or threads, with a scripted model that the test holds."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.threads.questions.decisions import Approved, Decision
 from codex_mcp.threads.questions.questions import Question
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.wire.jsonrpc import Id
 from tests.support.servers.mcp_server import TOUR
 
@@ -174,15 +174,15 @@ async def supervised(
 
 
 @contextlib.asynccontextmanager
-async def scripted_book(
+async def scripted_threads(
     folder: Path, *, script: Path = TOUR, **changed: object
-) -> AsyncIterator[tuple[Book, ScriptedModel]]:
-    """A book on the real Codex, and its model."""
+) -> AsyncIterator[tuple[Threads, ScriptedModel]]:
+    """Threads on the real Codex, and its model."""
     async with ScriptedModel(load_script(script)) as model:
         settings = settings_below(folder, overrides=tuple(model.codex_overrides()), **changed)
-        book = Book(settings, launcher(settings, environment_below(folder)), no_pace)
+        threads = Threads(settings, launcher(settings, environment_below(folder)), no_pace)
         try:
-            yield book, model
+            yield threads, model
         finally:
             async with asyncio.timeout(PATIENCE):
-                await book.aclose()
+                await threads.aclose()

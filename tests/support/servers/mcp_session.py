@@ -18,7 +18,7 @@ from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.product import plain_product
 from codex_mcp.rpc.channel import MemoryChannel, memory_pair
 from codex_mcp.rpc.peer import Handlers, Peer
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 
 Json = dict[str, Any]
 
@@ -82,7 +82,7 @@ async def memory_session(home: Path, **settings: Any) -> AsyncIterator[tuple[Far
     """A session, and the client at the far end of it."""
     ours, theirs = memory_pair()
     chosen = Settings(codex_home=str(home), **settings)
-    book = Book(chosen, no_codex, no_hurry)
+    threads = Threads(chosen, no_codex, no_hurry)
     peer = Peer(
         ours,
         Handlers(
@@ -92,13 +92,13 @@ async def memory_session(home: Path, **settings: Any) -> AsyncIterator[tuple[Far
         pace=no_hurry,
     )
     key = bytes(KEY_BYTES)
-    product = plain_product(book, chosen, key)
+    product = plain_product(threads, chosen, key)
     session = Session(peer, product.tools, chosen)
     tasks = TaskSet()
     tasks.spawn(peer.run(), name="session")
     try:
         yield FarEnd(theirs), session
     finally:
-        await book.aclose()
+        await threads.aclose()
         await peer.aclose()
         await tasks.aclose()

@@ -15,18 +15,18 @@ from codex_mcp.team.member import Member
 from codex_mcp.team.team import Order
 from codex_mcp.team.work import Assignment
 from codex_mcp.threads.record import Outcome
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
-from tests.support.core.cores import PATIENCE, Watcher, scripted_book
+from tests.support.core.cores import PATIENCE, Watcher, scripted_threads
 from tests.support.servers.mcp_server import TOUR
 
 
 class Crewed:
     """A crew, its model, and what tests do with them."""
 
-    def __init__(self, crew: Crew, model: ScriptedModel, folder: Path, book: Book) -> None:
+    def __init__(self, crew: Crew, model: ScriptedModel, folder: Path, threads: Threads) -> None:
         self.crew = crew
-        self.book = book
+        self.threads = threads
         self.model = model
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
@@ -65,9 +65,9 @@ async def crewed(
         return MemoryStore(shared)
 
     chosen = Settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **settings)
-    async with scripted_book(folder, script=script, **settings) as (book, model):
-        crew = Crew(chosen, book, open_store, resume)
+    async with scripted_threads(folder, script=script, **settings) as (threads, model):
+        crew = Crew(chosen, threads, open_store, resume)
         try:
-            yield Crewed(crew, model, folder, book)
+            yield Crewed(crew, model, folder, threads)
         finally:
             await crew.aclose()

@@ -17,7 +17,7 @@ from codex_mcp.threads.limits.admission import WAITING
 from codex_mcp.threads.owners import LOCAL, RecordedOwners
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 from tests.support.core.cores import PATIENCE, Watcher, environment_below, no_pace, settings_below
 from tests.support.servers.mcp_server import TOUR
@@ -28,23 +28,23 @@ MANY = 40
 
 
 @contextlib.asynccontextmanager
-async def shared_book(folder: Path, **changed: object) -> AsyncIterator[tuple[Book, ScriptedModel]]:
-    """A book of a server where principals show tokens."""
+async def shared_threads(folder: Path, **changed: object) -> AsyncIterator[tuple[Threads, ScriptedModel]]:
+    """The threads of a server where principals show tokens."""
     (folder / "work").mkdir()
     async with ScriptedModel(load_script(TOUR)) as model:
         settings = settings_below(folder, overrides=tuple(model.codex_overrides()), **changed)
         with contextlib.closing(RecordedOwners(settings.codex_home)) as owners:
-            book = Book(settings, launcher(settings, environment_below(folder)), no_pace, owners)
+            threads = Threads(settings, launcher(settings, environment_below(folder)), no_pace, owners)
             try:
-                yield book, model
+                yield threads, model
             finally:
                 async with asyncio.timeout(PATIENCE):
-                    await book.aclose()
+                    await threads.aclose()
 
 
-async def opened(book: Book, folder: Path, principal: str) -> Thread:
+async def opened(threads: Threads, folder: Path, principal: str) -> Thread:
     async with asyncio.timeout(PATIENCE):
-        return await book.start(ThreadSpec(cwd=str(folder / "work")), principal)
+        return await threads.start(ThreadSpec(cwd=str(folder / "work")), principal)
 
 
 def submit(thread: Thread, prompt: str) -> Turn:
@@ -59,10 +59,10 @@ async def ended(turn: Turn) -> Status:
 
 async def test_a_call_overtakes_what_another_principal_has_waiting(tmp_path: Path) -> None:
     order: list[str] = []
-    async with shared_book(tmp_path, max_requests_in_flight=4) as (book, _model):
+    async with shared_threads(tmp_path, max_requests_in_flight=4) as (threads, _model):
 
         async def call(principal: str) -> None:
-            thread = await book.start(ThreadSpec(cwd=str(tmp_path / "work")), principal)
+            thread = await threads.start(ThreadSpec(cwd=str(tmp_path / "work")), principal)
             assert await ended(submit(thread, SAY)) is Status.COMPLETED
             order.append(principal)
 
@@ -78,20 +78,20 @@ async def test_a_call_overtakes_what_another_principal_has_waiting(tmp_path: Pat
 
 
 async def test_a_principal_runs_as_many_turns_as_it_may_and_the_next_waits_for_one_to_end(tmp_path: Path) -> None:
-    async with shared_book(tmp_path, turns_per_principal=1) as (book, model):
-        held, waits = [submit(await opened(book, tmp_path, "ada"), GATE) for _ in range(2)]
+    async with shared_threads(tmp_path, turns_per_principal=1) as (threads, model):
+        held, waits = [submit(await opened(threads, tmp_path, "ada"), GATE) for _ in range(2)]
         await model.wait_for_gate("gate")
-        assert await ended(submit(await opened(book, tmp_path, "bob"), SAY)) is Status.COMPLETED
+        assert await ended(submit(await opened(threads, tmp_path, "bob"), SAY)) is Status.COMPLETED
         assert (waits.core, waits.outcome.activity) == (None, WAITING)
         model.release("gate")
         assert [await ended(turn) for turn in (held, waits)] == [Status.COMPLETED] * 2
 
 
 async def test_a_turn_that_waits_for_room_ends_as_soon_as_it_is_cancelled(tmp_path: Path) -> None:
-    async with shared_book(tmp_path, turns_per_principal=1, interrupt_grace=1000) as (book, model):
-        held = submit(await opened(book, tmp_path, "ada"), GATE)
+    async with shared_threads(tmp_path, turns_per_principal=1, interrupt_grace=1000) as (threads, model):
+        held = submit(await opened(threads, tmp_path, "ada"), GATE)
         await model.wait_for_gate("gate")
-        thread = await opened(book, tmp_path, "ada")
+        thread = await opened(threads, tmp_path, "ada")
         waits = submit(thread, SAY)
         await asyncio.sleep(0)
         thread.cancel(waits)
@@ -103,8 +103,10 @@ async def test_a_turn_that_waits_for_room_ends_as_soon_as_it_is_cancelled(tmp_pa
 
 
 async def test_the_one_principal_of_a_server_without_tokens_never_waits(tmp_path: Path) -> None:
-    async with shared_book(tmp_path, turns_per_principal=1) as (book, model):
-        turns = [submit(await opened(book, tmp_path, LOCAL), f"[[scene: gate name=g{number}]]") for number in range(3)]
+    async with shared_threads(tmp_path, turns_per_principal=1) as (threads, model):
+        turns = [
+            submit(await opened(threads, tmp_path, LOCAL), f"[[scene: gate name=g{number}]]") for number in range(3)
+        ]
         for number in range(3):
             await model.wait_for_gate(f"g{number}")
         for number in range(3):
@@ -114,8 +116,8 @@ async def test_the_one_principal_of_a_server_without_tokens_never_waits(tmp_path
 
 async def test_what_waits_is_limited_in_number_and_size_for_each_principal(tmp_path: Path) -> None:
     limits = {"queued_turns_per_principal": 2, "queued_bytes_per_principal": 100}
-    async with shared_book(tmp_path, **limits) as (book, model):
-        thread, other = await opened(book, tmp_path, "ada"), await opened(book, tmp_path, "bob")
+    async with shared_threads(tmp_path, **limits) as (threads, model):
+        thread, other = await opened(threads, tmp_path, "ada"), await opened(threads, tmp_path, "bob")
         turns = [submit(thread, GATE)]
         await model.wait_for_gate("gate")
         turns.append(submit(thread, SAY))
@@ -125,7 +127,7 @@ async def test_what_waits_is_limited_in_number_and_size_for_each_principal(tmp_p
         with pytest.raises(Refused, match="you have 2 turns waiting already"):
             submit(thread, SAY)
         with pytest.raises(Refused, match="queued_turns_per_principal"):
-            await opened(book, tmp_path, "ada")
+            await opened(threads, tmp_path, "ada")
         assert await ended(submit(other, SAY)) is Status.COMPLETED
         model.release("gate")
         assert [await ended(turn) for turn in turns] == [Status.COMPLETED] * 3
@@ -134,18 +136,18 @@ async def test_what_waits_is_limited_in_number_and_size_for_each_principal(tmp_p
 
 async def test_a_principal_with_as_many_threads_as_it_may_have_lets_an_idle_one_go(tmp_path: Path) -> None:
     limits = {"threads_per_principal": 2, "finished_turns_kept": 1}
-    async with shared_book(tmp_path, **limits) as (book, model):
-        busy, idle = await opened(book, tmp_path, "ada"), await opened(book, tmp_path, "ada")
+    async with shared_threads(tmp_path, **limits) as (threads, model):
+        busy, idle = await opened(threads, tmp_path, "ada"), await opened(threads, tmp_path, "ada")
         assert await ended(submit(idle, SAY)) is Status.COMPLETED
         held = submit(busy, GATE)
         await model.wait_for_gate("gate")
-        new = await opened(book, tmp_path, "ada")
-        assert set(book.of("ada")) == {busy, new}
+        new = await opened(threads, tmp_path, "ada")
+        assert set(threads.of("ada")) == {busy, new}
         also = submit(new, GATE)
         with pytest.raises(Refused, match="threads_per_principal"):
-            await opened(book, tmp_path, "ada")
-        await opened(book, tmp_path, "bob")
+            await opened(threads, tmp_path, "ada")
+        await opened(threads, tmp_path, "bob")
         model.release("gate")
         assert [await ended(turn) for turn in (held, also)] == [Status.COMPLETED] * 2
-        back = await book.find(idle.id, "ada")
+        back = await threads.find(idle.id, "ada")
         assert await ended(submit(back, SAY)) is Status.COMPLETED

@@ -33,7 +33,7 @@ from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 
 Names: TypeAlias = Callable[[str], Mapping[str, object]]
@@ -53,12 +53,12 @@ class Says(Struct, frozen=True):
 class Follower:
     """What calls and turns have to do with each other. `key` seals what clients carry for us."""
 
-    def __init__(self, book: Book, settings: Settings, key: bytes, says: Says) -> None:
-        self._book = book
+    def __init__(self, threads: Threads, settings: Settings, key: bytes, says: Says) -> None:
+        self._threads = threads
         self._settings = settings
         self._key = key
         self._says = says
-        self.waiter = Waiter(book)
+        self.waiter = Waiter(threads)
         self.unattended = Unattended()
 
     async def followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
@@ -140,7 +140,7 @@ class Follower:
         turns: dict[str, tuple[Thread, Turn]] = {}
         answers = answers_by_place(state, call.params.input_responses or {})
         for place in state.asked.values():
-            thread = self._book.known(place.thread_id, call.principal)
+            thread = self._threads.known(place.thread_id, call.principal)
             turn = thread.turn(place.turn_id) if thread is not None else None
             if thread is None or turn is None:
                 continue

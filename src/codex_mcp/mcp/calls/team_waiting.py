@@ -13,15 +13,15 @@ from codex_mcp.team.agent import Agent
 from codex_mcp.team.crew import Crew
 from codex_mcp.team.member import Member
 from codex_mcp.threads.changes import ANY_THREAD
-from codex_mcp.threads.news import Kind, News
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.news import News, NewsKind
+from codex_mcp.threads.threads import Threads
 
 
 class TeamView:
     """The agents that these references name, or those that the caller itself gave a prompt."""
 
-    def __init__(self, book: Book, crew: Crew, call: Call, references: Iterable[str] | None) -> None:
-        self._book = book
+    def __init__(self, threads: Threads, crew: Crew, call: Call, references: Iterable[str] | None) -> None:
+        self._threads = threads
         self._crew = crew
         self._call = call
         self._references = None if references is None else tuple(dict.fromkeys(references))
@@ -47,7 +47,7 @@ class TeamView:
     async def _read(self, reference: str) -> Agent:
         agent = await self._crew.agent(reference, self._call.principal)
         is_ours = self._crew.roster.called(agent.codex_id, self._call.principal) is not None
-        if agent.is_closed or is_ours or (agent.thread_id and self._book.open_thread(agent.thread_id)):
+        if agent.is_closed or is_ours or (agent.thread_id and self._threads.open_thread(agent.thread_id)):
             return agent
         owner = await self._crew.store_session.store.leases.owner(agent.codex_id)
         if owner is not None and owner.alive:
@@ -63,7 +63,7 @@ class TeamView:
             return [self._named(reference) for reference in self._references]
         members = [
             (self._crew.roster.of_thread(thread.id), thread, turns)
-            for thread, turns in own_turns(self._book, self._call.principal, self._call.caller)
+            for thread, turns in own_turns(self._threads, self._call.principal, self._call.caller)
         ]
         return [Watched((thread.id,), turns, self._paused(member)) for member, thread, turns in members]
 
@@ -72,7 +72,7 @@ class TeamView:
         agent = member.record if member is not None else self._recorded.get(reference)
         if agent is None:  # closed a moment ago, and time is up
             return Watched((reference,))
-        thread = None if agent.thread_id is None else self._book.known(agent.thread_id, self._call.principal)
+        thread = None if agent.thread_id is None else self._threads.known(agent.thread_id, self._call.principal)
         turns = () if thread is None else turns_of(thread, self._call.caller)
         facts = self._paused(member) if member is not None else closed_facts(agent)
         return Watched(tuple(key for key in (agent.codex_id, agent.thread_id) if key), turns, facts)
@@ -84,7 +84,7 @@ class TeamView:
         if pause is None:
             return ()
         # Only after another turn can it be paused for another reason.
-        news = News(Kind.PAUSE, f"{member.agent.codex_id} paused after {member.agent.turns}")
+        news = News(NewsKind.PAUSE, f"{member.agent.codex_id} paused after {member.agent.turns}")
         told = {**member.names, "threadId": member.thread_id, "status": "paused", "content": pause.reason}
         return (Fact(news, told),)
 
@@ -101,4 +101,4 @@ def closed_facts(agent: Agent) -> tuple[Fact, ...]:
         "status": agent.status,
         "content": f'The agent is closed. codex {{"codex_id": "{agent.codex_id}", "prompt": …}} resumes it.',
     }
-    return (Fact(News(Kind.CLOSE, f"{agent.codex_id} closed at {agent.last_active}"), told),)
+    return (Fact(News(NewsKind.CLOSE, f"{agent.codex_id} closed at {agent.last_active}"), told),)

@@ -15,9 +15,9 @@ from msgspec import Struct
 from codex_mcp.base.settings.groups import UNKNOWN_CLIENT
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.threads.changes import Changes
-from codex_mcp.threads.news import Kind, Mode, News, Reported, Verdict, verdict
+from codex_mcp.threads.news import News, NewsKind, Reported, WaitMode, WaitVerdict, verdict
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.jsonrpc import Id
 
@@ -49,12 +49,12 @@ class Watched(Struct, frozen=True):
 
     def is_latest(self, news: News) -> bool:
         """Would a caller that asks again be told this? Of several answers, the last."""
-        return news.kind is not Kind.ANSWER or (self.newest is not None and self.newest.name == news.key)
+        return news.kind is not NewsKind.ANSWER or (self.newest is not None and self.newest.name == news.key)
 
     def news(self) -> list[News]:
         """Everything that may be news to a caller."""
-        answers = [News(Kind.ANSWER, turn.name) for turn in self.turns if turn.ended]
-        questions = [News(Kind.QUESTION, key) for turn in self.turns for key in question_keys(turn)]
+        answers = [News(NewsKind.ANSWER, turn.name) for turn in self.turns if turn.ended]
+        questions = [News(NewsKind.QUESTION, key) for turn in self.turns for key in question_keys(turn)]
         return [*answers, *questions, *(fact.news for fact in self.facts)]
 
 
@@ -76,7 +76,7 @@ class Wait(Struct, frozen=True):
     """What a caller waits for, and how."""
 
     view: View
-    mode: Mode = Mode.FIRST
+    mode: WaitMode = WaitMode.FIRST
     again: bool = False
     """Report also what was reported before."""
     timeout: float | None = None
@@ -127,11 +127,11 @@ class _InFlight:
 
 
 class Waiter:
-    """Carries out waits for the agents of one book, and knows what was reported to which caller."""
+    """Carries out waits for the agents of one server, and knows what was reported to which caller."""
 
-    def __init__(self, book: Book) -> None:
-        self._reported: Reported = book.reported
-        self._changes: Changes = book.changes
+    def __init__(self, threads: Threads) -> None:
+        self._reported: Reported = threads.reported
+        self._changes: Changes = threads.changes
         self._in_flight: list[_InFlight] = []
 
     async def wait(self, call: Call, wait: Wait) -> Seen:
@@ -160,7 +160,7 @@ class Waiter:
                 in_flight.keys = frozenset(key for each in watched for key in each.keys)
                 seen, decided = self._looked(call, wait, watched)
                 patience = _patience(call, wait, decided)
-                if decided is Verdict.REPORT or patience == 0:
+                if decided is WaitVerdict.REPORT or patience == 0:
                     return seen
                 more = [call.caller, *in_flight.keys]
                 self._changes.watch(more, waiter)
@@ -174,7 +174,7 @@ class Waiter:
                 waiter.cancel()
                 self._changes.unwatch(keys, waiter)
 
-    def _looked(self, call: Call, wait: Wait, watched: Sequence[Watched]) -> tuple[Seen, Verdict]:
+    def _looked(self, call: Call, wait: Wait, watched: Sequence[Watched]) -> tuple[Seen, WaitVerdict]:
         fresh = {
             news.key: news
             for each in watched
@@ -190,7 +190,7 @@ class Waiter:
             running=[turn for turn in turns if not turn.ended],
             facts=[fact for key, fact in facts.items() if key in fresh],
             unchanged=[turn for turn in newest if turn is not None and turn.name not in fresh],
-            questions=frozenset(key for key, news in fresh.items() if news.kind is Kind.QUESTION),
+            questions=frozenset(key for key, news in fresh.items() if news.kind is NewsKind.QUESTION),
         )
         return seen, verdict(fresh.values(), wait.mode, runs=bool(seen.running))
 
@@ -222,40 +222,42 @@ class Waiter:
         self._reported.forget(call.caller, keys)
 
 
-def _patience(call: Call, wait: Wait, decided: Verdict) -> float | None:
+def _patience(call: Call, wait: Wait, decided: WaitVerdict) -> float | None:
     """Seconds to wait; None is no limit, 0 not at all."""
-    if wait.timeout == 0 or (decided is Verdict.IDLE and not wait.is_named):
+    if wait.timeout == 0 or (decided is WaitVerdict.IDLE and not wait.is_named):
         return 0
     patience = call.patience(wait.timeout)
-    if decided is not Verdict.IDLE or wait.timeout is not None:
+    if decided is not WaitVerdict.IDLE or wait.timeout is not None:
         return patience
     idle = call.patience(LONGEST_IDLE)
     return idle if patience is None or idle is None else min(patience, idle)
 
 
 class NamedThreads:
-    """The threads of these ids. One that the book has put away is watched: it may come back."""
+    """The threads of these ids. One that was unloaded is watched: it may come back."""
 
     early: tuple[str, ...] = ()
 
-    def __init__(self, book: Book, call: Call, threads: Sequence[Thread]) -> None:
-        self._book = book
+    def __init__(self, threads: Threads, call: Call, chosen: Sequence[Thread]) -> None:
+        self._threads = threads
         self._call = call
-        self._threads = {thread.id: thread for thread in threads}
+        self._chosen = {thread.id: thread for thread in chosen}
 
     async def prepare(self) -> None:
         """Nothing takes time."""
 
     def watched(self) -> list[Watched]:
         """As they are now."""
-        for thread_id in self._threads:
-            self._threads[thread_id] = self._book.known(thread_id, self._call.principal) or self._threads[thread_id]
-        return [Watched((thread.id,), turns_of(thread, self._call.caller)) for thread in self._threads.values()]
+        for thread_id in self._chosen:
+            self._chosen[thread_id] = self._threads.known(thread_id, self._call.principal) or self._chosen[thread_id]
+        return [Watched((thread.id,), turns_of(thread, self._call.caller)) for thread in self._chosen.values()]
 
 
-def own_turns(book: Book, principal: str, caller: str) -> list[tuple[Thread, tuple[Turn, ...]]]:
+def own_turns(threads: Threads, principal: str, caller: str) -> list[tuple[Thread, tuple[Turn, ...]]]:
     """The turns that this caller asked for, by thread."""
-    found = [(thread, tuple(turn for turn in thread.turns if turn.caller == caller)) for thread in book.of(principal)]
+    found = [
+        (thread, tuple(turn for turn in thread.turns if turn.caller == caller)) for thread in threads.of(principal)
+    ]
     return [(thread, turns) for thread, turns in found if turns]
 
 
@@ -264,8 +266,8 @@ class OwnThreads:
 
     early: tuple[str, ...] = ()
 
-    def __init__(self, book: Book, call: Call) -> None:
-        self._book = book
+    def __init__(self, threads: Threads, call: Call) -> None:
+        self._threads = threads
         self._whose = call.principal, call.caller
 
     async def prepare(self) -> None:
@@ -273,4 +275,4 @@ class OwnThreads:
 
     def watched(self) -> list[Watched]:
         """As they are now."""
-        return [Watched((thread.id,), turns) for thread, turns in own_turns(self._book, *self._whose)]
+        return [Watched((thread.id,), turns) for thread, turns in own_turns(self._threads, *self._whose)]

@@ -16,7 +16,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from codex_mcp.mcp.http.hub import Hub, HubSession
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 
@@ -30,10 +30,10 @@ CLIENT_CHARS: Final = 64
 class Metrics:
     """The metrics of one server."""
 
-    def __init__(self, hub: Hub, book: Book) -> None:
+    def __init__(self, hub: Hub, threads: Threads) -> None:
         self._hub = hub
         self._registry = CollectorRegistry()
-        self._registry.register(_Looked(hub, book))
+        self._registry.register(_Looked(hub, threads))
         self._requests = _Requests()
         self._registry.register(self._requests)
         self.answered = self._requests.answered
@@ -124,15 +124,15 @@ class _Sessions(Collector):
 class _Looked(Collector):
     """What need not be counted, because it can be seen."""
 
-    def __init__(self, hub: Hub, book: Book) -> None:
+    def __init__(self, hub: Hub, threads: Threads) -> None:
         self._hub = hub
-        self._book = book
+        self._threads = threads
 
     def collect(self) -> Iterable[Metric]:
         """Look around."""
         yield _gauge("tasks", "Tasks of the event loop: what the server does at once.", len(asyncio.all_tasks()))
         yield from self._sessions()
-        yield from self._threads()
+        yield from self._thread_metrics()
 
     def _sessions(self) -> Iterator[Metric]:
         sessions = list(self._hub)
@@ -147,15 +147,15 @@ class _Looked(Collector):
         yield _counter("dropped_messages", "Messages that slow readers have missed.", self._hub.dropped)
         yield _counter("slow_readers_cut_off", "Listeners that were too slow to stay.", self._hub.cut_off)
 
-    def _threads(self) -> Iterator[Metric]:
-        threads = list(self._book)
+    def _thread_metrics(self) -> Iterator[Metric]:
+        threads = list(self._threads)
         yield _gauge("threads", "Threads that are open here.", len(threads))
         running = sum(thread.current is not None for thread in threads)
         yield _gauge("turns_running", "Turns that the core has.", running)
         yield _gauge("turns_waiting", "Turns that wait behind another.", sum(thread.waiting for thread in threads))
         yield _gauge("questions_open", "Questions that wait for a person.", sum(thread.asking for thread in threads))
-        yield _counter("core_starts", "How often a Codex was started.", self._book.supervisor.starts)
-        counts = self._book.counts
+        yield _counter("core_starts", "How often a Codex was started.", self._threads.supervisor.starts)
+        counts = self._threads.counts
         ended = CounterMetricFamily("codex_mcp_turns", "Turns that have ended, by status.", labels=["status"])
         for status, count in counts.turns.items():
             ended.add_metric([status], count)

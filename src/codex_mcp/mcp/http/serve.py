@@ -31,7 +31,7 @@ from codex_mcp.mcp.http.metrics import Metrics
 from codex_mcp.mcp.shutdown import Ending
 from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 from codex_mcp.threads.owners import RecordedOwners
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, WebLimits
 
 logger = logging.getLogger(__name__)
@@ -87,10 +87,10 @@ class HttpServer:
     ) -> None:
         self._settings = settings
         self._owners = RecordedOwners(settings.codex_home)
-        self._book = Book(settings, launch, self._pace, self._owners)
-        self._product = make(self._book, settings, key)
+        self._threads = Threads(settings, launch, self._pace, self._owners)
+        self._product = make(self._threads, settings, key)
         self._hub = Hub(self._product.methods, self._product.tools, settings, key)
-        self._app = HttpApp(self._hub, access, Metrics(self._hub, self._book), settings)
+        self._app = HttpApp(self._hub, access, Metrics(self._hub, self._threads), settings)
         self._tasks = TaskSet()
 
     async def _pace(self) -> None:
@@ -116,7 +116,7 @@ class HttpServer:
             await first(serving, signals)
             logger.info("stopping")
             self._hub.stop_accepting()
-            ending = Ending(self._hub.running, self._book, self._settings)
+            ending = Ending(self._hub.running, self._threads, self._settings)
             await ending.finish(signals, self._product.longest_grace)
             await self._hub.aclose()
             await ending.close(self._product, signals)

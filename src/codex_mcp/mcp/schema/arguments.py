@@ -12,7 +12,7 @@ from codex_mcp.base.settings.groups import Events
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import read_arguments, read_some
-from codex_mcp.threads.news import Mode
+from codex_mcp.threads.news import WaitMode
 
 
 class HowToWait(Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -63,7 +63,7 @@ class WaitArguments(Struct, frozen=True, kw_only=True, rename="kebab"):
     """`codex_wait`."""
 
     thread_ids: tuple[str, ...] | None = msgspec.field(default=None, name="threadIds")
-    mode: Mode = Mode.FIRST
+    mode: WaitMode = WaitMode.FIRST
     again: bool = False
     timeout_seconds: float | None = None
 

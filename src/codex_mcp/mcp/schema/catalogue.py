@@ -9,7 +9,7 @@ from msgspec import Struct
 from codex_mcp.base.settings.groups import Events
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
 from codex_mcp.mcp.schema.fields import Field, Kind, input_schema
-from codex_mcp.threads.news import Mode
+from codex_mcp.threads.news import WaitMode
 from codex_mcp.threads.record import Status
 
 COMMON_FIELDS: Final = (
@@ -103,7 +103,7 @@ WAIT_FIELDS: Final = (
         "mode",
         Kind.STRING,
         "`first` (the default) returns with the first news, `all` when nothing runs any more or a question is asked.",
-        choices=tuple(Mode),
+        choices=tuple(WaitMode),
     ),
     Field("again", Kind.BOOLEAN, "Return the latest answers and open questions even if you were told before."),
     Field(

@@ -13,12 +13,12 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from codex_mcp.threads.news import Kind
+from codex_mcp.threads.news import NewsKind
 from codex_mcp.threads.record import Outcome, Status
 
 Result = dict[str, object]
 
-FACTS: Final = {Kind.PAUSE: "paused", Kind.CLOSE: "closed"}
+FACTS: Final = {NewsKind.PAUSE: "paused", NewsKind.CLOSE: "closed"}
 """Where a result of `codex_wait` has news that is no turn."""
 
 STILL_RUNNING: Final = (
@@ -88,7 +88,7 @@ class WaitReport(Struct, frozen=True):
     running: Sequence[dict[str, object]] = ()
     unchanged: Sequence[tuple[dict[str, object], GoesOn]] = ()
     """Turns that ended and whose answers the caller has, and how their conversations can be continued."""
-    facts: Sequence[tuple[Kind, dict[str, object]]] = ()
+    facts: Sequence[tuple[NewsKind, dict[str, object]]] = ()
     """Agents that were paused or closed; `content` says it in words."""
 
 

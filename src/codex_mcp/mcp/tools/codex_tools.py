@@ -19,7 +19,7 @@ from codex_mcp.mcp.schema.results import GoesOn, Result
 from codex_mcp.mcp.tools.dispatch import Json, Tools
 from codex_mcp.mcp.tools.specs import events_of, new_thread, new_turn
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn_queue import QueueFull
 
 logger = logging.getLogger(__name__)
@@ -28,11 +28,11 @@ logger = logging.getLogger(__name__)
 class CodexTools:
     """The three tools, with what they work on."""
 
-    def __init__(self, book: Book, settings: Settings, key: bytes) -> None:
-        self._book = book
+    def __init__(self, threads: Threads, settings: Settings, key: bytes) -> None:
+        self._threads = threads
         self._settings = settings
         self.says = Says(results.no_names, self._asks, self._goes_on)
-        self._follower = Follower(book, settings, key, self.says)
+        self._follower = Follower(threads, settings, key, self.says)
 
     def tools(self) -> Tools:
         """By name."""
@@ -41,7 +41,7 @@ class CodexTools:
             catalogue.CODEX_REPLY.name: self._codex_reply,
             catalogue.CODEX_WAIT.name: self._codex_wait,
         }
-        tools = Tools(bodies, self._follower, self._book.warm_up)
+        tools = Tools(bodies, self._follower, self._threads.warm_up)
         tools.at_once = {catalogue.CODEX_WAIT.name: self._nothing_to_wait_for}
         return tools
 
@@ -50,7 +50,7 @@ class CodexTools:
         new = new_thread(arguments, self._settings)
         spec = new_turn(arguments, new.spec.cwd or ".")
         async with call.opening():
-            thread = await self._book.start(new.spec, call.principal)
+            thread = await self._threads.start(new.spec, call.principal)
         with about(thread=thread.id):
             logger.info("thread started in %s", thread.cwd)
             call.events = events_of(arguments, self._settings)
@@ -66,7 +66,7 @@ class CodexTools:
             return results.refused("Failed to parse thread_id: either threadId or conversationId must be provided")
         try:
             async with call.opening():
-                thread = await self._book.find(thread_id, call.principal)
+                thread = await self._threads.find(thread_id, call.principal)
         except BadThreadId as exc:
             return results.refused(f"Failed to parse thread_id: {exc}")
         except ThreadNotFound:
@@ -87,9 +87,9 @@ class CodexTools:
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = wait_arguments(given)
         asked = arguments.thread_ids
-        view: View = OwnThreads(self._book, call)
+        view: View = OwnThreads(self._threads, call)
         if asked is not None:
-            view = NamedThreads(self._book, call, [self._known(call, each) for each in asked])
+            view = NamedThreads(self._threads, call, [self._known(call, each) for each in asked])
         wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
         return await self._follower.waited(call, wait)
 
@@ -99,10 +99,10 @@ class CodexTools:
             ids = wait_arguments(given).thread_ids if given else None
         except BadArguments:
             return None  # the body says what is wrong
-        return None if ids or own_turns(self._book, principal, caller) else results.NOTHING_NEW
+        return None if ids or own_turns(self._threads, principal, caller) else results.NOTHING_NEW
 
     def _known(self, call: Call, thread_id: str) -> Thread:
-        thread = self._book.known(thread_id, call.principal)
+        thread = self._threads.known(thread_id, call.principal)
         if thread is None:
             raise BadArguments(
                 f"No turn of thread {thread_id} is known here; codex-reply continues a thread of an earlier server."
@@ -110,11 +110,11 @@ class CodexTools:
         return thread
 
     def _goes_on(self, thread_id: str) -> GoesOn:
-        thread = self._book.open_thread(thread_id)
+        thread = self._threads.open_thread(thread_id)
         return GoesOn.NEW_THREAD if thread is not None and thread.gone else GoesOn.REPLY
 
     def _asks(self, thread_id: str) -> list[str]:
-        thread = self._book.open_thread(thread_id)
+        thread = self._threads.open_thread(thread_id)
         turns = [] if thread is None else thread.unfinished()
         asked = [client_question(question) for turn in turns for question in turn.parked.asked]
         return asked + [fetched_question(question) for turn in turns for question in turn.parked.open.values()]

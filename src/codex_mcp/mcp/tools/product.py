@@ -13,7 +13,7 @@ from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Methods
 from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tools.codex_tools import CodexTools
 from codex_mcp.mcp.tools.tasks import Tasks
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
 
 CAPABILITIES: Final[dict[str, object]] = {"tools": {}, EXTENSIONS: {mcp.TASKS_EXTENSION: {}}}
@@ -34,13 +34,13 @@ class Product(Struct, frozen=True):
     """Seconds that running turns may go on at the end; less if the settings say so."""
 
 
-MakeProduct: TypeAlias = Callable[[Book, Settings, bytes], Product]
+MakeProduct: TypeAlias = Callable[[Threads, Settings, bytes], Product]
 """The last one seals what clients carry for us."""
 
 
-def plain_product(book: Book, settings: Settings, key: bytes, around: Around | None = None) -> Product:
+def plain_product(threads: Threads, settings: Settings, key: bytes, around: Around | None = None) -> Product:
     """Threads without names."""
-    tools = CodexTools(book, settings, key)
-    table = {**PRODUCT, **Tasks(book, settings, key, tools.says).table()}
+    tools = CodexTools(threads, settings, key)
+    table = {**PRODUCT, **Tasks(threads, settings, key, tools.says).table()}
     methods = Methods(table, CAPABILITIES, stateless=settings.protocol is not Protocol.LEGACY, around=around)
     return Product(methods, tools.tools())

@@ -14,7 +14,7 @@ from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 from codex_mcp.wire import mcp
 
@@ -22,10 +22,10 @@ logger = logging.getLogger(__name__)
 
 
 class Tasks:
-    """The turns of a book as tasks. `key` seals their ids."""
+    """Turns as tasks. `key` seals their ids."""
 
-    def __init__(self, book: Book, settings: Settings, key: bytes, says: Says) -> None:
-        self._book = book
+    def __init__(self, threads: Threads, settings: Settings, key: bytes, says: Says) -> None:
+        self._threads = threads
         self._settings = settings
         self._key = key
         self._says = says
@@ -41,7 +41,7 @@ class Tasks:
         outcome = turn.outcome
         if outcome.status is not Status.RUNNING:
             turn.delivered = True
-            self._book.reported.add(exchange.session.caller, exchange.request.id, [turn.name])
+            self._threads.reported.add(exchange.session.caller, exchange.request.id, [turn.name])
         asks = asked_by_task(turn.parked.open, turn.audience.label)
         news = TurnNews(outcome, asks, self._says.names(name.thread_id), self._says.goes_on(thread.id))
         return described_task(text, name, news, self._settings.thread_idle)
@@ -67,7 +67,7 @@ class Tasks:
     def _found(self, exchange: Exchange, text: str) -> tuple[TaskName, Thread, Turn]:
         principal = exchange.session.principal
         name = task_name(self._key, text, principal)
-        thread = None if name is None else self._book.known(name.thread_id, principal)
+        thread = None if name is None else self._threads.known(name.thread_id, principal)
         turn = None if name is None or thread is None else thread.turn_named(name.turn)
         if name is None or thread is None or turn is None:
             raise invalid_params("there is no such task, or not any longer")

@@ -14,7 +14,7 @@ from codex_mcp.team.closing import LONGEST_GRACE
 from codex_mcp.team.crew import Crew, Resume
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.records.store_session import OpenStore
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 
 
 def team_product(
@@ -22,10 +22,10 @@ def team_product(
 ) -> MakeProduct:
     """What makes the product of a team whose state lies in this store."""
 
-    def make(book: Book, settings: Settings, key: bytes) -> Product:
-        crew = Crew(settings, book, open_store, resume)
-        tools = TeamTools(book, settings, key, crew, roles)
-        tasks = Tasks(book, settings, key, tools.says)
+    def make(threads: Threads, settings: Settings, key: bytes) -> Product:
+        crew = Crew(settings, threads, open_store, resume)
+        tools = TeamTools(threads, settings, key, crew, roles)
+        tasks = Tasks(threads, settings, key, tools.says)
         table = {**PRODUCT, "tools/list": listing(TEAM_TOOLS), **tasks.table()}
         stateless = settings.protocol is not Protocol.LEGACY
         methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS)

@@ -58,7 +58,7 @@ from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.team.repeats import Repeat
 from codex_mcp.team.team import Begin, Order
 from codex_mcp.threads.questions.approvals import decide
-from codex_mcp.threads.threads import Book
+from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
 
@@ -69,13 +69,13 @@ NOT_DECIDED: Final = f"{BAD_ARGUMENTS}missing field `decision`: one of those tha
 class TeamTools:
     """The tools, with the crew that they work with."""
 
-    def __init__(self, book: Book, settings: Settings, key: bytes, crew: Crew, roles: Mapping[str, Role]) -> None:
-        self._book = book
+    def __init__(self, threads: Threads, settings: Settings, key: bytes, crew: Crew, roles: Mapping[str, Role]) -> None:
+        self._threads = threads
         self._settings = settings
         self._crew = crew
         self._roles = roles
         self.says = Says(self._names, self._asks, self._goes_on)
-        self._follower = Follower(book, settings, key, self.says)
+        self._follower = Follower(threads, settings, key, self.says)
         crew.work.described = lambda name, agent, question: OpenApproval(name, agent, question).described()
 
     def tools(self) -> Tools:
@@ -94,7 +94,7 @@ class TeamTools:
         return Tools(audited, self._follower, self._warm_up, self._crew.store_session.audit.written, parks=True)
 
     def _warm_up(self) -> None:
-        self._book.warm_up()
+        self._threads.warm_up()
         self._crew.store_session.open_soon()
 
     def _audited(self, name: str, body: Body) -> Body:
@@ -234,7 +234,7 @@ class TeamTools:
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
         asked = arguments.references
-        view = TeamView(self._book, self._crew, call, asked)
+        view = TeamView(self._threads, self._crew, call, asked)
         wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
         return await self._follower.waited(call, wait)
 

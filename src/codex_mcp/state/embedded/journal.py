@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from codex_mcp.state.contract import Claim
     from codex_mcp.state.embedded.database import Database
-    from codex_mcp.state.embedded.view import View
+    from codex_mcp.state.embedded.view import StoreView
 
 READ_AT_ONCE: Final = 256
 """Entries that a follower fetches in one go."""
@@ -26,7 +26,7 @@ LOOK_EVERY: Final = 0.25
 class EmbeddedJournal:
     """What happened, in order, on one machine."""
 
-    def __init__(self, database: Database, view: View) -> None:
+    def __init__(self, database: Database, view: StoreView) -> None:
         self._database = database
         self._view = view
         self._news = asyncio.Event()

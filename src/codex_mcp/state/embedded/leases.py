@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     import sqlite3
 
     from codex_mcp.state.embedded.database import Database
-    from codex_mcp.state.embedded.view import View
+    from codex_mcp.state.embedded.view import StoreView
 
 
 class EmbeddedLeases:
     """Who is alive, and who owns what, on one machine."""
 
-    def __init__(self, database: Database, view: View) -> None:
+    def __init__(self, database: Database, view: StoreView) -> None:
         self._database = database
         self._view = view
         self._lock: NodeLock | None = None

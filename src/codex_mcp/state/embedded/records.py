@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from codex_mcp.state.contract import Claim
     from codex_mcp.state.embedded.database import Database
-    from codex_mcp.state.embedded.view import View
+    from codex_mcp.state.embedded.view import StoreView
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 class EmbeddedRecords:
     """Values, names and requests on one machine."""
 
-    def __init__(self, database: Database, view: View) -> None:
+    def __init__(self, database: Database, view: StoreView) -> None:
         self._database = database
         self._view = view
 

@@ -15,7 +15,7 @@ from codex_mcp.state.embedded.database import Database
 from codex_mcp.state.embedded.journal import EmbeddedJournal
 from codex_mcp.state.embedded.leases import EmbeddedLeases
 from codex_mcp.state.embedded.records import EmbeddedRecords
-from codex_mcp.state.embedded.view import View
+from codex_mcp.state.embedded.view import StoreView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,13 +27,13 @@ async def open_store(
     """The store of a folder, which is made if need be. Unavailable if the folder cannot be used."""
     database = Database(state_dir)
     await database.open()
-    return EmbeddedStore(database, View(state_dir, bounds or Bounds(), clock))
+    return EmbeddedStore(database, StoreView(state_dir, bounds or Bounds(), clock))
 
 
 class EmbeddedStore:
     """One node's way to the folder. Made by `open_store`."""
 
-    def __init__(self, database: Database, view: View) -> None:
+    def __init__(self, database: Database, view: StoreView) -> None:
         self._database = database
         self.bounds = view.bounds
         self.leases = EmbeddedLeases(database, view)

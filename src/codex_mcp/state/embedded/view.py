@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from codex_mcp.state.contract import Bounds
 
 
-class View:
+class StoreView:
     """The eyes of one store. `me` is its node, once it has joined."""
 
     def __init__(self, state_dir: str, bounds: Bounds, clock: Callable[[], float]) -> None:

@@ -15,7 +15,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.threads.limits.fairness import FairQueue
 from codex_mcp.threads.owners import LOCAL
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turn_queue import State
+from codex_mcp.threads.turn_queue import TurnQueueState
 
 STARTS: Final = max(4, 2 * (os.cpu_count() or 1))
 """Threads and turns that the core begins at once. To begin a turn takes it about 50 ms of a processor's time, so that
@@ -56,7 +56,7 @@ class Admission:
         """Wait until this turn may begin; False if it was stopped before. It leaves by itself when it is over."""
         if principal == LOCAL:
             return True
-        if turn.place.state is State.STOPPING:
+        if turn.place.state is TurnQueueState.STOPPING:
             return False
         may_begin = False
         try:
