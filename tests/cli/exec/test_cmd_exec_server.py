@@ -64,7 +64,7 @@ def test_over_stdio_it_answers_line_by_line_and_ends_with_its_input() -> None:
 
 def test_what_is_of_no_use_here_is_not_loaded() -> None:
     program = (
-        "import sys, os; from codex_mcp.cli import cmd_exec_server; "
+        "import sys, os; from codex_mcp.cli.exec import cmd_exec_server; "
         "cmd_exec_server.run_guarded = lambda serve: sys.exit(serve(os.open('/dev/null', os.O_RDONLY))); "
         "sys.argv[1:] = ['exec-server', '--listen', 'stdio']; "
         "from codex_mcp.cli.main import main; "
