@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.git import is_repository_root
 from codex_mcp.base.settings.groups import Settings, level_from_filter
 from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.base.settings.options import OPTIONS, Place, path
@@ -216,7 +217,7 @@ def _repo_file(cwd: str) -> str | None:
     candidates = []
     while True:
         candidates.append(os.path.join(folder, REPO_FILE))
-        if _is_repository(folder):
+        if is_repository_root(folder):
             break
         parent = os.path.dirname(folder)
         if parent == folder:  # no repository: what lies above belongs to others
@@ -224,9 +225,3 @@ def _repo_file(cwd: str) -> str | None:
             break
         folder = parent
     return next(filter(os.path.isfile, candidates), None)
-
-
-def _is_repository(folder: str) -> bool:
-    """Whether this is the root of a git repository. Sandboxes leave empty `.git` folders behind: those are none."""
-    git = os.path.join(folder, ".git")
-    return os.path.isfile(git) or os.path.exists(os.path.join(git, "HEAD"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from codex_mcp.base.git import Checkout, checkout_around
 from codex_mcp.team.member import Member
 from codex_mcp.team.profile.context import Surroundings
-from codex_mcp.team.profile.surroundings import surroundings_of
 
 
 def look_around(member: Member) -> Surroundings:
@@ -14,7 +14,8 @@ def look_around(member: Member) -> Surroundings:
     cwd = member.agent.cwd
     # A folder of another machine is not ours to look at. Of this one it takes a dozen looks at small files, which is
     # less than a thread would cost.
-    seen = Surroundings(None, None, None, cwd) if member.is_elsewhere else surroundings_of(cwd)
+    found = Checkout() if member.is_elsewhere else checkout_around(cwd)
+    seen = Surroundings(found.root, found.name, found.branch, cwd)
     member.told = seen
     member.agent = replace(member.agent, repo_root=seen.repo_root, repo_name=seen.repo_name, branch=seen.branch)
     return seen

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.base import identity
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.base.settings.groups import Settings
@@ -28,7 +29,7 @@ from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent, AgentStatus, Holder, ab
 from codex_mcp.team.limits import Usage, limits_of, with_earlier_turns
 from codex_mcp.team.looking import look_around
 from codex_mcp.team.member import Member
-from codex_mcp.team.profile import context, identity
+from codex_mcp.team.profile import context
 from codex_mcp.team.records import audit_entry
 from codex_mcp.team.records.agent_store import read_agent, read_turn_starts
 from codex_mcp.team.records.store_session import StoreSession
@@ -172,7 +173,7 @@ class Team:
         records = self._session.store.records
         for _attempt in range(NAME_ATTEMPTS):
             taken = {binding.identity for binding in await records.bindings(self._settings.team) if binding.stands}
-            name = identity.chosen(order.identity, order.default_identity, taken)
+            name = identity.choose_identity(order.identity, order.default_identity, taken)
             member.agent = replace(member.agent, identity=name)
             try:
                 await records.bind(claim, self._settings.team, name)

@@ -12,6 +12,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from codex_mcp.base.identity import EXPECTED as IDENTITY
+from codex_mcp.base.identity import LONGEST, is_identity
 from codex_mcp.base.settings.groups import (
     MIB,
     ApprovalPolicy,
@@ -29,11 +31,7 @@ E = TypeVar("E", bound=StrEnum)
 TRUE = ("true", "1", "yes", "on")
 FALSE = ("false", "0", "no", "off")
 
-NAME_LENGTH = 64
-"""The longest name of an agent or a team: it becomes the name of a folder."""
-
-IDENTITY_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-TEAM_CHARACTERS = IDENTITY_CHARACTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ_.")
+TEAM_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{LONGEST - 1}}}")
 
 GIB = 1024 * MIB
 UNITS = {"kib": 1024, "mib": MIB, "gib": GIB}
@@ -88,20 +86,16 @@ def text(value: object, _: Place) -> str:
 
 def identity(value: object, _: Place) -> str:
     """An agent's name."""
-    if not isinstance(value, str) or not _is_name(value, IDENTITY_CHARACTERS):
-        raise ValueError(f"a name of a-z, 0-9 and -, at most {NAME_LENGTH} characters, such as reviewer-2")
+    if not isinstance(value, str) or not is_identity(value):
+        raise ValueError(IDENTITY)
     return value
 
 
 def team_name(value: object, _: Place) -> str:
     """A team's name."""
-    if not isinstance(value, str) or not _is_name(value, TEAM_CHARACTERS):
-        raise ValueError(f"a name of letters, digits, -, _ and ., at most {NAME_LENGTH} characters, such as backend")
+    if not isinstance(value, str) or TEAM_NAME.fullmatch(value) is None:
+        raise ValueError(f"a name of letters, digits, -, _ and ., at most {LONGEST} characters, such as backend")
     return value
-
-
-def _is_name(text: str, characters: frozenset[str]) -> bool:
-    return 0 < len(text) <= NAME_LENGTH and text[0] not in "-_." and characters.issuperset(text)
 
 
 def path(value: object, place: Place) -> str:

@@ -10,13 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.git import checkout_around
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.schema.arguments import CodexArguments
 from codex_mcp.mcp.schema.team_arguments import StartArguments, Way
 from codex_mcp.mcp.tools.specs import NewThread, new_thread, working_folder
 from codex_mcp.team.profile.agent_file import AgentFile, read_agent_file
 from codex_mcp.team.profile.roles import Role
-from codex_mcp.team.profile.surroundings import surroundings_of
 
 EFFORT = "model_reasoning_effort"
 """Codex's name of how hard a model thinks."""
@@ -90,7 +90,7 @@ def _repository(settings: Settings) -> str | None:
     """Where an agent works that is told no folder: at the root of the server's repository."""
     if settings.exec_server is not None:
         return None
-    return surroundings_of(working_folder()).repo_root
+    return checkout_around(working_folder()).root
 
 
 def _paragraphs(*texts: str | None) -> str | None:

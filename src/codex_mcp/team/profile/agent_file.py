@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.git import is_repository_root
 from codex_mcp.base.settings.groups import Sandbox
 from codex_mcp.team.profile.front_matter import Value, split
 
@@ -59,17 +60,11 @@ def _root_of(place: str, base: str) -> str:
     Found by names alone, since links in a repository are written by whoever wrote the repository.
     """
     folder = own_folder = os.path.dirname(place)
-    while not _is_repository(folder):
+    while not is_repository_root(folder):
         if folder == os.path.dirname(folder):
             return base if _is_inside(place, base) else own_folder
         folder = os.path.dirname(folder)
     return folder
-
-
-def _is_repository(folder: str) -> bool:
-    """Whether it is the root of one. Sandboxes leave empty `.git` folders behind, which are none."""
-    git = os.path.join(folder, ".git")
-    return os.path.isfile(git) or os.path.exists(os.path.join(git, "HEAD"))
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -12,11 +12,11 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.identity import EXPECTED, is_identity
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.base.settings.groups import ApprovalPolicy, Sandbox
 from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
-from codex_mcp.team.profile.identity import LONGEST, is_valid
 
 
 class Role(Struct, frozen=True, kw_only=True):
@@ -85,8 +85,8 @@ def _environment(value: object) -> str:
 
 
 def _identity(value: object) -> str:
-    if not isinstance(value, str) or not is_valid(value):
-        raise ValueError(f"a name of a-z, 0-9 and -, at most {LONGEST} characters, such as reviewer-2")
+    if not isinstance(value, str) or not is_identity(value):
+        raise ValueError(EXPECTED)
     return value
 
 

@@ -12,10 +12,10 @@ from typing import Annotated, Final, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
+from codex_mcp.base.identity import why_invalid
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.base.timestamps import format_timestamp, parse_timestamp
 from codex_mcp.team.agent import Agent
-from codex_mcp.team.profile.identity import why_invalid
 
 T = TypeVar("T")
 

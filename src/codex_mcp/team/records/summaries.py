@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import make_private_folder, open_regular, remove_drafts, write_whole
+from codex_mcp.base.identity import why_invalid
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.base.timestamps import format_timestamp
-from codex_mcp.team.profile.identity import why_invalid
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Where an agent works, beside what git itself says."""
+"""Repositories and branches, compared with what git itself says."""
 
 import os
 import subprocess
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.team.profile.context import Surroundings
-from codex_mcp.team.profile.surroundings import surroundings_of
+from codex_mcp.base.git import Checkout, checkout_around
 
 ENVIRONMENT = {
     "PATH": os.environ.get("PATH", os.defpath),
@@ -36,29 +35,29 @@ def repository(tmp_path: Path) -> Path:
 def test_a_folder_in_a_repository(repository: Path) -> None:
     inner = repository / "a" / "b"
     inner.mkdir(parents=True)
-    assert surroundings_of(str(inner)) == Surroundings(str(repository), "alpha", "main", str(inner))
+    assert checkout_around(str(inner)) == Checkout(str(repository), "alpha", "main")
     git(repository, "switch", "-q", "-c", "fix/é-1")
-    assert surroundings_of(str(inner)).branch == git(repository, "branch", "--show-current")
+    assert checkout_around(str(inner)).branch == git(repository, "branch", "--show-current")
 
 
 def test_a_branch_without_a_commit(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "trunk")
-    assert surroundings_of(str(tmp_path)).branch == "trunk"
+    assert checkout_around(str(tmp_path)).branch == "trunk"
 
 
 def test_a_detached_head_is_the_short_id_of_its_commit(repository: Path) -> None:
     git(repository, "checkout", "-q", "--detach")
-    assert surroundings_of(str(repository)).branch == git(repository, "rev-parse", "--short=7", "HEAD")
+    assert checkout_around(str(repository)).branch == git(repository, "rev-parse", "--short=7", "HEAD")
 
 
 def test_a_work_tree_has_its_own_branch_and_root_and_its_repositorys_name(repository: Path) -> None:
     tree = repository.parent / "tree"
     git(repository, "worktree", "add", "-q", "-b", "side", str(tree))
-    assert surroundings_of(str(tree)) == Surroundings(str(tree), "alpha", "side", str(tree))
+    assert checkout_around(str(tree)) == Checkout(str(tree), "alpha", "side")
     git(repository, "remote", "add", "origin", "https://example.com/team/beta.git")
-    assert surroundings_of(str(tree)).repo_name == "beta"
+    assert checkout_around(str(tree)).name == "beta"
     git(tree, "checkout", "-q", "--detach")
-    assert surroundings_of(str(tree)).branch == git(tree, "rev-parse", "--short=7", "HEAD")
+    assert checkout_around(str(tree)).branch == git(tree, "rev-parse", "--short=7", "HEAD")
 
 
 def test_a_submodule_is_a_repository_of_its_own(repository: Path) -> None:
@@ -68,36 +67,36 @@ def test_a_submodule_is_a_repository_of_its_own(repository: Path) -> None:
     git(other, "commit", "-q", "--allow-empty", "-m", "first")
     git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "vendor/lib")
     inner = repository / "vendor" / "lib"
-    assert surroundings_of(str(inner)) == Surroundings(str(inner), "library", "stable", str(inner))
+    assert checkout_around(str(inner)) == Checkout(str(inner), "library", "stable")
 
 
 def test_a_bare_repository(repository: Path) -> None:
     bare = repository.parent / "store.git"
     git(repository.parent, "clone", "-q", "--bare", str(repository), str(bare))
     git(bare, "remote", "remove", "origin")
-    assert surroundings_of(str(bare)) == Surroundings(str(bare), "store", "main", str(bare))
+    assert checkout_around(str(bare)) == Checkout(str(bare), "store", "main")
 
 
 def test_inside_of_the_git_folder_one_is_in_the_repository(repository: Path) -> None:
-    assert surroundings_of(str(repository / ".git" / "refs")).repo_root == str(repository)
+    assert checkout_around(str(repository / ".git" / "refs")).root == str(repository)
 
 
 def test_through_a_link_one_is_where_it_leads(repository: Path) -> None:
     (repository / "src").mkdir()
     link = repository.parent / "link"
     link.symlink_to(repository / "src")
-    assert surroundings_of(str(link)) == Surroundings(str(repository), "alpha", "main", str(link))
+    assert checkout_around(str(link)) == Checkout(str(repository), "alpha", "main")
 
 
 def test_outside_of_any_repository_only_the_folder_is_known(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "missing"):
-        assert surroundings_of(str(folder)) == Surroundings(None, None, None, str(folder))
+        assert checkout_around(str(folder)) == Checkout(None, None, None)
 
 
 def test_the_empty_folder_that_a_killed_sandbox_leaves_is_no_repository(repository: Path) -> None:
     inner = repository / "inner"
     (inner / ".git").mkdir(parents=True)
-    assert surroundings_of(str(inner)).repo_root == str(repository)
+    assert checkout_around(str(inner)).root == str(repository)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,7 @@ def test_the_empty_folder_that_a_killed_sandbox_leaves_is_no_repository(reposito
 )
 def test_a_broken_head_is_no_branch(repository: Path, head: bytes) -> None:
     (repository / ".git" / "HEAD").write_bytes(head)
-    assert surroundings_of(str(repository)) == Surroundings(str(repository), "alpha", None, str(repository))
+    assert checkout_around(str(repository)) == Checkout(str(repository), "alpha", None)
 
 
 def test_names_that_are_no_utf8_are_shown_as_well_as_can_be(repository: Path) -> None:
@@ -115,7 +114,7 @@ def test_names_that_are_no_utf8_are_shown_as_well_as_can_be(repository: Path) ->
     link = odd.parent / "link"
     link.symlink_to(odd)
     shown = "caf\N{REPLACEMENT CHARACTER}"
-    assert surroundings_of(str(link)) == Surroundings(str(odd.parent / shown), shown, shown, str(link))
+    assert checkout_around(str(link)) == Checkout(str(odd.parent / shown), shown, shown)
 
 
 def test_files_that_are_none_are_not_waited_for(repository: Path) -> None:
@@ -123,16 +122,16 @@ def test_files_that_are_none_are_not_waited_for(repository: Path) -> None:
     os.mkfifo(repository / ".git" / "HEAD")
     (repository / ".git" / "config").unlink()
     (repository / ".git" / "config").mkdir()
-    assert surroundings_of(str(repository)) == Surroundings(str(repository), "alpha", None, str(repository))
+    assert checkout_around(str(repository)) == Checkout(str(repository), "alpha", None)
 
 
 def test_a_git_file_that_leads_nowhere_is_a_repository_about_which_nothing_is_known(tmp_path: Path) -> None:
     folder = tmp_path.resolve() / "odd"
     folder.mkdir()
     (folder / ".git").write_text("gitdir: ../gone\n")
-    assert surroundings_of(str(folder)) == Surroundings(str(folder), "odd", None, str(folder))
+    assert checkout_around(str(folder)) == Checkout(str(folder), "odd", None)
     (folder / ".git").write_text("nothing of git's")
-    assert surroundings_of(str(folder)).repo_root is None
+    assert checkout_around(str(folder)).root is None
 
 
 @pytest.mark.parametrize(
@@ -152,12 +151,12 @@ def test_a_git_file_that_leads_nowhere_is_a_repository_about_which_nothing_is_kn
 def test_the_name_comes_from_origin_and_holds_no_secret(repository: Path, url: str, name: str) -> None:
     git(repository, "remote", "add", "other", "https://example.com/other.git")
     git(repository, "remote", "add", "origin", url)
-    assert surroundings_of(str(repository)).repo_name == name
+    assert checkout_around(str(repository)).name == name
 
 
 def test_origin_may_be_on_the_line_of_its_section(repository: Path) -> None:
     (repository / ".git" / "config").write_text('[core]\nurl = x\n[Remote "origin"] URL = a/b.git ; comment\n')
-    assert surroundings_of(str(repository)).repo_name == "b"
+    assert checkout_around(str(repository)).name == "b"
 
 
 @pytest.mark.parametrize(
@@ -165,4 +164,4 @@ def test_origin_may_be_on_the_line_of_its_section(repository: Path) -> None:
 )
 def test_a_long_row_of_spaces_takes_no_longer_than_other_text(repository: Path, line: str) -> None:
     (repository / ".git" / "config").write_text(line.format(" " * 250_000))
-    assert surroundings_of(str(repository)).repo_root == str(repository)
+    assert checkout_around(str(repository)).root == str(repository)

@@ -1,6 +1,6 @@
-"""Where a folder lies: its repository and branch, read from git's own files, which is far quicker than to start git.
+"""Git repositories, read from git's own files, which is far quicker than starting git.
 
-Whatever cannot be read is None: an agent works as well without. The files are small; longer ones are not git's.
+Whatever cannot be read is None. The files are small; a longer one was not written by git.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import re
 import stat
 from typing import Final
 
-from codex_mcp.team.profile.context import Surroundings
+from msgspec import Struct
 
 LONGEST: Final = 256 * 1024
-"""Bytes that are read of a file. Configurations with hundreds of branches are smaller."""
+"""Bytes read of a file. Configurations with hundreds of branches are smaller."""
 
 SHORT_ID: Final = 7
 """Digits of a commit's id, as git shows it."""
@@ -24,23 +24,36 @@ _URL: Final = re.compile(r'url\s*=\s*(?:"([^"]*)"|([^"#;][^#;]*))', re.IGNORECAS
 
 BRANCHES: Final = "refs/heads/"
 NO_BRANCH: Final = ".invalid"
-"""What HEAD says in repositories that keep their references in tables, which we do not read."""
+"""What HEAD says in a repository that keeps its references in tables, which we do not read."""
 
 
-def surroundings_of(cwd: str) -> Surroundings:
-    """The repository and branch of a folder, as they are now. Never an error."""
-    folder = os.path.realpath(cwd)
-    found = _repository(folder)
+class Checkout(Struct, frozen=True):
+    """The repository around a folder; all None outside of a repository."""
+
+    root: str | None = None
+    name: str | None = None
+    branch: str | None = None
+    """Or the short id of the commit, if no branch is checked out."""
+
+
+def is_repository_root(folder: str) -> bool:
+    """Whether a folder has a `.git` that is more than the empty folder which a killed sandbox leaves."""
+    git = os.path.join(folder, ".git")
+    return os.path.isfile(git) or os.path.exists(os.path.join(git, "HEAD"))
+
+
+def checkout_around(folder: str) -> Checkout:
+    """The repository and branch of a folder, as they are now. Raises nothing."""
+    found = _repository(os.path.realpath(folder))
     if found is None:
-        return Surroundings(None, None, None, cwd)
+        return Checkout()
     root, git = found
     common = _common(git)
     name = _name_from_origin(os.path.join(common, "config")) or _name_from_folder(root, common)
-    return Surroundings(_shown(root), _shown(name), _shown(_branch(os.path.join(git, "HEAD"))), cwd)
+    return Checkout(_utf8(root), _utf8(name), _utf8(_branch(os.path.join(git, "HEAD"))))
 
 
-def _shown(name: str | None) -> str | None:
-    """A name as it can be told and written down: git and the disk know names that are no UTF-8."""
+def _utf8(name: str | None) -> str | None:
     return None if name is None else name.encode(errors="surrogateescape").decode(errors="replace")
 
 
@@ -51,7 +64,7 @@ def _repository(folder: str) -> tuple[str, str] | None:
         if os.path.lexists(path) and (git := _git_folder(path)) is not None:
             return folder, git
         if _is_git_folder(folder) and os.path.basename(folder) != ".git":
-            return folder, folder  # a bare one
+            return folder, folder  # a bare repository
         parent = os.path.dirname(folder)
         if parent == folder:
             return None
@@ -59,12 +72,12 @@ def _repository(folder: str) -> tuple[str, str] | None:
 
 
 def _git_folder(path: str) -> str | None:
-    """What `.git` stands for: itself, or in work trees and submodules the folder that it names."""
+    """The git folder that `.git` is, or that it names in worktrees and submodules."""
     if _is_git_folder(path):
         return path
     text = _text(path)
     if text is None or not text.startswith("gitdir:"):
-        return None  # also the empty folder that a killed sandbox leaves
+        return None  # for example the empty folder that a killed sandbox leaves
     return os.path.normpath(os.path.join(os.path.dirname(path), text.removeprefix("gitdir:").strip()))
 
 
@@ -73,7 +86,7 @@ def _is_git_folder(path: str) -> bool:
 
 
 def _common(git: str) -> str:
-    """What a work tree shares with its repository."""
+    """The git folder that a worktree shares with its repository."""
     text = _text(os.path.join(git, "commondir"))
     return git if text is None else os.path.normpath(os.path.join(git, text.strip()))
 
@@ -98,20 +111,20 @@ def _name_from_origin(config: str) -> str | None:
 
 
 def _last_part(url: str) -> str | None:
-    """The name at the end of an address, and nothing of what comes before its path: that may hold a password."""
+    """The last name of the path in an address. Nothing before the path is used: it may hold a password."""
     _, scheme, rest = url.partition("://")
-    path = rest.partition("/")[2] if scheme else url.rpartition(":")[2]  # the latter of host:path, or of a path alone
+    path = rest.partition("/")[2] if scheme else url.rpartition(":")[2]  # either host:path or a path alone
     return path.rstrip("/").rpartition("/")[2].removesuffix(".git") or None
 
 
 def _name_from_folder(root: str, common: str) -> str | None:
-    """The name of the folder; of a work tree, that of the repository's first one."""
+    """The name of the folder; for a worktree, that of the main worktree."""
     folder = os.path.dirname(common) if os.path.basename(common) == ".git" else root
     return os.path.basename(folder).removesuffix(".git") or None
 
 
 def _text(path: str) -> str | None:
-    """A small plain file; None if it is anything else. Does not wait, whatever lies there."""
+    """The start of a regular file; None for anything else. Never blocks."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):

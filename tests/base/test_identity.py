@@ -1,4 +1,4 @@
-"""Names of agents."""
+"""Identities of agents."""
 
 import re
 
@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.team.agent import CODEX_ID_PREFIX
-from codex_mcp.team.profile.identity import LONGEST, chosen, is_valid, why_invalid
+from codex_mcp.base.identity import LONGEST, choose_identity, is_identity, why_invalid
 
 names = st.from_regex(r"[a-z0-9][a-z0-9-]{0,63}", fullmatch=True)
 
@@ -22,7 +21,7 @@ class Everything:
 
 @pytest.mark.parametrize("name", ["codex", "arch-ctm", "dev-1", "7", "a" * LONGEST])
 def test_plain_names_are_names(name: str) -> None:
-    assert is_valid(name)
+    assert is_identity(name)
     assert why_invalid(name) is None
 
 
@@ -31,18 +30,18 @@ def test_plain_names_are_names(name: str) -> None:
     [
         ("", "it is empty"),
         ("-a", "it begins with a hyphen"),
-        ("Arch", "it has 'A' in it"),
-        ("a/b", "it has '/' in it"),
-        ("..", "it has '.' in it"),
-        ("a\n", "it has '\\n' in it"),
-        ("é", "it has '\\xe9' in it"),
-        ("٣", "it has '\\u0663' in it"),
+        ("Arch", "it contains 'A'"),
+        ("a/b", "it contains '/'"),
+        ("..", "it contains '.'"),
+        ("a\n", "it contains '\\n'"),
+        ("é", "it contains '\\xe9'"),
+        ("٣", "it contains '\\u0663'"),
         ("a" * 65, "it has 65 characters"),
-        (CODEX_ID_PREFIX + "0123456789ab", "it has ':' in it"),
+        ("codex:0123456789ab", "it contains ':'"),
     ],
 )
 def test_others_are_not_and_the_sentence_says_why(name: str, trouble: str) -> None:
-    assert not is_valid(name)
+    assert not is_identity(name)
     assert trouble in (why_invalid(name) or "")
 
 
@@ -57,9 +56,9 @@ def test_a_name_is_refused_with_one_line_or_is_what_the_rule_says(name: str) -> 
 def test_what_was_asked_for_is_never_changed_and_what_was_not_is_free(
     asked: str | None, default: str, taken: set[str]
 ) -> None:
-    name = chosen(asked, default, taken)
+    name = choose_identity(asked, default, taken)
     if asked is None:
-        assert is_valid(name)
+        assert is_identity(name)
         assert name not in taken
     else:
         assert name == asked
@@ -69,13 +68,13 @@ def test_what_was_asked_for_is_never_changed_and_what_was_not_is_free(
 def test_defaults_are_numbered_without_gaps(default: str, others: int) -> None:
     taken: list[str] = []
     for _ in range(others + 1):
-        taken.append(chosen(None, default, taken))
+        taken.append(choose_identity(None, default, taken))
     assert len(set(taken)) == others + 1
-    assert all(map(is_valid, taken))
+    assert all(map(is_identity, taken))
     if len(default) < LONGEST - 2:
         assert taken == [default, *(f"{default}-{number}" for number in range(2, others + 2))]
 
 
 def test_there_is_an_end_to_the_numbers() -> None:
     with pytest.raises(Refused, match="give an identity"):
-        chosen(None, "codex", Everything())
+        choose_identity(None, "codex", Everything())
