@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks.http_messages import STATELESS_REVISION, Caller, Era
 from codex_mcp.mcp.eras import Stateless, era_over_http
+from codex_mcp.rpc import codec
 from codex_mcp.wire import jsonrpc
 
 
@@ -24,7 +25,7 @@ def test_the_length_of_the_body_is_right(era: Era) -> None:
 
 def test_a_stateless_call_keeps_the_rules() -> None:
     _, headers, body = parts(Caller(1, Era.STATELESS).call("echo", {}, 1))
-    message = jsonrpc.decode(body)
+    message = codec.decode(body)
     assert isinstance(message, jsonrpc.Request)
     era = era_over_http(message, headers)
     assert isinstance(era, Stateless)

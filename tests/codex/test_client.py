@@ -12,10 +12,10 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import OVERLOAD_DELAYS, AppServer
 from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, CoreLost, ThreadNotFound, ThreadSpec, TurnSpec
-from codex_mcp.rpc.channel import memory_pair
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY
 from tests.support.core.cores import Listener, no_pace
 from tests.support.rpc.far_end import FarEnd, Json
+from tests.support.rpc.memory_channel import memory_pair
 
 Call = Callable[[AppServer], Awaitable[object]]
 

@@ -12,8 +12,8 @@ from codex_mcp.base.errors import NoCodex, Refused
 from codex_mcp.codex.launch import UNLOAD_DELAY, launcher
 from codex_mcp.codex.legacy.core import LegacyCore
 from codex_mcp.codex.supervisor import Launch, Launcher
-from codex_mcp.rpc.channel import memory_pair
 from tests.support.core.cores import Listener, no_pace, settings_below
+from tests.support.rpc.memory_channel import memory_pair
 
 
 async def _launched(launch: Launcher) -> Launch:

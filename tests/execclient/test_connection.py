@@ -8,10 +8,10 @@ import pytest
 from codex_mcp.execclient.connection import Connection
 from codex_mcp.execclient.errors import ExecServerError, PathNotFound, RequestRefused
 from codex_mcp.execclient.flow import Flow
-from codex_mcp.rpc.channel import MemoryChannel, memory_pair
 from codex_mcp.rpc.errors import ConnectionLost
 from codex_mcp.wire.exec.protocol import EnvironmentStatus, Initialized, Shell
 from codex_mcp.wire.jsonrpc import Notification
+from tests.support.rpc.memory_channel import MemoryChannel, memory_pair
 
 
 class Server:

@@ -9,10 +9,11 @@ from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.dial import Route, route_to
 from codex_mcp.execclient.errors import CannotConnect, ExecServerError, OutcomeUnknown, SessionLost
 from codex_mcp.execclient.options import DEFAULT_OPTIONS
-from codex_mcp.rpc.channel import Channel, memory_pair
+from codex_mcp.rpc.channel import Channel
 from codex_mcp.wire.exec.protocol import EnvironmentStatus
 from tests.execclient.test_connection import Server
 from tests.support.exec.exec_server import running_exec_server
+from tests.support.rpc.memory_channel import memory_pair
 
 ENVIRONMENT = {"shell": {"name": "sh", "path": "/bin/sh"}}
 

@@ -9,11 +9,11 @@ import pytest
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.client import Client
-from codex_mcp.rpc.channel import memory_pair
 from codex_mcp.rpc.errors import RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Notification, Request
 from codex_mcp.wire.mcp import ClientInfo
+from tests.support.rpc.memory_channel import memory_pair
 from tests.support.servers.mcp_session import FarEnd, no_hurry
 
 

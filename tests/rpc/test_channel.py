@@ -1,6 +1,7 @@
-"""Two ends in memory."""
+"""Frames, and the channel in memory that tests use."""
 
-from codex_mcp.rpc.channel import memory_pair
+from codex_mcp.rpc.channel import UnreadableFrame
+from tests.support.rpc.memory_channel import memory_pair
 
 
 async def test_what_one_end_sends_the_other_receives_in_order() -> None:
@@ -33,3 +34,9 @@ async def test_what_is_sent_after_the_end_goes_nowhere() -> None:
     left.send(b"lost")
     right.send(b"lost too")
     assert [await right.receive(), await left.receive()] == [[], []]
+
+
+def test_a_frame_thrown_away_says_why() -> None:
+    assert UnreadableFrame("it was too large").reason == "it was too large"
+    assert UnreadableFrame("it was too large").outline == b""
+    assert UnreadableFrame("a") == UnreadableFrame("a") != UnreadableFrame("b")

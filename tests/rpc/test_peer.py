@@ -7,15 +7,25 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.rpc.channel import Kind, MemoryChannel
-from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
-from codex_mcp.rpc.frame import Frame, Unreadable
+from codex_mcp.rpc.channel import Frame, FrameKind, UnreadableFrame
+from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, invalid_params, request_failed
 from codex_mcp.rpc.peer import Handlers, Peer
-from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY, Id, Notification, Request
+from codex_mcp.wire.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    SERVER_BUSY,
+    ErrorObject,
+    Id,
+    Notification,
+    Request,
+)
 from tests.support.core.cores import no_pace
+from tests.support.rpc.memory_channel import MemoryChannel
 from tests.support.rpc.talk import MAX_REQUESTS, talk
 
 
@@ -188,7 +198,7 @@ async def test_frames_of_one_read_are_met_in_order_before_any_work_goes_on() -> 
     answered = asyncio.Event()
     one_read: list[Frame] = [
         b'{"jsonrpc":"2.0","id":1,"method":"begun"}',
-        Unreadable("it was too large"),
+        UnreadableFrame("it was too large"),
         b'{"jsonrpc":"2.0","method":"cancelled"}',
     ]
 
@@ -197,7 +207,7 @@ async def test_frames_of_one_read_are_met_in_order_before_any_work_goes_on() -> 
             frames, one_read[:] = list(one_read), []
             return frames
 
-        def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
+        def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
             order.append(frame.decode())
             if b'"result"' in frame:
                 answered.set()
@@ -349,3 +359,17 @@ async def test_every_request_has_exactly_one_answer_whatever_its_handler_does(re
     finally:
         logging.disable(logging.NOTSET)
     assert sorted(answered) == sorted(number for number, _ in requests)
+
+
+def test_a_failed_request_is_read_as_its_message_and_written_as_its_error() -> None:
+    error = request_failed(-5, "no such thing", {"name": "x"})
+    assert isinstance(error, RequestFailed)
+    assert str(error) == "no such thing"
+    assert error.error == ErrorObject(-5, "no such thing", {"name": "x"})
+    assert request_failed(-5, "no").error.data is UNSET
+
+
+def test_parameters_that_do_not_fit_have_their_own_code() -> None:
+    assert invalid_params("a prompt is missing").error == ErrorObject(
+        INVALID_PARAMS, "Invalid params: a prompt is missing"
+    )

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from codex_mcp.rpc.channel import MemoryChannel
+from codex_mcp.rpc.channel import Frame, UnreadableFrame
 from codex_mcp.rpc.errors import AnswerTooLong
-from codex_mcp.rpc.frame import Frame, Unreadable
 from codex_mcp.rpc.peer import Handlers, Peer
 from tests.support.core.cores import no_pace
+from tests.support.rpc.memory_channel import MemoryChannel
 
 
 class TooLong(MemoryChannel):
@@ -16,7 +16,7 @@ class TooLong(MemoryChannel):
     async def receive(self) -> list[Frame]:
         frames = await super().receive()
         return [
-            Unreadable("too long", frame) if isinstance(frame, bytes) and b"long" in frame else frame
+            UnreadableFrame("too long", frame) if isinstance(frame, bytes) and b"long" in frame else frame
             for frame in frames
         ]
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 import pytest
 
 from codex_mcp.base.logs import TRACE
-from codex_mcp.rpc.channel import memory_pair
+from codex_mcp.rpc import codec
 from codex_mcp.rpc.watched import LONGEST, watched
-from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import ErrorObject
+from tests.support.rpc.memory_channel import memory_pair
 
-CALL = jsonrpc.encode_request(7, "tools/call", {"name": "codex"})
+CALL = codec.encode_request(7, "tools/call", {"name": "codex"})
 
 
 @contextmanager
@@ -35,9 +35,9 @@ async def test_debug_says_which_messages_come_and_go_and_nothing_of_what_they_sa
         channel = watched(left, "client")
         right.send(CALL)
         assert await channel.receive() == [CALL]
-        channel.send(jsonrpc.encode_response(7, {"text": "quiet"}))
-        channel.send(jsonrpc.encode_notification("codex/event", {"text": "quiet"}))
-        channel.send(jsonrpc.encode_error("x", ErrorObject(-1, "quiet")))
+        channel.send(codec.encode_response(7, {"text": "quiet"}))
+        channel.send(codec.encode_notification("codex/event", {"text": "quiet"}))
+        channel.send(codec.encode_error("x", ErrorObject(-1, "quiet")))
         right.send(b"not JSON, quiet")
         await channel.receive()
         await channel.drain(1)
@@ -66,5 +66,5 @@ async def test_trace_says_what_they_say_up_to_a_limit(caplog: pytest.LogCaptureF
 async def test_a_long_method_is_cut(caplog: pytest.LogCaptureFixture) -> None:
     left, _right = memory_pair()
     with level(logging.DEBUG, caplog):
-        watched(left, "client").send(jsonrpc.encode_notification("m" * 10_000))
+        watched(left, "client").send(codec.encode_notification("m" * 10_000))
     assert len(caplog.messages[0]) < 300

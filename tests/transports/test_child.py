@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from codex_mcp.rpc.frame import Frame, Unreadable
+from codex_mcp.rpc.channel import Frame, UnreadableFrame
 from codex_mcp.transports.child import STDERR_TAIL_BYTES, Child, Exit, start_child
 
 PATIENCE = 10.0
@@ -58,7 +58,7 @@ async def test_it_gets_the_environment_that_it_is_given_and_no_other() -> None:
 
 async def test_a_last_line_without_its_end_counts_and_a_line_that_is_too_long_does_not() -> None:
     async with running("sh", "-c", "echo one; echo 0123456789; printf two", limit=5) as child:
-        assert await everything(child) == [b"one", Unreadable("the message is larger than 5 bytes"), b"two"]
+        assert await everything(child) == [b"one", UnreadableFrame("the message is larger than 5 bytes"), b"two"]
 
 
 async def test_a_large_message_passes_both_ways() -> None:

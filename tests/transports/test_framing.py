@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codex_mcp.rpc.frame import Frame, Unreadable
+from codex_mcp.rpc.channel import Frame, UnreadableFrame
 from codex_mcp.transports.framing import MAX_HEADER_BYTES, FrameReader, Style, encode
 
 LIMIT = 24
 """In place of 64 MiB."""
 
-TOO_LARGE = Unreadable(f"the message is larger than {LIMIT} bytes")
-NO_LENGTH = Unreadable("the headers of the message have no usable Content-Length")
+TOO_LARGE = UnreadableFrame(f"the message is larger than {LIMIT} bytes")
+NO_LENGTH = UnreadableFrame("the headers of the message have no usable Content-Length")
 
 
 def frames_of(*reads: bytes, limit: int = LIMIT) -> list[Frame]:
@@ -64,7 +64,7 @@ def test_a_stream_is_cut_into_its_frames_whole_or_byte_by_byte(stream: bytes, fr
 
 def test_endless_headers_are_given_up() -> None:
     stream = b"Content-Type: x\n" * MAX_HEADER_BYTES
-    assert Unreadable(f"the headers of the message are larger than {MAX_HEADER_BYTES} bytes") in frames_of(stream)
+    assert UnreadableFrame(f"the headers of the message are larger than {MAX_HEADER_BYTES} bytes") in frames_of(stream)
 
 
 PIECES = st.sampled_from(
@@ -129,7 +129,7 @@ def test_of_a_message_that_is_too_long_the_outline_is_left(style: Style, size: i
     message = b'{"params": {"text": "%b", "turnId": "u"}, "id": 7}' % (b"x" * 5000)
     stream = encode(message, style) + b"one\n"
     unreadable, one = frames_of(*(stream[at : at + size] for at in range(0, len(stream), size)))
-    assert isinstance(unreadable, Unreadable)
+    assert isinstance(unreadable, UnreadableFrame)
     assert unreadable.reason == TOO_LARGE.reason
     outline = msgspec.json.decode(unreadable.outline)
     assert (outline["id"], outline["params"]["turnId"], one) == (7, "u", b"one")

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.rpc.codec import encode_notification
 from codex_mcp.transports import sse
-from codex_mcp.wire.jsonrpc import encode_notification
 from tests.support.json_values import JSON_VALUES
 
 

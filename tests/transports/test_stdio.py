@@ -13,7 +13,7 @@ from typing import IO
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.rpc.frame import Frame, Unreadable
+from codex_mcp.rpc.channel import Frame, UnreadableFrame
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -79,7 +79,7 @@ async def test_a_message_that_is_too_large_is_skipped() -> None:
     async with piped(limit=10) as (channel, writer, _reader):
         writer.write(b"x" * 50_000 + b"\n{}\n")
         writer.close()
-        assert await received(channel) == [Unreadable("the message is larger than 10 bytes"), b"{}"]
+        assert await received(channel) == [UnreadableFrame("the message is larger than 10 bytes"), b"{}"]
 
 
 async def test_a_huge_message_passes_in_both_directions() -> None:

@@ -1,7 +1,7 @@
 """Pure. Messages of Codex that were too long to be read: which of them a turn can do without, and what to say of it.
 
-Of such a message the outline is left (`wire.outline`). It tells that a turn has ended, that a command runs or which
-files were patched. It does not hold all of the agent's answer, and not all of what a person is asked to approve.
+Of such a message the outline is left (`transports.outline`). It tells that a turn has ended, that a command runs or
+which files were patched. It does not hold all of the agent's answer, and not all of what a person is asked to approve.
 """
 
 from __future__ import annotations

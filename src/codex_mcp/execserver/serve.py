@@ -23,7 +23,7 @@ from codex_mcp.execserver.launch import login_entry, own_children
 from codex_mcp.execserver.paths import uri_from_path
 from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
-from codex_mcp.rpc.frame import Unreadable
+from codex_mcp.rpc.channel import UnreadableFrame
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
 from codex_mcp.transports.websocket import Door, listen
 from codex_mcp.wire.exec.protocol import Capabilities, EnvironmentInfo, Shell
@@ -194,7 +194,7 @@ async def _serve_stdio(server: Server, stdin: IO[bytes], stdout: IO[bytes], stop
     async def read() -> None:
         while frames := await channel.receive():
             for frame in frames:
-                if isinstance(frame, Unreadable):
+                if isinstance(frame, UnreadableFrame):
                     connection.unreadable_received(frame.reason)
                 elif isinstance(frame, bytes):
                     connection.frame_received(frame)

@@ -1,4 +1,4 @@
-"""Pure. What can go wrong with a call, for those who catch it."""
+"""Pure. What can go wrong with a call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from codex_mcp.wire.jsonrpc import INVALID_PARAMS, ErrorObject
 
 
 class RequestFailed(Exception):
-    """A handler's way to answer with an error, and a caller's way to learn of one."""
+    """An error answer: a handler raises it to send one, a caller catches it when one arrives."""
 
     def __init__(self, error: ErrorObject) -> None:
         super().__init__(error.message)
@@ -16,18 +16,16 @@ class RequestFailed(Exception):
 
 
 class AnswerTooLong(RequestFailed):
-    """The other end has answered, and the answer is longer than what is read."""
+    """The answer exceeds the size limit."""
 
 
 class ConnectionLost(Exception):
-    """The other end is gone; what was asked will never be answered."""
+    """The other end is gone; there will be no answer."""
 
 
 def request_failed(code: int, message: str, data: object = UNSET) -> RequestFailed:
-    """The exception for an error answer."""
     return RequestFailed(ErrorObject(code, message, data))
 
 
 def invalid_params(message: str) -> RequestFailed:
-    """The exception for parameters that do not fit."""
     return request_failed(INVALID_PARAMS, f"Invalid params: {message}")

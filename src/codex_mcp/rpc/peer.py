@@ -1,8 +1,8 @@
 """One end of a JSON-RPC conversation over a channel.
 
-Everything that arrives is met at the door, in order and without waiting: notifications and answers at once, a request
-by calling its handler, whose synchronous part therefore runs in order too. A handler that returns a coroutine goes on
-as a task of this peer. So a cancellation never waits behind the work that it cancels.
+Messages are handled in order, as they arrive, without waiting. The handler of a request is called at once, so its
+synchronous part runs in order too; a handler that returns a coroutine continues as a task of this peer. So a
+cancellation never waits behind the work that it cancels.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, Raw, Struct
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.rpc.channel import Channel, Kind
+from codex_mcp.rpc import codec
+from codex_mcp.rpc.channel import Channel, Frame, FrameKind, UnreadableFrame
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed
-from codex_mcp.rpc.frame import Frame, Unreadable
 from codex_mcp.rpc.state import OpenCalls, Verdict
-from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -43,23 +42,23 @@ ShortenedHandler: TypeAlias = Callable[[Request | Notification | Malformed, str]
 
 
 class Handlers(Struct, frozen=True):
-    """Who hears what arrives. A request's handler answers at once, or returns the coroutine that will."""
+    """What to call for each message. A request's handler returns the answer, or a coroutine that will."""
 
     on_request: RequestHandler
     on_notification: NotificationHandler
     on_shortened: ShortenedHandler | None = None
-    """Called, with the reason, before the outline of an over-long request or notification goes to its handler; without
-    it such a message is refused. A `Malformed` was too long and has no outline."""
+    """Called with the reason before the outline of an overlong request or notification goes to its handler. Without it
+    such a message is refused. It gets a `Malformed` for an overlong message without an outline."""
 
 
 Pace: TypeAlias = Callable[[], Awaitable[None]]
 
 PACED_FRAMES: Final = 64
-"""Frames that are handled without a break: one read of a pipe holds a thousand, and takes 50 ms."""
+"""Frames handled without a break: one read from a pipe can hold a thousand, which takes 50 ms."""
 
 
 class PendingCall(Struct, frozen=True):
-    """A request that has been written; `answer` comes later."""
+    """A request that has been sent; `answer` is set later."""
 
     id: int
     answer: asyncio.Future[Raw]
@@ -75,7 +74,7 @@ STOPPED: Final = ErrorObject(INTERNAL_ERROR, "the server stopped before the requ
 
 
 class Peer:
-    """Sends requests and notifications, and hands what arrives to two handlers."""
+    """Sends requests and notifications, and calls handlers for those that arrive."""
 
     def __init__(
         self,
@@ -86,7 +85,7 @@ class Peer:
         pace: Pace,
         version_required: bool = True,
     ) -> None:
-        """`pace` is awaited after a batch of frames, and within a long one: there the reader can be held back."""
+        """`pace` is awaited after every batch of frames, and within a long one; it can hold the reader back."""
         self._channel = channel
         self._pace = pace
         self._handlers = handlers
@@ -99,7 +98,7 @@ class Peer:
         return f"<Peer {self._calls!r}>"
 
     async def run(self) -> None:
-        """Serve until the other end is gone. Then every request of ours that still waits fails with ConnectionLost."""
+        """Serve until the other end is gone. Requests that still wait for an answer then fail with ConnectionLost."""
         try:
             while frames := await self._channel.receive():
                 for begin in range(0, len(frames), PACED_FRAMES):
@@ -110,15 +109,15 @@ class Peer:
             self.connection_lost()
 
     def connection_lost(self) -> None:
-        """Nobody will answer any longer; tell those who wait."""
+        """No more answers will come: fail the requests that wait for one."""
         for message_id in self._calls.close():
             answer = self._answers.pop(message_id)
             if not answer.done():
                 answer.set_exception(ConnectionLost("the connection was closed before the answer came"))
-                answer.exception()  # whoever waited may be gone: an error nobody fetches is no news
+                answer.exception()  # the caller may be gone: do not warn about an exception that was never retrieved
 
     def start(self, method: str, params: object, about: Id | None = None) -> PendingCall:
-        """Write a request now; await the returned call for its answer. `about`: see `Channel.send`."""
+        """Send a request; await `answer` of the returned call. `about`: see `Channel.send`."""
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         if self._calls.closed:
             answer.set_exception(ConnectionLost("the connection is closed"))
@@ -126,11 +125,11 @@ class Peer:
             return PendingCall(-1, answer)
         message_id = self._calls.open()
         self._answers[message_id] = answer
-        self._channel.send(jsonrpc.encode_request(message_id, method, params), about, Kind.REQUEST)
+        self._channel.send(codec.encode_request(message_id, method, params), about, FrameKind.REQUEST)
         return PendingCall(message_id, answer)
 
     async def call(self, method: str, params: object) -> Raw:
-        """Ask, and wait for the answer. Raises RequestFailed or ConnectionLost."""
+        """Send a request and wait for its answer. Raises RequestFailed or ConnectionLost."""
         pending = self.start(method, params)
         try:
             return await pending.answer
@@ -138,40 +137,36 @@ class Peer:
             self.forget(pending)
 
     def forget(self, pending: PendingCall) -> None:
-        """Nobody waits for this answer any longer."""
+        """Stop waiting for this answer."""
         if self._calls.settle(pending.id):
             self._answers.pop(pending.id).cancel()
 
     def notify(self, method: str, params: object = UNSET, about: Id | None = None) -> None:
-        """Tell the other end something. `about`: see `Channel.send`."""
-        self._channel.send(jsonrpc.encode_notification(method, params), about)
+        """Send a notification. `about`: see `Channel.send`."""
+        self._channel.send(codec.encode_notification(method, params), about)
 
     def stop_accepting(self) -> None:
-        """Refuse new requests; those that run go on."""
+        """Refuse new requests; running ones continue."""
         self._calls.stop_accepting()
 
     async def aclose(self) -> None:
-        """Cancel what runs, release everyone who waits, close the channel."""
+        """Cancel running requests, fail waiting ones, close the channel."""
         self._calls.stop_accepting()
         await self._tasks.aclose()
         self.connection_lost()
         await self._channel.aclose()
 
-    def message_received(self, message: Message) -> None:
-        """Meet a message now, whose sender does not want to wait until the reader comes to it."""
-        self._frame_received(message)
-
     def _frame_received(self, frame: Frame) -> None:
-        if isinstance(frame, Unreadable):
+        if isinstance(frame, UnreadableFrame):
             self._unreadable_received(frame)
         elif isinstance(frame, bytes):
-            self._message_received(jsonrpc.decode(frame, version_required=self._version_required))
+            self.message_received(codec.decode(frame, version_required=self._version_required))
         else:
-            self._message_received(frame)
+            self.message_received(frame)
 
-    def _unreadable_received(self, frame: Unreadable) -> None:
-        """A message was thrown away. If its outline says what it was, whoever waits for it is told."""
-        outline = jsonrpc.decode(frame.outline, version_required=self._version_required)
+    def _unreadable_received(self, frame: UnreadableFrame) -> None:
+        """A message was discarded. If its outline tells what it was, its sender or caller is told."""
+        outline = codec.decode(frame.outline, version_required=self._version_required)
         shortened = self._handlers.on_shortened
         refused = Malformed(None, INVALID_REQUEST, f"Invalid Request: {frame.reason}")
         match outline:
@@ -180,15 +175,16 @@ class Peer:
             case Request() | Notification() if shortened is not None:
                 logger.warning("shortened %s: %s", outline.method, frame.reason)
                 shortened(outline, frame.reason)
-                self._message_received(outline)
+                self.message_received(outline)
             case Request(id=message_id):
-                self._message_received(Malformed(message_id, refused.code, refused.reason))
+                self.message_received(Malformed(message_id, refused.code, refused.reason))
             case _:
-                self._message_received(refused)
+                self.message_received(refused)
                 if shortened is not None:
                     shortened(refused, frame.reason)
 
-    def _message_received(self, message: Message) -> None:
+    def message_received(self, message: Message) -> None:
+        """Handle a message now. A transport may call this instead of passing the message through its channel."""
         match message:
             case Notification():
                 self._notification_received(message)
@@ -200,17 +196,19 @@ class Peer:
                 self._answer_received(message_id, RequestFailed(error))
             case Malformed(id=message_id, code=code, reason=reason):
                 logger.warning("a message could not be read: %s", reason)
-                self._channel.send(jsonrpc.encode_error(message_id, ErrorObject(code, reason)), message_id, Kind.ANSWER)
+                self._channel.send(
+                    codec.encode_error(message_id, ErrorObject(code, reason)), message_id, FrameKind.ANSWER
+                )
 
     def _notification_received(self, message: Notification) -> None:
         try:
             self._handlers.on_notification(message)
         except Exception:
-            logger.exception("cannot handle %s", message.method)  # there is nobody to answer
+            logger.exception("cannot handle %s", message.method)  # a notification has no answer
 
     def _answer_received(self, message_id: Id | None, answer: Raw | RequestFailed) -> None:
         if not self._calls.settle(message_id):
-            logger.info("an answer came for id %r, which is not (or no longer) open", message_id)
+            logger.info("received an answer with id %r, which is not (or no longer) open", message_id)
             return
         assert message_id is not None
         waiting = self._answers.pop(message_id)
@@ -224,7 +222,7 @@ class Peer:
     def _request_received(self, request: Request) -> None:
         verdict = self._calls.accept(request.id)
         if verdict is not Verdict.ACCEPTED:
-            self._channel.send(jsonrpc.encode_error(request.id, REFUSALS[verdict]), request.id, Kind.ANSWER)
+            self._channel.send(codec.encode_error(request.id, REFUSALS[verdict]), request.id, FrameKind.ANSWER)
             return
         try:
             outcome = self._handlers.on_request(request)
@@ -243,7 +241,7 @@ class Peer:
         except asyncio.CancelledError:
             self._answer(request, STOPPED)
             raise
-        except Exception as exc:  # noqa: BLE001  the same boundary, for those that take their time
+        except Exception as exc:  # noqa: BLE001  the same boundary, for coroutines
             outcome = error_for(exc, request.method)
         self._answer(request, outcome)
 
@@ -258,19 +256,19 @@ class Peer:
             return
         try:
             frame = _encoded(request.id, outcome)
-        except Exception as exc:  # noqa: BLE001  a handler's value that is no JSON
+        except Exception as exc:  # noqa: BLE001  a handler's value that cannot be written as JSON
             frame = _encoded(request.id, error_for(exc, request.method))
-        self._channel.send(frame, request.id, Kind.ANSWER)
+        self._channel.send(frame, request.id, FrameKind.ANSWER)
 
 
 def _encoded(message_id: Id, outcome: object) -> bytes:
     if isinstance(outcome, ErrorObject):
-        return jsonrpc.encode_error(message_id, outcome)
-    return jsonrpc.encode_response(message_id, outcome)
+        return codec.encode_error(message_id, outcome)
+    return codec.encode_response(message_id, outcome)
 
 
 def error_for(exc: Exception, method: str) -> ErrorObject:
-    """The one place where exceptions become wire errors; the text of an unexpected one stays off the wire."""
+    """The one place where exceptions become error answers. The text of an unexpected one is logged, not sent."""
     if isinstance(exc, RequestFailed):
         return exc.error
     logger.error("cannot answer %s: %r", method, exc, exc_info=exc)

@@ -1,9 +1,9 @@
 """Pure. Which requests are open, in both directions, on one connection.
 
-    ours (we asked)       open() -> id        settle(id): was it open?      close(): who waits in vain
-    theirs (they asked)   accept(id): verdict answered(id): may it be sent?
+    ours (sent)         open() -> id        settle(id): was it open?      close(): requests without an answer
+    theirs (received)   accept(id): verdict answered(id): may it be sent?
 
-Every request accepted is answered exactly once: `answered()` says yes a single time per id.
+Every accepted request is answered exactly once: `answered()` is True once per accepted id.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from codex_mcp.wire.jsonrpc import Id
 
 
 class Verdict(StrEnum):
-    """May this request begin?"""
+    """Whether a received request may start."""
 
     ACCEPTED = "accepted"
     DUPLICATE = "duplicate"
@@ -23,14 +23,14 @@ class Verdict(StrEnum):
 
 
 class OpenCalls:
-    """The requests that wait for an answer."""
+    """The requests without an answer yet."""
 
     def __init__(self, max_theirs: int) -> None:
         self.max_theirs = max_theirs
         self.closing = False
-        """Nothing of theirs begins any longer."""
+        """New requests of theirs are refused."""
         self.closed = False
-        """Nothing will be answered any longer."""
+        """No more answers will come."""
         self._next_id = 0
         self._ours: set[int] = set()
         self._theirs: set[Id] = set()
@@ -39,21 +39,21 @@ class OpenCalls:
         return f"<OpenCalls: {len(self._ours)} ours, {len(self._theirs)} theirs{', closing' if self.closing else ''}>"
 
     def open(self) -> int:
-        """A request of ours goes out under this id."""
+        """Return the id for a new request of ours."""
         message_id = self._next_id
         self._next_id += 1
         self._ours.add(message_id)
         return message_id
 
     def settle(self, message_id: Id | None) -> bool:
-        """An answer came, or nobody waits for it any longer. False: no such request is open."""
+        """An answer came, or its caller gave up. False: no such request is open."""
         if isinstance(message_id, int) and message_id in self._ours:
             self._ours.remove(message_id)
             return True
         return False
 
     def accept(self, message_id: Id) -> Verdict:
-        """A request of theirs came in."""
+        """A request of theirs has arrived."""
         if self.closing:
             return Verdict.CLOSING
         if message_id in self._theirs:
@@ -64,18 +64,18 @@ class OpenCalls:
         return Verdict.ACCEPTED
 
     def answered(self, message_id: Id) -> bool:
-        """We are about to answer. False: that request is not open, so say nothing."""
+        """We are about to answer. False: that request is not open, so send nothing."""
         if message_id not in self._theirs:
             return False
         self._theirs.remove(message_id)
         return True
 
     def stop_accepting(self) -> None:
-        """Refuse what comes from now on; what runs may finish."""
+        """Refuse new requests; running ones may finish."""
         self.closing = True
 
     def close(self) -> list[int]:
-        """Nothing more will be read. Return our requests that will never be answered; theirs may still be answered."""
+        """Nothing more will be read. Return our requests that will get no answer; theirs may still be answered."""
         self.closing = self.closed = True
         waiting, self._ours = sorted(self._ours), set()
         return waiting

@@ -1,7 +1,7 @@
-"""A channel whose messages are in the log: at `debug` which ones come and go, at `trace` what they say.
+"""Logs the messages of a channel: at `debug` their kind, id and method, at `trace` their content.
 
-At other levels the channel is left as it is, and costs nothing. The log masks secrets that it recognises in a message,
-and cannot know one that comes in pieces.
+At other levels the channel is not wrapped and nothing is slower. The log masks the secrets that it recognises in a
+message; it cannot recognise one that is split over several messages.
 """
 
 from __future__ import annotations
@@ -11,50 +11,45 @@ from collections.abc import Sequence
 from typing import Final
 
 from codex_mcp.base.logs import TRACE
-from codex_mcp.rpc.channel import Channel, Kind
-from codex_mcp.rpc.frame import Frame, Unreadable
-from codex_mcp.wire import jsonrpc
+from codex_mcp.rpc import codec
+from codex_mcp.rpc.channel import Channel, Frame, FrameKind, UnreadableFrame
 from codex_mcp.wire.jsonrpc import Id, Message, Notification, Request
 
 logger = logging.getLogger(__name__)
 
 LONGEST: Final = 16 * 1024
-"""Bytes of a message that are shown. Longer ones carry output or files, which have their own places."""
+"""Bytes of a message that are logged. Longer messages carry output or files."""
 
 LONGEST_NAME: Final = 200
-"""Characters of a method or an id, which the other end chooses."""
+"""Characters of a method or an id that are logged; the other end chooses them."""
 
 
 def watched(channel: Channel, far: str) -> Channel:
-    """The channel to the one at the far end, watched if somebody reads it."""
+    """The channel, wrapped if its messages are to be logged. `far` names the other end in the log."""
     return WatchedChannel(channel, far) if logger.isEnabledFor(logging.DEBUG) else channel
 
 
 class WatchedChannel:
-    """Logs each frame on its way."""
+    """Logs each frame."""
 
     def __init__(self, channel: Channel, far: str) -> None:
         self._channel = channel
         self._far = far
 
     async def receive(self) -> Sequence[Frame]:
-        """Return the next frames."""
         frames = await self._channel.receive()
         for frame in frames:
             _log(f"from {self._far}", frame)
         return frames
 
-    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
-        """Queue one frame."""
+    def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         _log(f"to {self._far}", frame)
         self._channel.send(frame, about, kind)
 
     async def drain(self, below: int) -> None:
-        """Wait for whoever reads."""
         await self._channel.drain(below)
 
     async def aclose(self) -> None:
-        """Close."""
         await self._channel.aclose()
 
 
@@ -66,10 +61,10 @@ def _log(way: str, frame: Frame) -> None:
 
 
 def _named(frame: Frame) -> str:
-    """What it is, in a few words, without what it says."""
-    if isinstance(frame, Unreadable):
+    """The kind, id and method of a frame, without its content."""
+    if isinstance(frame, UnreadableFrame):
         return f"unreadable, {frame.reason}"
-    message: Message = jsonrpc.decode(frame, version_required=False) if isinstance(frame, bytes) else frame
+    message: Message = codec.decode(frame, version_required=False) if isinstance(frame, bytes) else frame
     match message:
         case Request(id=message_id, method=method):
             return f"request {message_id!r:.{LONGEST_NAME}} {method:.{LONGEST_NAME}}"

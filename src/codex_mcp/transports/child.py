@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from codex_mcp.base.tasks import spawn
-from codex_mcp.rpc.channel import Kind
-from codex_mcp.rpc.frame import Frame
+from codex_mcp.rpc.channel import Frame, FrameKind
 from codex_mcp.transports import framing
 from codex_mcp.wire.jsonrpc import Id
 
@@ -82,7 +81,7 @@ class Child:
                 return frames
         return self._frames.end()
 
-    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
+    def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         """Write one line to its stdin."""
         if not self._stdin.is_closing():
             self._stdin.write(frame + b"\n")

@@ -14,7 +14,7 @@ import picows
 from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
 from codex_mcp.base.futures import resolve
-from codex_mcp.rpc.channel import Kind
+from codex_mcp.rpc.channel import FrameKind
 from codex_mcp.wire.jsonrpc import Id
 
 QUEUE_HIGH: Final = 1024 * 1024
@@ -97,7 +97,7 @@ class DialledSocket(WSListener):
             with suppress(OSError):
                 self._tcp.setsockopt(socket.IPPROTO_TCP, QUICK_ACKNOWLEDGEMENT, 1)
 
-    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
+    def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         """Queue one message."""
         if self._socket is not None and not self._lost and not self._socket.underlying_transport.is_closing():
             self._socket.send(WSMsgType.TEXT, frame)

@@ -8,11 +8,11 @@ A reader takes both, message by message, because nothing but the first bytes of 
     LINE     line feed                        the line is a frame; blank lines are nothing
     LINE     more than the limit, no line feed  SKIP_LINE
     HEADERS  a blank line                     BODY, or SKIP_BODY if over the limit
-    HEADERS  no usable Content-Length         LINE, and one `Unreadable`
-    HEADERS  a line over the limit            LINE and one `Unreadable`, or SKIP_LINE
+    HEADERS  no usable Content-Length         LINE, and one `UnreadableFrame`
+    HEADERS  a line over the limit            LINE and one `UnreadableFrame`, or SKIP_LINE
     BODY     all its bytes                    a frame, LINE
-    SKIP_*   the end of what is skipped       LINE, and one `Unreadable` with the outline of what was skipped
-    SKIP_*   the end of the stream            one `Unreadable`
+    SKIP_*   the end of what is skipped       LINE, and one `UnreadableFrame` with the outline of what was skipped
+    SKIP_*   the end of the stream            one `UnreadableFrame`
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from codex_mcp.rpc.frame import Frame, Unreadable
-from codex_mcp.wire.outline import Outline
+from codex_mcp.rpc.channel import Frame, UnreadableFrame
+from codex_mcp.transports.outline import Outline
 
 MAX_HEADER_BYTES: Final = 4096
 """Two short headers are expected; whoever sends more is not talking to us."""
@@ -154,15 +154,15 @@ class FrameReader:
         self._outline = Outline()
         self._reset(State.LINE)
 
-    def _too_large(self, outline: bytes = b"") -> Unreadable:
-        return Unreadable(f"the message is larger than {self.max_bytes} bytes", outline)
+    def _too_large(self, outline: bytes = b"") -> UnreadableFrame:
+        return UnreadableFrame(f"the message is larger than {self.max_bytes} bytes", outline)
 
     def _header_received(self, line: bytes, frames: list[Frame]) -> None:
         if line:
             self._state = State.HEADERS
             self._headers.append(line)
             if sum(map(len, self._headers)) > MAX_HEADER_BYTES:
-                frames.append(Unreadable(f"the headers of the message are larger than {MAX_HEADER_BYTES} bytes"))
+                frames.append(UnreadableFrame(f"the headers of the message are larger than {MAX_HEADER_BYTES} bytes"))
                 self._headers = []
                 self._state = State.LINE
             return
@@ -170,7 +170,7 @@ class FrameReader:
         self._headers = []
         self.style = Style.CONTENT_LENGTH
         if length is None:
-            frames.append(Unreadable("the headers of the message have no usable Content-Length"))
+            frames.append(UnreadableFrame("the headers of the message have no usable Content-Length"))
             self._state = State.LINE
         elif length > self.max_bytes:
             self._give_up(State.SKIP_BODY, [])

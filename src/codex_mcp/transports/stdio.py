@@ -16,8 +16,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import IO, Protocol
 
-from codex_mcp.rpc.channel import Kind
-from codex_mcp.rpc.frame import Frame
+from codex_mcp.rpc.channel import Frame, FrameKind
 from codex_mcp.transports import framing
 from codex_mcp.transports.outgoing import OutgoingBytes, OutgoingSocketBytes
 from codex_mcp.wire.jsonrpc import Id
@@ -62,7 +61,7 @@ class StdioChannel:
                 return frames
         return self._frames.end()
 
-    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
+    def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         """Queue one frame for stdout."""
         self._output.write(framing.encode(frame, self._frames.style))
 

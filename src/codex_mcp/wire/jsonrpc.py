@@ -1,27 +1,10 @@
-"""Pure. JSON-RPC 2.0: the four messages, and the bytes they are.
-
-    bytes                                    decode() gives
-    ---------------------------------------  ---------------------------------------
-    {"method": …, "id": …}                   Request
-    {"method": …}                            Notification
-    {"id": …, "result": …}                   Response
-    {"id": …, "error": {…}}                  ErrorResponse
-    not JSON, not UTF-8, nested too deeply   Malformed, -32700
-    a batch, a bad id, a wrong version, …    Malformed, -32600 (with the id if one can be read)
-
-`params` and `result` stay undecoded (`msgspec.Raw`): whoever knows the method knows their type.
-
-Half of a character (`\\ud83d` alone) is what JavaScript sends of a text that it cut inside of an emoji. It is JSON, and
-no text: it is read as U+FFFD, so that the call is answered.
-"""
+"""Pure. The messages of JSON-RPC 2.0. `rpc.codec` reads and writes them."""
 
 from __future__ import annotations
 
-import re
 from typing import Final, TypeAlias
 
-import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -29,7 +12,7 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 
-# The same code as LSP and the app-server use for "not now, ask again".
+# The code that LSP and the app-server use for "not now, try again".
 SERVER_BUSY: Final = -32001
 
 Id: TypeAlias = int | str
@@ -44,38 +27,38 @@ class ErrorObject(Struct, frozen=True, omit_defaults=True):
 
 
 class Request(Struct, frozen=True):
-    """Somebody wants an answer under this id."""
+    """A call that expects an answer with the same id."""
 
     id: Id
     method: str
     params: Raw
     traceparent: str = ""
-    """What it is part of, if that was said beside the message, in a header."""
+    """The trace it belongs to, if an HTTP header names one."""
 
 
 class Notification(Struct, frozen=True):
-    """Somebody tells us something."""
+    """A message without an answer."""
 
     method: str
     params: Raw
 
 
 class Response(Struct, frozen=True):
-    """The answer to a request of ours."""
+    """The result of a request."""
 
     id: Id
     result: Raw
 
 
 class ErrorResponse(Struct, frozen=True):
-    """A request of ours failed; without an id, the other side could not even read it."""
+    """A request failed; without an id, the other side could not read it."""
 
     id: Id | None
     error: ErrorObject
 
 
 class Malformed(Struct, frozen=True):
-    """Bytes that are no message. `id` is set if the sender can be told which request it was."""
+    """Bytes that are not a message. `id` is set if the request can be identified."""
 
     id: Id | None
     code: int
@@ -85,151 +68,3 @@ class Malformed(Struct, frozen=True):
 Message: TypeAlias = Request | Notification | Response | ErrorResponse | Malformed
 
 NO_PARAMS: Final = Raw(b"{}")
-
-
-class _Envelope(Struct):
-    jsonrpc: object = UNSET
-    id: object = UNSET
-    method: object = UNSET
-    params: Raw | UnsetType = UNSET
-    result: Raw | UnsetType = UNSET
-    error: object = UNSET
-
-
-_envelope = msgspec.json.Decoder(_Envelope)
-
-_HALF: Final = rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
-_PAIR: Final = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_TO_A_HALF: Final = rb"((?:[^\\]++|%b|(?!%b)\\.?+)*+)(?:%b|\Z)" % (_PAIR, _HALF, _HALF)
-"""All up to the next half, or to the end: else the rest would be looked through once for each of its bytes."""
-
-
-def decode(frame: bytes, *, version_required: bool = True) -> Message:
-    """Read one message. Never raises: what is no message comes back as `Malformed`."""
-    try:
-        # Raw parts are not checked by the decoder: a bad byte inside would surface later, as somebody else's error.
-        if not frame.isascii():
-            frame.decode()
-        envelope = _read(frame)
-    except msgspec.ValidationError:
-        return Malformed(None, INVALID_REQUEST, _not_an_object(frame))
-    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-        return Malformed(None, PARSE_ERROR, f"Parse error: {exc}")
-    except RecursionError:
-        return Malformed(None, PARSE_ERROR, "Parse error: the JSON is nested too deeply")
-    return _classify(envelope, version_required=version_required)
-
-
-def _read(frame: bytes) -> _Envelope:
-    try:
-        return _envelope.decode(frame)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        whole = _without_halves(frame)
-        if whole == frame:
-            raise
-        return _envelope.decode(whole)
-
-
-def _without_halves(frame: bytes) -> bytes:
-    def mended(found: re.Match[bytes]) -> bytes:
-        return found[0] if found.end() == found.end(1) else found[1] + rb"\ufffd"
-
-    return re.sub(_TO_A_HALF, mended, frame, flags=re.DOTALL)
-
-
-def _not_an_object(frame: bytes) -> str:
-    if frame.lstrip()[:1] == b"[":
-        return "Invalid Request: batches are not supported, send one message at a time"
-    return "Invalid Request: a message is a JSON object"
-
-
-def _classify(envelope: _Envelope, *, version_required: bool) -> Message:
-    raw_id = envelope.id
-    if raw_id is UNSET and not version_required and isinstance(envelope.method, str):  # most of what Codex says
-        return Notification(envelope.method, _params_of(envelope))
-    message_id = raw_id if isinstance(raw_id, (int, str)) and not isinstance(raw_id, bool) else None
-    if version_required and envelope.jsonrpc != "2.0":
-        return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"')
-    if envelope.method is not UNSET:
-        return _classify_call(envelope, message_id)
-    if envelope.result is not UNSET and message_id is not None:
-        return Response(message_id, envelope.result)
-    if envelope.error is not UNSET:
-        return _classify_error(envelope.error, message_id)
-    return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "method" is missing')
-
-
-def _classify_call(envelope: _Envelope, message_id: Id | None) -> Message:
-    if not isinstance(envelope.method, str):
-        return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "method" must be a string')
-    params = _params_of(envelope)
-    if envelope.id is UNSET:
-        return Notification(envelope.method, params)
-    if message_id is None:
-        return Malformed(None, INVALID_REQUEST, 'Invalid Request: "id" must be a string or an integer')
-    return Request(message_id, envelope.method, params)
-
-
-def _params_of(envelope: _Envelope) -> Raw:
-    params = envelope.params
-    if isinstance(params, UnsetType) or (memoryview(params).nbytes == len(b"null") and bytes(params) == b"null"):
-        return NO_PARAMS
-    return params
-
-
-def _classify_error(error: object, message_id: Id | None) -> Message:
-    try:
-        return ErrorResponse(message_id, msgspec.convert(error, ErrorObject))
-    except msgspec.ValidationError:
-        # An answer all the same: whoever waits for it must not wait for ever.
-        return ErrorResponse(message_id, ErrorObject(INTERNAL_ERROR, "the error object cannot be read", error))
-
-
-class _WireRequest(Struct, frozen=True):
-    id: Id
-    method: str
-    params: object
-    jsonrpc: str = "2.0"
-
-
-class _WireNotification(Struct, frozen=True, omit_defaults=True):
-    method: str
-    jsonrpc: str
-    params: object = UNSET
-
-
-class _WireResponse(Struct, frozen=True):
-    id: Id
-    result: object
-    jsonrpc: str = "2.0"
-
-
-class _WireError(Struct, frozen=True):
-    id: Id | None
-    error: ErrorObject
-    jsonrpc: str = "2.0"
-
-
-_encode = msgspec.json.Encoder().encode
-
-
-def encode_request(message_id: Id, method: str, params: object) -> bytes:
-    """The bytes of a request."""
-    return _encode(_WireRequest(message_id, method, params))
-
-
-def encode_notification(method: str, params: object = UNSET) -> bytes:
-    """The bytes of a notification."""
-    return _encode(_WireNotification(method, "2.0", params))
-
-
-def encode_response(message_id: Id, result: object) -> bytes:
-    """The bytes of an answer."""
-    return _encode(_WireResponse(message_id, result))
-
-
-def encode_error(message_id: Id | None, error: ErrorObject) -> bytes:
-    """The bytes of an error answer."""
-    return _encode(_WireError(message_id, error))

@@ -12,9 +12,9 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, ThreadSpec, TurnSpec
 from codex_mcp.codex.legacy.core import LegacyCore, OldRelease
-from codex_mcp.rpc.channel import memory_pair
 from tests.support.core.cores import Listener, no_pace
 from tests.support.rpc.far_end import FarEnd, Json
+from tests.support.rpc.memory_channel import memory_pair
 
 TOOLS = [
     {"name": "codex", "inputSchema": {"properties": {"prompt": {}, "config": {}, "model": {}}}},

@@ -14,7 +14,6 @@ from codex_mcp.codex.core import TurnSpec
 from codex_mcp.mcp.asking.ladder import Asker
 from codex_mcp.mcp.asking.presence import Unattended
 from codex_mcp.mcp.client import Client
-from codex_mcp.rpc.channel import memory_pair
 from codex_mcp.rpc.errors import request_failed
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.team.closing import Nobody
@@ -24,6 +23,7 @@ from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Notification, Request
 from tests.support.clock import Clock, run_with_clock
 from tests.support.core.questions import COMMAND, ask
+from tests.support.rpc.memory_channel import memory_pair
 from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
 
 QUESTION = ask(Method.EXEC, COMMAND)

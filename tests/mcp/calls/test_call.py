@@ -14,13 +14,13 @@ from codex_mcp.base.settings.groups import Events, Settings
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call, GivenUp
 from codex_mcp.mcp.client import Client
-from codex_mcp.rpc.channel import MemoryChannel, memory_pair
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.questions.decisions import NO_CAPABILITY, Denied
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.wire.mcp import CallTool, ClientInfo, Meta
 from tests.support.clock import Clock, run_with_clock
 from tests.support.core.questions import COMMAND, ask
+from tests.support.rpc.memory_channel import MemoryChannel, memory_pair
 from tests.support.servers.mcp_server import McpServer, scripted_server
 from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
 

@@ -10,7 +10,7 @@ from codex_mcp.base.settings.groups import SlowReader
 from codex_mcp.mcp.http.channel import ENDED_STREAMS, INBOX, HttpChannel, InboxFull, Limits
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.http.streams.stream import MOST_VITAL
-from codex_mcp.rpc.channel import Kind
+from codex_mcp.rpc.channel import FrameKind
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, NO_PARAMS, Id, Notification, Request
 
 NOTE = Notification("note", NO_PARAMS)
@@ -34,8 +34,8 @@ async def test_what_is_about_a_request_goes_to_its_stream_alone() -> None:
     channel = HttpChannel("id")
     one, two = expected(channel, 1), expected(channel, 2)
     channel.send(b"event", 1)
-    channel.send(b"question", 2, Kind.REQUEST)
-    channel.send(b"answer", 1, Kind.ANSWER)
+    channel.send(b"question", 2, FrameKind.REQUEST)
+    channel.send(b"answer", 1, FrameKind.ANSWER)
     assert texts(one) == [b"event", b"answer"]
     assert texts(two) == [b"question"]
     assert texts(channel.standing) == []
@@ -46,7 +46,7 @@ async def test_what_is_about_nothing_or_comes_after_the_answer_goes_to_the_stand
     channel = HttpChannel("id")
     expected(channel, 1)
     channel.send(b"general")
-    channel.send(b"answer", 1, Kind.ANSWER)
+    channel.send(b"answer", 1, FrameKind.ANSWER)
     channel.send(b"late", 1)
     channel.send(b"of another life", 7)
     assert texts(channel.standing) == [b"general", b"late", b"of another life"]
@@ -55,7 +55,7 @@ async def test_what_is_about_nothing_or_comes_after_the_answer_goes_to_the_stand
 async def test_an_answer_that_nobody_waits_for_goes_to_the_bus_alone() -> None:
     channel = HttpChannel("id")
     subscriber = channel.subscribe()
-    channel.send(b"answer", 1, Kind.ANSWER)
+    channel.send(b"answer", 1, FrameKind.ANSWER)
     assert texts(channel.standing) == []
     assert texts(subscriber) == [b"answer"]
 
@@ -65,8 +65,8 @@ async def test_a_post_that_takes_the_answer_alone_leaves_the_rest_to_the_standin
     stream = channel.expect(1, answer_only=True)
     assert stream is not None
     channel.send(b"event", 1)
-    channel.send(b"question", 1, Kind.REQUEST)
-    channel.send(b"answer", 1, Kind.ANSWER)
+    channel.send(b"question", 1, FrameKind.REQUEST)
+    channel.send(b"answer", 1, FrameKind.ANSWER)
     assert texts(stream) == [b"answer"]
     assert texts(channel.standing) == [b"event", b"question"]
 
@@ -77,7 +77,7 @@ async def test_everybody_on_the_bus_gets_every_message() -> None:
     expected(channel, 1)
     channel.send(b"event", 1)
     late = channel.subscribe()
-    channel.send(b"answer", 1, Kind.ANSWER)
+    channel.send(b"answer", 1, FrameKind.ANSWER)
     channel.unsubscribe(early)
     channel.send(b"general")
     assert texts(early) == [b"event", b"answer"]
@@ -89,7 +89,7 @@ async def test_an_id_is_free_again_when_its_request_is_answered_or_forgotten() -
     expected(channel, 1)
     assert channel.expect(1) is None
     assert channel.expect("1") is not None, "a text is not a number"
-    channel.send(b"answer", 1, Kind.ANSWER)
+    channel.send(b"answer", 1, FrameKind.ANSWER)
     expected(channel, 1)
     channel.forget(1)
     expected(channel, 1)
@@ -99,7 +99,7 @@ async def test_a_stream_is_found_by_name_also_after_its_end() -> None:
     channel = HttpChannel("id")
     stream = expected(channel, 1)
     assert channel.find_stream(stream.name) is stream
-    channel.send(b"answer", 1, Kind.ANSWER)
+    channel.send(b"answer", 1, FrameKind.ANSWER)
     assert channel.find_stream(stream.name) is stream
     assert channel.find_stream(channel.standing.name) is channel.standing
     assert channel.find_stream("p999") is None
@@ -109,7 +109,7 @@ async def test_only_the_last_streams_that_ended_are_kept() -> None:
     channel = HttpChannel("id")
     names = [expected(channel, number).name for number in range(ENDED_STREAMS + 1)]
     for number in range(ENDED_STREAMS + 1):
-        channel.send(b"answer", number, Kind.ANSWER)
+        channel.send(b"answer", number, FrameKind.ANSWER)
     assert [name for name in names if channel.find_stream(name) is None] == names[:1]
 
 
@@ -118,7 +118,7 @@ async def test_an_answer_that_went_out_whole_is_not_kept() -> None:
     stream = expected(channel, 1)
     channel.taken_whole(stream)
     assert channel.find_stream(stream.name) is stream, "it is still to be answered"
-    channel.send(b"answer", 1, Kind.ANSWER)
+    channel.send(b"answer", 1, FrameKind.ANSWER)
     channel.taken_whole(stream)
     assert channel.find_stream(stream.name) is None
 
@@ -182,7 +182,7 @@ async def test_it_is_busy_while_somebody_reads_or_waits() -> None:
     busy = [channel.busy]
     expected(channel, 1)
     busy.append(channel.busy)
-    channel.send(b"answer", 1, Kind.ANSWER)
+    channel.send(b"answer", 1, FrameKind.ANSWER)
     busy.append(channel.busy)
     subscriber = channel.subscribe()
     busy.append(channel.busy)
@@ -228,8 +228,8 @@ async def test_questions_that_nobody_ever_came_for_do_not_fill_the_memory() -> N
     channel = HttpChannel("id")
     first = channel.standing
     for _ in range(MOST_VITAL + 1):
-        channel.send(b"question", kind=Kind.REQUEST)
-    channel.send(b"the next", kind=Kind.REQUEST)
+        channel.send(b"question", kind=FrameKind.REQUEST)
+    channel.send(b"the next", kind=FrameKind.REQUEST)
     assert first.ended
     assert texts(channel.standing) == [b"the next"]
     assert channel.standing.name != first.name
@@ -242,10 +242,10 @@ async def test_an_answer_that_no_connection_is_there_to_read_is_told() -> None:
     expected(channel, 2)
     for request_id in (1, 2, "by socket"):
         channel.send(b"event", request_id)
-        channel.send(b"answer", request_id, Kind.ANSWER)
+        channel.send(b"answer", request_id, FrameKind.ANSWER)
     assert unread == [2, "by socket"]
     channel.subscribe()
-    channel.send(b"answer", "by socket", Kind.ANSWER)
+    channel.send(b"answer", "by socket", FrameKind.ANSWER)
     assert unread == [2, "by socket"]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from codex_mcp.rpc.channel import MemoryChannel
+from tests.support.rpc.memory_channel import MemoryChannel
 
 Json = dict[str, Any]
 

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.rpc.channel import MemoryChannel, memory_pair
 from codex_mcp.rpc.peer import Handlers, Peer, RequestHandler
 from codex_mcp.wire.jsonrpc import Notification, Request
 from tests.support.core.cores import no_pace
+from tests.support.rpc.memory_channel import MemoryChannel, memory_pair
 
 Json = dict[str, Any]
 

@@ -16,9 +16,9 @@ from codex_mcp.mcp.methods import handle_notification
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.product import plain_product
-from codex_mcp.rpc.channel import MemoryChannel, memory_pair
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.threads import Threads
+from tests.support.rpc.memory_channel import MemoryChannel, memory_pair
 
 Json = dict[str, Any]
 

@@ -149,7 +149,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     max_message_bytes: int = 64 * MIB
     """The longest message that is read, from client or core. Holds several images in base64. Of a longer one only the
-    outline is read (wire/outline.py): a client's request is refused, a turn that needs all of it fails."""
+    outline is read (transports/outline.py): a client's request is refused, a turn that needs all of it fails."""
 
     outbox_bytes: int = 8 * MIB
     """Unsent bytes for one client beyond which its events are held back. Tens of thousands of deltas: a client that is

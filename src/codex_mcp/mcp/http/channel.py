@@ -23,9 +23,8 @@ from codex_mcp.base.settings.groups import Settings, SlowReader
 from codex_mcp.mcp.http.streams.backlog import Backlog
 from codex_mcp.mcp.http.streams.live_stream import Delivery, LiveStream
 from codex_mcp.mcp.http.streams.stream import MOST_BYTES
-from codex_mcp.rpc.channel import Kind
-from codex_mcp.rpc.frame import Frame
-from codex_mcp.wire import jsonrpc
+from codex_mcp.rpc import codec
+from codex_mcp.rpc.channel import Frame, FrameKind
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message, Request
 
 INBOX: Final = 128
@@ -232,11 +231,11 @@ class HttpChannel:
     def _wake(self) -> None:
         resolve(self._reader, None)
 
-    def send(self, frame: bytes, about: Id | None = None, kind: Kind = Kind.NOTIFICATION) -> None:
+    def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         """Put a message on its streams."""
         self.sent += 1
         self.sent_bytes += len(frame)
-        vital, final = kind is not Kind.NOTIFICATION, kind is Kind.ANSWER
+        vital, final = kind is not FrameKind.NOTIFICATION, kind is FrameKind.ANSWER
         for subscriber in self.subscribers:
             subscriber.put(frame, vital=vital)
         stream = self._posts.get(about) if about is not None else None
@@ -272,6 +271,6 @@ class HttpChannel:
         self._closed = True
         self._wake()
         for request_id in list(self._posts):
-            self.send(jsonrpc.encode_error(request_id, CLOSED), request_id, Kind.ANSWER)
+            self.send(codec.encode_error(request_id, CLOSED), request_id, FrameKind.ANSWER)
         for stream in (self.standing, *self.subscribers):
             stream.end()

@@ -10,11 +10,11 @@ import msgspec
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.http.streams.live_stream import LiveStream, dropped_marker
 from codex_mcp.mcp.http.streams.stream import Batch
+from codex_mcp.rpc import codec
+from codex_mcp.rpc.nesting import why_unreadable
 from codex_mcp.transports import sse
 from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
-from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, PARSE_ERROR, ErrorObject, Id, Malformed, Message, Request
-from codex_mcp.wire.nesting import why_unreadable
 
 BODY_TIME: Final = 30.0
 """Seconds in which the body of a POST must have come; who sends more slowly holds a connection for nothing."""
@@ -34,7 +34,7 @@ class Refusal(Exception):
     def __init__(self, status: int, error: ErrorObject, request_id: Id | None = None, *headers: Header) -> None:
         super().__init__(error.message)
         self.status = status
-        self.body = jsonrpc.encode_error(request_id, error)
+        self.body = codec.encode_error(request_id, error)
         self.headers = headers
 
 
@@ -74,7 +74,7 @@ def decoded(frame: bytes) -> Message:
     """The message in a body or a frame."""
     if why := why_unreadable(frame):
         return Malformed(None, PARSE_ERROR, f"Parse error: {why}")
-    return jsonrpc.decode(frame)
+    return codec.decode(frame)
 
 
 async def answer_json(http: HttpExchange, stream: LiveStream, status: int = 200) -> None:

@@ -36,10 +36,11 @@ from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.http.streams.stream_link import StreamLink
 from codex_mcp.mcp.session import Session
+from codex_mcp.rpc import codec
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.rpc.peer import error_for
 from codex_mcp.transports.http import JSON, HttpExchange, accepts
-from codex_mcp.wire import jsonrpc, mcp
+from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -234,7 +235,7 @@ class McpDoor:
             except RequestFailed as exc:
                 raise Refusal(STATUS_OF.get(exc.error.code, 400), exc.error, message.id) from exc
             if not inspect.iscoroutine(outcome):
-                await http.respond(200, jsonrpc.encode_response(message.id, outcome), JSON)
+                await http.respond(200, codec.encode_response(message.id, outcome), JSON)
                 return
             await self._work(http, session, message, stream, outcome)
 
@@ -276,9 +277,9 @@ class McpDoor:
 
 async def _finished(request: Request, work: Coroutine[Any, Any, object], stream: LiveStream) -> None:
     try:
-        frame = jsonrpc.encode_response(request.id, await work)
+        frame = codec.encode_response(request.id, await work)
     except Exception as exc:  # noqa: BLE001  the boundary around handlers, as in rpc/peer.py
-        frame = jsonrpc.encode_error(request.id, error_for(exc, request.method))
+        frame = codec.encode_error(request.id, error_for(exc, request.method))
     stream.put(frame, final=True)
 
 

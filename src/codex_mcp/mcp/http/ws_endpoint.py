@@ -17,8 +17,8 @@ from codex_mcp.mcp.http.channel import InboxFull
 from codex_mcp.mcp.http.endpoint import Refusal, decoded
 from codex_mcp.mcp.http.hub import HubSession
 from codex_mcp.mcp.http.streams.live_stream import LiveStream, dropped_marker
+from codex_mcp.rpc import codec
 from codex_mcp.transports.http import Receive, Scope, Send, header_map
-from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import SERVER_BUSY, ErrorObject, Malformed, Message, Request
 
 SUBPROTOCOL: Final = "mcp"
@@ -66,10 +66,10 @@ async def _read(session: HubSession, subscriber: LiveStream, receive: Receive, p
         message = decoded(frame)
         if isinstance(message, Malformed):
             # To this socket alone: nobody else on the bus has sent it.
-            subscriber.put(jsonrpc.encode_error(message.id, ErrorObject(message.code, message.reason)), vital=True)
+            subscriber.put(codec.encode_error(message.id, ErrorObject(message.code, message.reason)), vital=True)
             continue
         if not await _delivered(session, message) and isinstance(message, Request):
-            subscriber.put(jsonrpc.encode_error(message.id, BUSY), vital=True)
+            subscriber.put(codec.encode_error(message.id, BUSY), vital=True)
 
 
 async def _delivered(session: HubSession, message: Message) -> bool:

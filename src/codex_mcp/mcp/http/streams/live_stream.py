@@ -10,7 +10,7 @@ from codex_mcp.base.futures import resolve
 from codex_mcp.base.settings.groups import SlowReader
 from codex_mcp.mcp.http.streams.backlog import LAG, Backlog
 from codex_mcp.mcp.http.streams.stream import MOST_BYTES, Batch, Stream
-from codex_mcp.wire.jsonrpc import encode_notification
+from codex_mcp.rpc.codec import encode_notification
 
 DROPPED_METHOD: Final = "codex/dropped"
 """The marker for a reader that was too slow: how many messages it has missed."""

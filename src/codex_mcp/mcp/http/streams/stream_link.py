@@ -8,9 +8,9 @@ import logging
 from msgspec import UNSET, Raw
 
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
+from codex_mcp.rpc import codec
 from codex_mcp.rpc.errors import ConnectionLost
 from codex_mcp.rpc.peer import PendingCall
-from codex_mcp.wire import jsonrpc
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ class StreamLink:
     def notify(self, method: str, params: object = UNSET, about: Id | None = None) -> None:
         """Tell it something, as long as it is not answered."""
         if not self._stream.ended:
-            self._stream.put(jsonrpc.encode_notification(method, params))
+            self._stream.put(codec.encode_notification(method, params))
 
     def start(self, method: str, params: object, about: Id | None = None) -> PendingCall:
         """It cannot be asked."""

@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.wire.nesting import MAX_DEPTH, MAX_VALUES, why_unreadable
+from codex_mcp.rpc.nesting import MAX_DEPTH, MAX_VALUES, why_unreadable
 
 values = st.recursive(
     st.none() | st.integers() | st.text(max_size=6) | st.sampled_from(["[[[[", '{"', '\\"[', "\\"]),

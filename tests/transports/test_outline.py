@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.wire.outline import BUDGET, HARD_LIMIT, LONGEST_STRING, MOST_ENTRIES, SHORTENED, Outline
+from codex_mcp.transports.outline import BUDGET, HARD_LIMIT, LONGEST_STRING, MOST_ENTRIES, SHORTENED, Outline
 from tests.support.json_values import JSON_VALUES
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from codex_mcp.rpc.codec import decode, encode_error, encode_notification, encode_request, encode_response
 from codex_mcp.wire.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -21,11 +22,6 @@ from codex_mcp.wire.jsonrpc import (
     Notification,
     Request,
     Response,
-    decode,
-    encode_error,
-    encode_notification,
-    encode_request,
-    encode_response,
 )
 
 IDS: st.SearchStrategy[Id] = st.one_of(st.integers(), st.text(st.characters(exclude_categories=["Cs"])))

@@ -1,0 +1,183 @@
+"""Pure. JSON-RPC 2.0 messages to bytes and back.
+
+    bytes                                    decode() gives
+    ---------------------------------------  ---------------------------------------
+    {"method": …, "id": …}                   Request
+    {"method": …}                            Notification
+    {"id": …, "result": …}                   Response
+    {"id": …, "error": {…}}                  ErrorResponse
+    not JSON, not UTF-8, nested too deeply   Malformed, -32700
+    a batch, a bad id, a wrong version, …    Malformed, -32600 (with the id if one can be read)
+
+`params` and `result` stay undecoded (`msgspec.Raw`): their type depends on the method.
+
+JavaScript sends a lone surrogate (`\\ud83d`) for a text that was cut inside an emoji. That is valid JSON but not valid
+Unicode; it is read as U+FFFD, so that the call gets an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from codex_mcp.wire.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    NO_PARAMS,
+    PARSE_ERROR,
+    ErrorObject,
+    ErrorResponse,
+    Id,
+    Malformed,
+    Message,
+    Notification,
+    Request,
+    Response,
+)
+
+
+class _Envelope(Struct):
+    jsonrpc: object = UNSET
+    id: object = UNSET
+    method: object = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: object = UNSET
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+
+_SURROGATE: Final = rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+_PAIR: Final = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_TO_LONE_SURROGATE: Final = rb"((?:[^\\]++|%b|(?!%b)\\.?+)*+)(?:%b|\Z)" % (_PAIR, _SURROGATE, _SURROGATE)
+"""Everything up to the next one or the end: a shorter match would scan the rest once per byte."""
+
+
+def decode(frame: bytes, *, version_required: bool = True) -> Message:
+    """Read one message. Never raises: other input is returned as `Malformed`."""
+    try:
+        # The decoder does not check Raw parts: a bad byte inside would surface later, as an error elsewhere.
+        if not frame.isascii():
+            frame.decode()
+        envelope = _read(frame)
+    except msgspec.ValidationError:
+        return Malformed(None, INVALID_REQUEST, _not_an_object(frame))
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        return Malformed(None, PARSE_ERROR, f"Parse error: {exc}")
+    except RecursionError:
+        return Malformed(None, PARSE_ERROR, "Parse error: the JSON is nested too deeply")
+    return _classify(envelope, version_required=version_required)
+
+
+def _read(frame: bytes) -> _Envelope:
+    try:
+        return _envelope.decode(frame)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        whole = _without_lone_surrogates(frame)
+        if whole == frame:
+            raise
+        return _envelope.decode(whole)
+
+
+def _without_lone_surrogates(frame: bytes) -> bytes:
+    def replaced(found: re.Match[bytes]) -> bytes:
+        return found[0] if found.end() == found.end(1) else found[1] + rb"\ufffd"
+
+    return re.sub(_TO_LONE_SURROGATE, replaced, frame, flags=re.DOTALL)
+
+
+def _not_an_object(frame: bytes) -> str:
+    if frame.lstrip()[:1] == b"[":
+        return "Invalid Request: batches are not supported, send one message at a time"
+    return "Invalid Request: a message is a JSON object"
+
+
+def _classify(envelope: _Envelope, *, version_required: bool) -> Message:
+    raw_id = envelope.id
+    if raw_id is UNSET and not version_required and isinstance(envelope.method, str):  # most messages of Codex
+        return Notification(envelope.method, _params_of(envelope))
+    message_id = raw_id if isinstance(raw_id, (int, str)) and not isinstance(raw_id, bool) else None
+    if version_required and envelope.jsonrpc != "2.0":
+        return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"')
+    if envelope.method is not UNSET:
+        return _classify_call(envelope, message_id)
+    if envelope.result is not UNSET and message_id is not None:
+        return Response(message_id, envelope.result)
+    if envelope.error is not UNSET:
+        return _classify_error(envelope.error, message_id)
+    return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "method" is missing')
+
+
+def _classify_call(envelope: _Envelope, message_id: Id | None) -> Message:
+    if not isinstance(envelope.method, str):
+        return Malformed(message_id, INVALID_REQUEST, 'Invalid Request: "method" must be a string')
+    params = _params_of(envelope)
+    if envelope.id is UNSET:
+        return Notification(envelope.method, params)
+    if message_id is None:
+        return Malformed(None, INVALID_REQUEST, 'Invalid Request: "id" must be a string or an integer')
+    return Request(message_id, envelope.method, params)
+
+
+def _params_of(envelope: _Envelope) -> Raw:
+    params = envelope.params
+    if isinstance(params, UnsetType) or (memoryview(params).nbytes == len(b"null") and bytes(params) == b"null"):
+        return NO_PARAMS
+    return params
+
+
+def _classify_error(error: object, message_id: Id | None) -> Message:
+    try:
+        return ErrorResponse(message_id, msgspec.convert(error, ErrorObject))
+    except msgspec.ValidationError:
+        # Still an answer: its caller must not wait forever.
+        return ErrorResponse(message_id, ErrorObject(INTERNAL_ERROR, "the error object cannot be read", error))
+
+
+class _WireRequest(Struct, frozen=True):
+    id: Id
+    method: str
+    params: object
+    jsonrpc: str = "2.0"
+
+
+class _WireNotification(Struct, frozen=True, omit_defaults=True):
+    method: str
+    jsonrpc: str
+    params: object = UNSET
+
+
+class _WireResponse(Struct, frozen=True):
+    id: Id
+    result: object
+    jsonrpc: str = "2.0"
+
+
+class _WireError(Struct, frozen=True):
+    id: Id | None
+    error: ErrorObject
+    jsonrpc: str = "2.0"
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encode_request(message_id: Id, method: str, params: object) -> bytes:
+    return _encode(_WireRequest(message_id, method, params))
+
+
+def encode_notification(method: str, params: object = UNSET) -> bytes:
+    return _encode(_WireNotification(method, "2.0", params))
+
+
+def encode_response(message_id: Id, result: object) -> bytes:
+    return _encode(_WireResponse(message_id, result))
+
+
+def encode_error(message_id: Id | None, error: ErrorObject) -> bytes:
+    return _encode(_WireError(message_id, error))
