@@ -313,7 +313,7 @@ async def test_a_thread_that_was_put_away_is_still_there(tmp_path: Path) -> None
         thread = await threads.start(ThreadSpec())
         turn = submit(thread, say("remember this"))
         await ended(turn)
-        turn.delivered = True
+        turn.mark_delivered()
         await threads.unload_idle(float("inf"))
         assert list(threads) == []
         found = await threads.find(thread.id)

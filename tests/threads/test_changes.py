@@ -3,7 +3,7 @@
 import asyncio
 
 from codex_mcp.base.futures import Waiter
-from codex_mcp.threads.changes import Changes
+from codex_mcp.threads.changes import Changes, Counts
 
 
 def waiter() -> Waiter:
@@ -29,3 +29,11 @@ async def test_a_watcher_that_does_not_wait_any_longer_leaves_nothing_behind() -
     assert len(changes) == 1
     changes.tell("a", "b")
     assert (one.done(), two.done(), len(changes)) == (False, True, 0)
+
+
+def test_counts_start_at_zero() -> None:
+    counts = Counts()
+    assert (counts.turns["completed"], counts.decisions["approved"]) == (0, 0)
+    counts.turns["completed"] += 1
+    assert dict(counts.turns) == {"completed": 1}
+    assert dict(Counts().turns) == {}

@@ -86,7 +86,7 @@ async def test_a_shut_thread_answers_everybody_takes_a_last_turn_and_can_be_open
 
 async def test_who_listens_hears_of_every_turn_once(tmp_path: Path) -> None:
     async with scripted_threads(tmp_path) as (threads, model):
-        threads.listener = listener = Listener()
+        threads.listen(listener := Listener())
         thread = await open_thread(threads, tmp_path)
         first, second = submit(thread, GATE), submit(thread, say("two"))
         await model.wait_for_gate("gate")
@@ -121,7 +121,7 @@ async def test_who_takes_back_a_turn_that_codex_does_not_begin_is_told_so_and_th
     tmp_path: Path,
 ) -> None:
     async with scripted_threads(tmp_path, interrupt_grace=0.1) as (threads, _model):
-        threads.listener = listener = Listener()
+        threads.listen(listener := Listener())
         thread = await open_thread(threads, tmp_path)
         await end(submit(thread, say("one")))
         send_core(threads, signal.SIGSTOP)
@@ -152,7 +152,7 @@ async def test_who_takes_back_a_turn_that_codex_does_not_begin_is_told_so_and_th
 
 async def test_a_turn_taken_back_while_codex_hangs_in_loading_its_thread_never_begins(tmp_path: Path) -> None:
     async with scripted_threads(tmp_path, interrupt_grace=0.1) as (threads, model):
-        threads.listener = listener = Listener()
+        threads.listen(listener := Listener())
         thread = await open_thread(threads, tmp_path)
         await end(submit(thread, say("one")))
         await thread.unload()

@@ -13,9 +13,9 @@ from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.threads.questions.decisions import Aborted, Approved, Decision, Denied
 from codex_mcp.threads.questions.questions import Method, Question
 from codex_mcp.threads.record import Outcome, Status
-from codex_mcp.threads.thread import OUTCOMES_KEPT, Thread
+from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
-from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turn import OUTCOMES_KEPT, Turn
 from codex_mcp.threads.turn_queue import QueueFull
 from tests.support.core.cores import PATIENCE, Watcher, scripted_threads
 from tests.support.core.questions import COMMAND
@@ -76,7 +76,7 @@ async def test_a_turn_is_answered_and_its_audience_sees_it_happen(tmp_path: Path
         assert (thread.idle, thread.current, thread.newest, thread.unfinished()) == (False, turn, turn, [turn])
         outcome = await end(turn)
         assert (thread.idle, thread.unfinished(), thread.uncollected()) == (True, [], [turn])
-        turn.delivered = True
+        turn.mark_delivered()
         assert thread.uncollected() == []
     assert (outcome.status, outcome.content, outcome.thread_id) == (Status.COMPLETED, "Hello.", thread.id)
     assert outcome.usage is not None

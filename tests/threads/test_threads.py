@@ -40,7 +40,7 @@ async def run(thread: Thread, prompt: str) -> Outcome:
     turn = submit(thread, prompt)
     outcome = await turn.wait(PATIENCE)
     assert turn.ended, turn
-    turn.delivered = True
+    turn.mark_delivered()
     return outcome
 
 
@@ -81,7 +81,7 @@ async def test_a_thread_is_one_however_its_id_is_written(tmp_path: Path) -> None
         model.release("gate")
         await turn.wait(PATIENCE)
         assert turn.ended
-        turn.delivered = True
+        turn.mark_delivered()
 
 
 async def test_a_thread_of_another_life_is_found_on_disk_by_all_who_ask_at_once(tmp_path: Path) -> None:

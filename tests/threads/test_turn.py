@@ -80,13 +80,13 @@ async def test_a_turn_is_given_up_once_its_model_was_out_of_reach_for_too_long()
     lucky, patient, over, unlucky = turn(), turn(), turn(), turn()
     for each in (lucky, patient, over):
         each.add(refused)
-        each.limit_trouble(partial(wrongly.append, "early"), 0.01 if each is not patient else 0)
+        each.limit_trouble(0.01 if each is not patient else 0, partial(wrongly.append, "early"))
     lucky.add(MessageStreamed("u", "i", "Hello"))
-    lucky.limit_trouble(partial(wrongly.append, "late"), 0.01)
+    lucky.limit_trouble(0.01, partial(wrongly.append, "late"))
     over.conclude()
     for seconds in (0.05, 1000):  # the time that was set first holds
         unlucky.add(refused)
-        unlucky.limit_trouble(given_up.set, seconds)
+        unlucky.limit_trouble(seconds, given_up.set)
     async with asyncio.timeout(30):
         await given_up.wait()
     assert wrongly == []

@@ -215,8 +215,8 @@ class Closing:
             return True
         spec = TurnSpec(SUMMARY_PROMPT, time_limit=self._settings.summary_timeout, runs_commands=False)
         turn = thread.submit(spec, Nobody(), full_events=False, last=True)
-        turn.delivered = True
-        turn.purpose = SUMMARY
+        turn.mark_delivered()
+        turn.set_purpose(SUMMARY)
         # Its own limit ends it; a core that does not even begin is not waited for much longer.
         outcome = await turn.wait(2 * self._settings.summary_timeout)
         if outcome.status is not TurnStatus.COMPLETED or not outcome.content.strip():

@@ -57,7 +57,7 @@ class Crew:
         self.work = Work(settings, self.roster, self.store_session)
         self.repeats = Repeats(settings, self.roster, self.store_session)
         self.closing = Closing(settings, threads, self.team, self.work, self.store_session)
-        threads.listener = self.work
+        threads.listen(self.work)
         self.roster.removed = lambda member: threads.changes.tell(member.agent.codex_id, member.thread_id or "")
         self.store_session.fenced = self._fenced
         self.store_session.lost = self._lost

@@ -109,7 +109,7 @@ class Work:
         if task.request is not None:
             await self._remember(member, task.request)
         turn = self._submit_next(member, task)
-        turn.purpose = task.purpose
+        turn.set_purpose(task.purpose)
         if member.first is None:
             member.first = turn
             await self._session.writer.flush()  # whoever is told its id must find it again, whatever happens to us
@@ -156,7 +156,7 @@ class Work:
             if isinstance(exc, QueueShut):
                 raise refusals.closed(member.agent) from exc
             raise refusals.queue_full(member.agent, self._settings.max_turns_waiting) from exc
-        turn.record.warnings = tuple(warnings)
+        turn.record.warn(warnings)
         member.usage = limits.with_turn(self._limits, member.usage, time.time())
         member.touch(turns=member.agent.turns + 1)
         return turn
@@ -176,7 +176,7 @@ class Work:
         if member is None:
             return
         member.summed_up = False
-        turn.parked.changed = partial(self._questions_changed, member, turn)
+        turn.parked.on_change(partial(self._questions_changed, member, turn))
         self._session.writer.note(member)
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:

@@ -1,16 +1,16 @@
-"""Tells callers that wait for a thread that something about it has changed: a turn was added or ended, it was closed.
+"""What happens in all threads of a server: counted, and told to the callers that wait for it.
 
 Keys are thread ids, codex_ids and callers. A key has no entry unless a caller waits for it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
 from codex_mcp.base.futures import Waiter, resolve
-from codex_mcp.threads.listener import TurnListener
-from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.thread import Thread, TurnListener
 from codex_mcp.threads.turn import Turn
 
 ANY_THREAD: Final = "*"
@@ -18,22 +18,20 @@ ANY_THREAD: Final = "*"
 
 
 class Changes:
-    """Waiters by key."""
+    """The futures of waiting callers, by key."""
 
     def __init__(self) -> None:
         self._waiters: dict[str, list[Waiter]] = {}
 
     def __len__(self) -> int:
-        """How many keys are watched."""
         return len(self._waiters)
 
     def watch(self, keys: Iterable[str], waiter: Waiter) -> None:
-        """Tell this one at the next change of one of these."""
+        """Resolve this future at the next change of one of these keys."""
         for key in keys:
             self._waiters.setdefault(key, []).append(waiter)
 
     def unwatch(self, keys: Iterable[str], waiter: Waiter) -> None:
-        """It does not wait any longer."""
         for key in keys:
             waiters = self._waiters.get(key, [])
             if waiter in waiters:
@@ -48,31 +46,43 @@ class Changes:
                 resolve(waiter, None)
 
 
-class ChangeListener:
-    """Hears of the turns of a thread, tells the callers that wait for it, and passes on what it hears."""
+class Counts:
+    """What has happened since the server started."""
 
-    def __init__(self, changes: Changes, listener: TurnListener[Thread] | None) -> None:
+    def __init__(self) -> None:
+        self.turns: Counter[str] = Counter()
+        """Turns that have ended, by status."""
+        self.decisions: Counter[str] = Counter()
+        """Questions by decision; `withdrawn` counts those that Codex took back."""
+
+
+class ChangeListener:
+    """Counts what happens in threads, wakes the callers that wait for it, and passes it on to another listener."""
+
+    def __init__(self, changes: Changes, counts: Counts) -> None:
         self._changes = changes
+        self._counts = counts
+        self._listener: TurnListener | None = None
+
+    def pass_on_to(self, listener: TurnListener) -> None:
         self._listener = listener
 
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
-        """A caller that waits for this thread waits for this turn, too."""
         if self._listener is not None:
             self._listener.turn_submitted(thread, turn)
         self._changes.tell(thread.id)
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
-        """There is an answer."""
+        self._counts.turns[turn.outcome.status] += 1
         if self._listener is not None:
             self._listener.turn_concluded(thread, turn)
         self._changes.tell(thread.id, ANY_THREAD)
 
     def turn_left(self, thread: Thread) -> None:
-        """Nothing that a caller waits for."""
         if self._listener is not None:
             self._listener.turn_left(thread)
 
     def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
-        """Nothing that a caller waits for."""
+        self._counts.decisions[word] += 1
         if self._listener is not None:
             self._listener.question_decided(thread, turn, word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -80,6 +81,13 @@ class Record:
         self._commands: dict[str, None] = {}  # a set that keeps its order
         self.commands: set[str] = set()
         """Item ids of all commands, those that have ended as well."""
+
+    def set_activity(self, activity: str) -> None:
+        self.activity = activity
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Give the caller these sentences with the outcome."""
+        self.warnings = tuple(warnings)
 
     @property
     def running_commands(self) -> list[str]:

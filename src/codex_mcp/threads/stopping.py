@@ -1,6 +1,6 @@
-"""How the core is made to stop a turn: the turn itself, the commands that it leaves running, and what those leave.
+"""Stopping a turn: the turn itself, the commands that it leaves running, and the folders that those leave behind.
 
-Whoever takes a turn back waits for its end no longer than the grace, whatever the core does or does not do.
+A caller that cancels a turn waits for its end no longer than the grace period, whatever the core does.
 """
 
 from __future__ import annotations
@@ -25,54 +25,52 @@ from codex_mcp.threads.turn_queue import Action, TurnQueue, TurnQueueState
 logger = logging.getLogger(__name__)
 
 COMMAND_GRACE: Final = 5.0
-"""Seconds for the core to kill the commands of an interrupted turn, which takes it a few hundredths."""
+"""Seconds for the core to kill the commands of an interrupted turn. It usually takes some hundredths of a second."""
 
 WAKING_GRACE: Final = 10.0
-"""Seconds for a core that has answered late to announce the turn and to end it, which takes it some hundredths. Nobody
-waits for that but the turns behind it."""
-
+"""Seconds for a core that answered late to announce the turn and to end it. Only the turns behind it wait for that."""
 
 COMMANDS_REMEMBERED: Final = 10_000
-"""Of earlier turns of a thread. What an older command has left running would count as the stopped turn's."""
+"""Commands of earlier turns of a thread. A process of an older command would count as the stopped turn's."""
 
 STILL_RUNNING: Final = (
     "Codex is still busy with a turn of this thread that was stopped and did not end; "
     "try again in a while, or start a new thread"
 )
-"""Why the next turn cannot begin."""
+"""Why the next turn cannot start."""
 
 
 class Cores(Protocol):
-    """Where the core comes from, and who buries what its commands leave."""
+    """Provides the core, and ends the processes that its commands leave behind."""
 
     async def core(self) -> Core:
-        """Return the running core; start one if there is none."""
+        """The running core, started if necessary."""
 
     def orphans(self) -> set[int]:
-        """Processes that commands have left to us."""
+        """Orphaned processes of commands, which this server has adopted."""
 
     async def end_orphans(self, is_meant: Callable[[int], bool]) -> None:
-        """End those of them that are meant."""
+        """End the orphans for which `is_meant` is true."""
 
     async def end_commands(self, is_meant: Callable[[int], bool]) -> int:
-        """End the processes of our commands that are meant, orphans or not. Return how many there were."""
+        """End the command processes for which `is_meant` is true, orphans or not. Return how many there were."""
 
 
 class Stopper:
-    """Stops the turns of one thread. The queue decides, and `perform` does what it says."""
+    """Stops the turns of one thread. The queue decides, and `perform` carries out its actions."""
 
     def __init__(
         self,
         queue: TurnQueue,
         perform: Callable[[list[Action]], None],
         cores: Cores,
-        leftovers: SandboxLeftovers,
+        folder: str,
         grace: float,
     ) -> None:
         self._queue = queue
         self._perform = perform
         self._cores = cores
-        self._leftovers = leftovers
+        self._leftovers = SandboxLeftovers(folder)
         self._grace = grace
         self._waking_grace = max(grace, WAKING_GRACE)
         self._tasks = TaskSet()
@@ -81,28 +79,31 @@ class Stopper:
         self._earlier: dict[str, None] = {}  # commands of earlier turns, oldest first
 
     def left(self, turn: Turn) -> None:
-        """The turn is over: its commands are those of an earlier turn from here on."""
+        """The turn has ended: from now on its commands belong to an earlier turn."""
         self._earlier |= dict.fromkeys(turn.record.commands)
         while len(self._earlier) > COMMANDS_REMEMBERED:
             del self._earlier[next(iter(self._earlier))]
 
     async def prepare(self, turn: Turn) -> None:
-        """Before the core is given a turn: wait, up to the grace, until the commands of a stopped one have ended."""
+        """Before a turn starts: wait, up to the grace period, until the commands of a stopped one have ended."""
         if self._interrupting:
             await asyncio.wait(self._interrupting, timeout=self._grace)
         self._begun = turn
 
+    def note_folders(self) -> None:
+        """Right before a turn starts: remember which folders exist already."""
+        self._leftovers.look()
+
     def begin(self, turn: Turn) -> None:
-        """Interrupt a turn, and see that it ends."""
-        stopped = turn.stopped = asyncio.get_running_loop().create_future()
+        """Interrupt a turn and make sure that it ends."""
+        stopped = turn.begin_stop()
         stopping = self._tasks.spawn(self._stop(turn, stopped), name=f"interrupt in {turn.thread_id}")
-        # Should it be cancelled before its first step, whoever waits for the turn hears of its end all the same.
+        # The task may be cancelled before its first step; the caller must still be told of the end.
         stopping.add_done_callback(lambda _: resolve(stopped, None))
 
     def remind(self, turn: Turn) -> None:
-        """Let nobody wait too long for a turn that has to begin before it can be stopped."""
-        turn.limit_time(partial(self._overdue, turn), self._grace)
-        turn.wait_no_longer()
+        """Limit the wait for a turn that must start before it can be stopped."""
+        turn.limit_time(self._grace, partial(self._overdue, turn))
 
     def _overdue(self, turn: Turn) -> None:
         actions = self._queue.overdue(turn.place)
@@ -112,7 +113,7 @@ class Stopper:
         self._perform(actions)
 
     async def see_to_end(self, turn: Turn) -> None:
-        """A turn that somebody wants to stop has been taken by the core: let it not keep its place for ever."""
+        """The core has accepted a turn that is being stopped: make sure that it does not keep its place."""
         await self._wait_for_end(turn, self._waking_grace)
 
     async def _wait_for_end(self, turn: Turn, patience: float) -> None:
@@ -129,7 +130,7 @@ class Stopper:
         clock = asyncio.get_running_loop().time
         deadline = clock() + (self._waking_grace if turn.ended else self._grace)
         if turn.core is not None:
-            # Should the core take longer to answer, the commands are killed all the same; only nobody waits for it.
+            # If the core takes longer to answer, the commands are still killed, but the caller no longer waits.
             interrupting = self._tasks.spawn(
                 self._interrupt(turn.core, turn), name=f"end of commands in {turn.thread_id}"
             )
@@ -140,7 +141,7 @@ class Stopper:
         await self._wait_for_end(turn, max(0.0, deadline - clock()))
 
     async def _interrupt(self, core: Core, turn: Turn) -> None:
-        """Stop a turn and end its commands. Whether the turn has ended is another matter: the core announces that."""
+        """Interrupt a turn and end its commands. The core announces the end of the turn separately."""
         already_orphans = self._cores.orphans()
         with contextlib.suppress(CoreError):
             await core.interrupt_turn(turn.thread_id, turn.place.turn_id)
@@ -148,14 +149,14 @@ class Stopper:
             with contextlib.suppress(CoreError, TimeoutError):
                 async with asyncio.timeout(COMMAND_GRACE):
                     await _end_commands(core, turn)
-        # Also without a command that we know of: the core may have been stopped before it announced one.
+        # Even without a known command: the core may have been interrupted before it announced one.
         ended = await self._cores.end_commands(lambda pid: self._origin(pid, turn) is Belongs.TO_TURN)
         await self._cores.end_orphans(lambda pid: self._leaves(turn, pid, is_new=pid not in already_orphans))
         if ended or turn.record.commands:
             self._leftovers.clean()
 
     def _leaves(self, turn: Turn, pid: int, *, is_new: bool) -> bool:
-        """Did the turn leave us this orphan? One without marks did it if it came while the turn's commands ended."""
+        """Whether the turn left this orphan. Without marks, it must have appeared while the turn's commands ended."""
         origin = self._origin(pid, turn)
         return origin is Belongs.TO_TURN or (origin is Belongs.UNKNOWN and is_new and bool(turn.record.commands))
 
@@ -166,17 +167,16 @@ class Stopper:
         return belongs(mark, turn.thread_id, turn.record.commands, self._earlier if is_last else None)
 
     async def aclose(self) -> None:
-        """Stop nothing any longer."""
         await self._tasks.aclose()
 
 
 async def _end_commands(core: Core, turn: Turn) -> None:
-    """Kill what runs for this turn: an interrupt leaves its commands running, which the core calls background."""
+    """Kill the running commands of this turn: an interrupt leaves them running as background commands."""
     running = await core.running_commands(turn.thread_id)
     killed = {item: process for item, process in running.items() if item in turn.record.running_commands}
     for process in killed.values():
         await core.terminate_command(turn.thread_id, process)
-    # Only once the core has seen a command die are the children that it leaves to us all there.
+    # Once the core has seen a command die, all children that it leaves are orphans of ours.
     while killed.keys() & set(turn.record.running_commands):
         turn.item_ended.clear()
         await turn.item_ended.wait()

@@ -32,15 +32,13 @@ from codex_mcp.codex.core import (
 )
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
-from codex_mcp.threads.changes import ChangeListener, Changes
-from codex_mcp.threads.counts import Counts
+from codex_mcp.threads.changes import ChangeListener, Changes, Counts
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, quotas_of, size_of
-from codex_mcp.threads.listener import TurnListener
 from codex_mcp.threads.news import Reported
 from codex_mcp.threads.owners import LOCAL, EverybodyIsLocal, Owners
 from codex_mcp.threads.questions.approvals import refusal
-from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.thread import Thread, ThreadContext, TurnListener
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
@@ -79,9 +77,8 @@ class Threads:
         self._admission = Admission(settings.turns_per_principal)
         self._supervisor = Supervisor(settings, self, launch, pace)
         self.counts = Counts()
-        self.listener: TurnListener[Thread] | None = None
-        """Who hears of the turns of all threads."""
         self.changes = Changes()
+        self._listener = ChangeListener(self.changes, self.counts)
         self.reported = Reported()
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
@@ -104,6 +101,10 @@ class Threads:
     def supervisor(self) -> Supervisor:
         """Who keeps the core running."""
         return self._supervisor
+
+    def listen(self, listener: TurnListener) -> None:
+        """Tell this listener about the turns of all threads."""
+        self._listener.pass_on_to(listener)
 
     def warm_up(self) -> None:
         """Start the core before anybody needs it."""
@@ -209,12 +210,16 @@ class Threads:
         self._signed_in = core
 
     def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core) -> Thread:
-        thread = Thread(opened, spec, core, self._supervisor, self._settings)
-        thread.counts = self.counts
-        thread.listener = ChangeListener(self.changes, self.listener)
-        thread.principal = self._owners.owner(thread.id)
-        thread.admission = self._admission
-        thread.check_quota = partial(self._check_quota, thread.principal)
+        principal = self._owners.owner(opened.thread_id)
+        context = ThreadContext(
+            settings=self._settings,
+            cores=self._supervisor,
+            listener=self._listener,
+            principal=principal,
+            admission=self._admission,
+            check_quota=partial(self._check_quota, principal),
+        )
+        thread = Thread(opened, spec, core, context)
         self._threads[thread.id] = thread
         self.changes.tell(thread.id)
         for method, params in self._early.pop(thread.id, ()):
@@ -345,7 +350,7 @@ class Threads:
     async def discard(self, thread: Thread) -> None:
         """Stop what a thread does that nobody wants, and put it away; a core that hangs is not waited for."""
         for turn in thread.unfinished():
-            turn.delivered = True
+            turn.mark_delivered()
         thread.shut()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._settings.interrupt_grace):

@@ -1,4 +1,4 @@
-"""One turn as those who asked for it see it: a prompt, an audience, and an outcome to wait for."""
+"""One turn as its caller sees it: a prompt, an audience, and an outcome to wait for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final, Protocol
 
 from codex_mcp.base.futures import Waiter, Waiters, resolve
@@ -14,7 +15,7 @@ from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.codex.facts import Fact, ItemEnded
-from codex_mcp.threads.parked_questions import ParkedQuestions
+from codex_mcp.threads.open_questions import ParkedQuestions
 from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Record, Status
@@ -23,35 +24,38 @@ from codex_mcp.threads.turn_queue import QueuePlace, Source
 logger = logging.getLogger(__name__)
 
 LOGGED_CHARS: Final = 500
-"""What the log shows of the reason for which a turn failed."""
+"""How much of the reason for a failure is logged."""
 
 NAME_BYTES: Final = 8
-"""A name need not be secret, only never be that of another turn."""
+"""A name must be unique, not secret."""
+
+OUTCOMES_KEPT: Final = 32
+"""Ended turns that a thread keeps, as many as may wait."""
 
 
 class Audience(Protocol):
-    """Who watches a turn, and answers for the person behind it."""
+    """Receives the events of a turn, and decides its questions."""
 
     @property
     def label(self) -> str:
-        """The id of the request that this is about."""
+        """The id of the request that asked for the turn."""
 
     @property
     def subject(self) -> Subject:
-        """The session, the principal and the request that this is about, for the log."""
+        """The session, the principal and the request, for the log."""
 
     def event_happened(self, thread_id: str, event: Event) -> None:
-        """Something for people to look at."""
+        """Something happened that a person may want to see."""
 
     def activity_changed(self, activity: str) -> None:
-        """The agent does something else now."""
+        """The agent started doing something else."""
 
     async def ask(self, question: Question) -> Decision:
-        """May it? Never raises; who cannot be asked says no."""
+        """Decide. Never raises; an audience that cannot be asked denies."""
 
 
 class Turn:
-    """A prompt on its way through a thread."""
+    """One prompt and its outcome."""
 
     def __init__(
         self,
@@ -63,31 +67,29 @@ class Turn:
         source: Source = Source.CALLER,
     ) -> None:
         self.thread_id = thread_id
-        """Empty as long as the thread has no id of its own."""
+        """Empty while the thread has only a provisional id."""
         self.name = os.urandom(NAME_BYTES).hex()
-        """Ours, from the beginning: the core gives it an id only when it starts."""
+        """Our own id, since the core assigns one only at the start."""
         self.spec = spec
         self.audience = audience
         self.full_events = full_events
         self.place = QueuePlace(source)
         self.parked = ParkedQuestions()
         self.core: Core | None = None
-        """The core that was asked to begin it."""
-        self.waits_for: asyncio.Future[bool] | None = None
-        """Done when the core has room for it (True), or when it is not wanted any longer (False)."""
+        """The core that was asked to start it."""
         self.record = Record(time.monotonic())
         self.stopped: asyncio.Future[None] | None = None
-        """Set once somebody wants it to stop; done when its commands are dead."""
+        """Exists once it is being interrupted; done when its commands are dead."""
         self.item_ended = asyncio.Event()
-        """Set whenever one of its items has ended; whoever waits clears it."""
+        """Set whenever one of its items ends; a reader clears it before waiting."""
         self.left = asyncio.Event()
-        """Set once the core is done with it, or given up: the next one may begin. Its outcome may be known before."""
+        """Set when the core is done with it, so that the next one may start. The outcome may be known earlier."""
         self.purpose = "turn"
-        """What it is for, in a word for those who keep books."""
+        """What it is for, as the audit names it."""
         self.caller = ""
-        """The caller that asked for it; empty if the server itself did."""
+        """The caller that asked for it; empty if the server did."""
         self.delivered = False
-        """Somebody was given the outcome."""
+        """A caller has received the outcome, or none will ask for it."""
         self._waiters = Waiters()
         self._limit: asyncio.TimerHandle | None = None
         self._patience: asyncio.TimerHandle | None = None
@@ -99,44 +101,61 @@ class Turn:
 
     @property
     def subject(self) -> Subject:
-        """What lines about it carry, in whichever task they are logged."""
+        """What log lines about it carry, in whatever task they are written."""
         return self.audience.subject._replace(thread=self.thread_id)
 
     @property
     def ended(self) -> bool:
-        """It is over."""
         return self._ended.done()
 
     @property
     def outcome(self) -> Outcome:
-        """How it stands."""
+        """The outcome, or how far it has come."""
         if self._ended.done():
             return self._ended.result()
         return self.record.outcome(self.thread_id, time.monotonic())
 
     def thread_named(self, thread_id: str) -> None:
-        """Its thread had a provisional id, and has its own now."""
+        """Its thread has received its own id."""
         self.thread_id = thread_id
         resolve(self._named, None)
 
     async def until_named(self) -> None:
-        """Wait until its thread has an id of its own, or it is over."""
+        """Wait until its thread has its own id, or the turn has ended."""
         either: list[asyncio.Future[Any]] = [self._named, self._ended]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
 
-    def wait_no_longer(self) -> None:
-        """It is not wanted any longer: if it waits for the core to have room, that ends now."""
-        resolve(self.waits_for, result=False)
+    def given_to(self, core: Core) -> None:
+        """This core is asked to start it."""
+        self.core = core
 
-    def limit_time(self, out_of_time: Callable[[], None], seconds: float) -> None:
-        """Have this called when it has not ended by then; it has one limit at a time, the one that was set last."""
+    def begin_stop(self) -> asyncio.Future[None]:
+        """It is being interrupted; the future is to be resolved when its commands are dead."""
+        self.stopped = asyncio.get_running_loop().create_future()
+        return self.stopped
+
+    def mark_delivered(self) -> None:
+        self.delivered = True
+
+    def attribute_to(self, caller: str) -> None:
+        """Name the caller that asked for it; the first one stays."""
+        self.caller = self.caller or caller
+
+    def set_purpose(self, purpose: str) -> None:
+        self.purpose = purpose
+
+    def limit_time(self, seconds: float, out_of_time: Callable[[], None]) -> None:
+        """Call this unless it has ended by then. It has one limit at a time, the last one set."""
         if self._limit is not None:
             self._limit.cancel()
         if not self._ended.done():
             self._limit = asyncio.get_running_loop().call_later(seconds, out_of_time)
 
+    def stop_after(self, seconds: float, cancel: Callable[[], None]) -> None:
+        """Cancel it for running longer than its time limit."""
+        self.limit_time(seconds, partial(_stop, partial(self.record.out_of_time, seconds), cancel))
+
     def add(self, fact: Fact) -> None:
-        """Something happened in it."""
         before = self.record.activity
         self.record.add(fact)
         if self.record.activity != before:
@@ -144,17 +163,18 @@ class Turn:
         if isinstance(fact, ItemEnded):
             self.item_ended.set()
 
-    def limit_trouble(self, give_up: Callable[[], None], seconds: float) -> None:
-        """Have this called when the model has been out of reach for so long; to be said after each fact. 0: never."""
+    def limit_trouble(self, seconds: float, cancel: Callable[[], None]) -> None:
+        """Cancel it when the model has been unreachable for this long; to be called after each fact. 0: never."""
         in_trouble = bool(self.record.trouble) and not self._ended.done()
         if not in_trouble and self._patience is not None:
             self._patience.cancel()
             self._patience = None
         elif in_trouble and self._patience is None and seconds:
+            give_up = partial(_stop, partial(self.record.out_of_reach, seconds), cancel)
             self._patience = asyncio.get_running_loop().call_later(seconds, give_up)
 
     def conclude(self) -> None:
-        """It is over; let everybody go who waits."""
+        """It has ended: resolve all waiting callers."""
         for timer in (self._limit, self._patience):
             if timer is not None:
                 timer.cancel()
@@ -171,13 +191,36 @@ class Turn:
             logger.info("turn %s %s after %.1f s%s", name, outcome.status, outcome.seconds, why)
 
     async def wait(self, timeout: float | None = None) -> Outcome:
-        """Wait for the end, or until so many seconds have passed; return how it stands then."""
+        """Wait for the end, at most `timeout` seconds; return the outcome so far."""
         await asyncio.wait([self._ended], timeout=timeout)
         return self.outcome
 
     def watch(self, waiter: Waiter) -> None:
-        """Tell this one when it ends; at once if it has."""
+        """Resolve this future when it ends; at once if it has ended."""
         if self._ended.done():
             resolve(waiter, None)
         else:
             self._waiters.add(waiter)
+
+
+class EndedTurns:
+    """The newest ended turns of a thread. Beyond the limit, turns whose outcome was delivered are dropped first."""
+
+    def __init__(self) -> None:
+        self._turns: list[Turn] = []
+
+    def __iter__(self) -> Iterator[Turn]:
+        return iter(self._turns)
+
+    def add(self, turn: Turn) -> None:
+        self._turns.append(turn)
+        if len(self._turns) > OUTCOMES_KEPT:
+            self._turns.remove(next((ended for ended in self._turns if ended.delivered), self._turns[0]))
+
+    def find(self, turn_id: str) -> Turn | None:
+        return next((turn for turn in reversed(self._turns) if turn_id and turn.place.turn_id == turn_id), None)
+
+
+def _stop(note_reason: Callable[[], None], cancel: Callable[[], None]) -> None:
+    note_reason()
+    cancel()

@@ -50,7 +50,7 @@ class Crewed:
         turn = await self.submit(member, prompt)
         outcome = await turn.wait(PATIENCE)
         assert turn.ended
-        turn.delivered = True
+        turn.mark_delivered()
         return outcome
 
 

@@ -28,7 +28,7 @@ from codex_mcp.mcp.asking.presence import Unattended, is_unattended
 from codex_mcp.mcp.client import Client
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
 from codex_mcp.rpc.peer import PendingCall
-from codex_mcp.threads.parked_questions import ParkedQuestions
+from codex_mcp.threads.open_questions import ParkedQuestions
 from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.questions.decisions import NO_PERSON, SESSION_GONE, Decision, Denied, failed, timed_out
 from codex_mcp.threads.questions.questions import Question

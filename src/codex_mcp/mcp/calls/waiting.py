@@ -198,13 +198,14 @@ class Waiter:
 
     def begun(self, call: Call, turn: Turn) -> None:
         """This turn is the caller's own work, unless another caller asked for it first."""
-        turn.caller = turn.caller or call.caller
+        turn.attribute_to(call.caller)
         self._changes.tell(call.caller, turn.thread_id)
 
     def report(self, call: Call, finished: Sequence[Turn], others: Iterable[str] = ()) -> None:
         """A call is answered with these turns, and with other news of these keys."""
         for turn in finished:
-            turn.delivered = turn.delivered or not call.is_unread
+            if not call.is_unread:
+                turn.mark_delivered()
         if call.can_deliver:
             self._reported.add(call.caller, call.request_id, [*(turn.name for turn in finished), *others])
 

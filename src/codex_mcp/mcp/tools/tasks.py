@@ -40,7 +40,7 @@ class Tasks:
         name, thread, turn = self._found(exchange, text)
         outcome = turn.outcome
         if outcome.status is not Status.RUNNING:
-            turn.delivered = True
+            turn.mark_delivered()
             self._threads.reported.add(exchange.session.caller, exchange.request.id, [turn.name])
         asks = asked_by_task(turn.parked.open, turn.audience.label)
         news = TurnNews(outcome, asks, self._says.names(name.thread_id), self._says.goes_on(thread.id))

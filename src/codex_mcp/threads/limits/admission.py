@@ -1,4 +1,4 @@
-"""Lets principals take turns at the core: whoever asks for a thread or a turn waits here until `fairness` says so.
+"""Shares the core between principals: a thread or a turn waits here until `fairness` lets it start.
 
 A server without tokens has one principal, which never waits here.
 """
@@ -11,6 +11,7 @@ import os
 from collections.abc import AsyncIterator
 from typing import Final
 
+from codex_mcp.base.futures import resolve
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.threads.limits.fairness import FairQueue
 from codex_mcp.threads.owners import LOCAL
@@ -18,17 +19,17 @@ from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import TurnQueueState
 
 STARTS: Final = max(4, 2 * (os.cpu_count() or 1))
-"""Threads and turns that the core begins at once. To begin a turn takes it about 50 ms of a processor's time, so that
-twice as many as there are processors keep all of them busy."""
+"""Threads and turns that may start at the same time. A start takes about 50 ms of CPU time, so twice the number of CPUs
+keeps all of them busy."""
 
 START_SECONDS: Final = 0.5
-"""A turn that began this long ago waits for its model or for a command, and takes no place at the processors."""
+"""A turn that started this long ago waits for its model or for a command, and uses little CPU time."""
 
 WAITING: Final = "waiting, because the server is busy with other turns"
 
 
 class Admission:
-    """The way of every principal's work to the core."""
+    """Lets threads and turns of all principals start in a fair order."""
 
     def __init__(self, turns_each: int, starts: int = STARTS) -> None:
         self._queue: FairQueue[object] = FairQueue(starts, turns_each)
@@ -36,12 +37,12 @@ class Admission:
         self._tasks = TaskSet()
 
     def waiting(self, principal: str) -> int:
-        """How many threads and turns of this principal wait."""
+        """How many threads and turns of this principal wait to start."""
         return self._queue.waiting(principal)
 
     @contextlib.asynccontextmanager
     async def opening(self, principal: str) -> AsyncIterator[None]:
-        """Wait until this principal may have a thread opened; leaving lets the next one begin."""
+        """Wait until this principal may open a thread; leaving the block lets the next one start."""
         if principal == LOCAL:
             yield
             return
@@ -53,7 +54,7 @@ class Admission:
             self._tell(self._queue.ended(key))
 
     async def enter(self, turn: Turn, principal: str) -> bool:
-        """Wait until this turn may begin; False if it was stopped before. It leaves by itself when it is over."""
+        """Wait until this turn may start; False if it was stopped first. Its place is freed when it ends."""
         if principal == LOCAL:
             return True
         if turn.place.state is TurnQueueState.STOPPING:
@@ -62,22 +63,23 @@ class Admission:
         try:
             may_begin = await self._asked(principal, turn, opens=False)
         finally:
-            turn.waits_for = None
             if not may_begin:
                 self._tell(self._queue.ended(turn))
         if may_begin:
             self._tasks.spawn(self._followed(turn), name=f"place of a turn in {turn.thread_id}")
         return may_begin
 
+    def withdraw(self, turn: Turn) -> None:
+        """This turn was cancelled: if it waits, `enter` returns False."""
+        resolve(self._waiting.get(turn), result=False)
+
     async def _asked(self, principal: str, key: object, *, opens: bool) -> bool:
         waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting[key] = waiter
-        if isinstance(key, Turn):
-            key.waits_for = waiter
         try:
             self._tell(self._queue.ask(principal, key, opens=opens))
             if isinstance(key, Turn) and not waiter.done():
-                key.record.activity = WAITING
+                key.record.set_activity(WAITING)
             return await waiter
         finally:
             del self._waiting[key]
@@ -98,8 +100,7 @@ class Admission:
             if waiter is not None and not waiter.done():
                 waiter.set_result(True)
             else:
-                self._tell(self._queue.ended(key))  # whoever asked for it has gone in the meantime
+                self._tell(self._queue.ended(key))  # it was withdrawn in the meantime
 
     async def aclose(self) -> None:
-        """Follow nothing any longer."""
         await self._tasks.aclose()
