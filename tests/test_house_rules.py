@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
 PACKAGE = "codex_mcp"
 
-MAX_LINES = 412
+MAX_LINES = 400
 """A file that is longer holds two things."""
 
-MAX_MODULES = 17
+MAX_MODULES = 16
 """A folder with more of them needs folders of its own."""
 
 MAX_FUNCTION_LINES = 40
