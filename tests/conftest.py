@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.leaks import leaks_since, take_snapshot
+from tests.support.patience import PATIENCE
 
 # On a loaded machine drawing an example takes long, which says nothing about us; and a red build must be red again.
 settings.register_profile(
@@ -21,6 +22,9 @@ settings.load_profile("house")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+TEST_TIMEOUT = 4 * PATIENCE
+"""The slowest honest test starts the real Codex a few times; one that takes this long hangs."""
+
 AsyncTest = Callable[..., Coroutine[object, object, None]]
 
 
@@ -31,6 +35,13 @@ def nothing_left_behind() -> Iterator[None]:
     yield
     leaks = leaks_since(before)
     assert not leaks, "\n".join(leaks)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell pytest-timeout how long a test may take."""
+    if config.option.timeout is None:
+        config.option.timeout = TEST_TIMEOUT
 
 
 @pytest.hookimpl(tryfirst=True)

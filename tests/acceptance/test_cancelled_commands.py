@@ -6,8 +6,8 @@ import signal
 from pathlib import Path
 
 from tests.acceptance.test_end_of_life import FREE, a_long_time, server_in, sleepers
+from tests.support.patience import PATIENCE
 from tests.support.processes import ended, lines_in, processes_at
-from tests.support.servers.mcp_server import PATIENCE
 
 
 async def test_a_cancel_ends_the_daemon_of_a_command_that_codex_has_not_announced(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from codex_mcp.codex.config.overrides import (
 from codex_mcp.codex.config.profiles import read_profile, read_user_config
 from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.core.app_server import PATIENCE, AppServer, Json
+from tests.support.core.app_server import AppServer, Json
+from tests.support.patience import PATIENCE
 
 CUSTOM_MODEL = (
     "model=m",

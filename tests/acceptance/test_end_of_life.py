@@ -16,8 +16,9 @@ import pytest
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.patience import PATIENCE
 from tests.support.processes import Process, all_ended, ended, lines_in, processes_at, the_server
-from tests.support.servers.mcp_server import PATIENCE, Json, McpServer, Setup, scripted_server
+from tests.support.servers.mcp_server import Json, McpServer, Setup, scripted_server
 
 SCRIPT = Path(__file__).parents[1] / "support/scripts/end_of_life.toml"
 

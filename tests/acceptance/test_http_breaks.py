@@ -10,10 +10,9 @@ from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.http.http_server import http_server, scripted_http_server
 from tests.support.http.mcp_client import BOTH, SESSION, Door, Json, call, initialize, request, shake_hands, stateless
+from tests.support.patience import PATIENCE
 from tests.support.processes import processes_at
 from tests.support.servers.mcp_server import TOUR, Setup
-
-PATIENCE = 30.0
 
 
 def gate(name: str, text: str = "The gate is open.") -> Json:

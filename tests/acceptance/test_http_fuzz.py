@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support.http.mcp_client import BOTH, SESSION, Json, call, initialize, request, stateless
 from tests.support.http.raw_http import NOTHING, TOKEN, RawServer, raw_server
 from tests.support.json_values import JSON_VALUES
-from tests.support.servers.mcp_server import PATIENCE
+from tests.support.patience import PATIENCE
 
 bounded = settings(max_examples=60)
 """Each is a conversation with a real server."""

@@ -15,7 +15,8 @@ from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.http.client import connect
 from tests.support.http.http_server import ChildServer
 from tests.support.http.mcp_client import Door, call, request
-from tests.support.servers.mcp_server import PATIENCE, TOUR, Setup
+from tests.support.patience import PATIENCE
+from tests.support.servers.mcp_server import TOUR, Setup
 
 ADA, BOB = "a" * 32, "b" * 32
 SAY = '[[scene: say text="done"]]'

@@ -16,6 +16,7 @@ from tests.support.http.client import Answer
 from tests.support.http.crowd import SAME_ID, McpVisitor, StatelessVisitor, Visitor, crowd
 from tests.support.http.http_server import ChildServer, http_server
 from tests.support.http.mcp_client import BOTH, SESSION, Door, Json, call, notification, request, stateless
+from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import Setup
 
 SCRIPT = Path(__file__).parents[1] / "support/scripts/isolation.toml"
@@ -76,7 +77,7 @@ async def run_one(visitor: Visitor) -> Json:
     return result
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(8 * PATIENCE)
 async def test_twenty_sessions_of_four_principals_with_the_same_ids_hear_of_nothing_but_their_own(
     tmp_path: Path,
 ) -> None:

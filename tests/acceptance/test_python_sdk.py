@@ -17,9 +17,10 @@ from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestPara
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.patience import PATIENCE
 from tests.support.processes import all_ended, processes_at, the_server
 from tests.support.servers.doorbell import doorbell
-from tests.support.servers.mcp_server import PATIENCE, TOUR, Json, Setup
+from tests.support.servers.mcp_server import TOUR, Json, Setup
 
 ENDLESS = {"prompt": '[[scene: run cmd="echo > bell; exec tail -f /dev/null"]]', "sandbox": "workspace-write"}
 """A turn whose command rings the bell and then never ends."""

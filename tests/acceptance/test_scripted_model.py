@@ -14,7 +14,8 @@ from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.script import Script, parse_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.clients import mcp_tool_server
-from tests.support.core.app_server import PATIENCE, AppServer, Turn
+from tests.support.core.app_server import AppServer, Turn
+from tests.support.patience import PATIENCE
 
 TOUR = packaged_script("tour")
 

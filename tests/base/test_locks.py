@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.locks import flocked
-
-PATIENCE = 30.0
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 
 from codex_mcp.base.signals import STOP_SIGNALS, first, signals_received
 from codex_mcp.base.tasks import TaskSet
-
-PATIENCE = 10.0
+from tests.support.patience import PATIENCE
 
 
 async def test_each_signal_is_heard_once_and_in_order() -> None:

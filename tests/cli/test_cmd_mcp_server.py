@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.support.patience import PATIENCE
 from tests.support.processes import processes_at
 from tests.support.servers.mcp_server import SOURCES, McpServer, Setup, scripted_server
 
@@ -44,7 +45,7 @@ def run(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
         text=True,
         env=setup.env(),
         cwd=setup.work,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.codex.first_start import LOCK_FILE, met_another, one_at_a_time
-
-PATIENCE = 30.0
+from tests.support.patience import PATIENCE
 
 
 async def test_the_second_waits_until_the_first_has_started(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ import os
 
 from codex_mcp.base.processes.marks import SERVED_BY
 from codex_mcp.codex.guard import start_guard
-
-PATIENCE = 30.0
+from tests.support.patience import PATIENCE
 
 
 async def sleeper(**environment: str) -> asyncio.subprocess.Process:

@@ -12,7 +12,8 @@ from codex_mcp.execclient.errors import ExecServerError, OutcomeUnknown, Process
 from codex_mcp.execclient.options import ExecServerClientConnectOptions, Launch
 from codex_mcp.wire.exec.protocol import EnvironmentStatus, EnvPolicy, Inherit
 from codex_mcp.wire.jsonrpc import Notification
-from tests.support.exec.exec_server import PATIENCE, Setting, connected
+from tests.support.exec.exec_server import Setting, connected
+from tests.support.patience import PATIENCE
 from tests.support.processes import Process as SeenProcess
 from tests.support.processes import ended
 

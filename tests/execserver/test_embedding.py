@@ -6,6 +6,7 @@ import pytest
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.execserver.embedding import ExecServerRuntimePaths, run_main
+from tests.support.patience import PATIENCE
 
 PROGRAM = """
 import asyncio, io, os, signal
@@ -41,6 +42,6 @@ def test_what_cannot_be_embedded_is_refused(url: str) -> None:
 
 
 def test_a_program_serves_until_it_cancels_the_task() -> None:
-    ended = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=PATIENCE)
     assert ended.stderr == ""
     assert ended.stdout.splitlines() == ["ws://127.0.0.1", "hello", "True", "True 1"]

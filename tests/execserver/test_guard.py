@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+from tests.support.patience import PATIENCE
+
 PROGRAM = """
 import os, signal, subprocess, sys, time
 from codex_mcp.execserver.guard import run_guarded
@@ -14,7 +16,7 @@ sys.exit(run_guarded(serve))
 
 def run(body: str) -> subprocess.CompletedProcess[str]:
     program = PROGRAM.format(body=body)
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_the_exit_code_is_the_servers() -> None:
@@ -50,6 +52,6 @@ def test_what_a_script_started_before_it_became_the_server_goes_on() -> None:
     script = 'exec 3<&0; sh -c "read x; echo still here" <&3 & exec "$0" -c "$1" </dev/null'
     argv = ["sh", "-c", script, sys.executable, PROGRAM.format(body="return 0")]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as guard:
-        assert guard.wait(30) == 0
-        said, _ = guard.communicate("x\n", timeout=30)
+        assert guard.wait(PATIENCE) == 0
+        said, _ = guard.communicate("x\n", timeout=PATIENCE)
         assert said == "still here\n"

@@ -5,10 +5,9 @@ import sys
 
 import codex_mcp
 from codex_mcp.execserver.guard_program import START
+from tests.support.patience import PATIENCE
 
 MODULES = os.path.dirname(os.path.dirname(codex_mcp.__file__ or ""))
-
-PATIENCE = 30.0
 
 COSTLY = {"argparse", "asyncio", "contextlib", "ctypes", "logging", "re", "site", "typing"}
 

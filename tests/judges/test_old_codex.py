@@ -25,7 +25,8 @@ from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 from tests.support.clients import mcp_tool_server
 from tests.support.clients.judges import package
-from tests.support.core.cores import PATIENCE, Watcher, scripted_threads
+from tests.support.core.cores import Watcher, scripted_threads
+from tests.support.patience import PATIENCE
 from tests.support.processes import all_ended
 from tests.support.requirements import requirement
 from tests.support.servers.mcp_server import scripted_server

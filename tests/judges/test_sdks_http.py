@@ -23,7 +23,7 @@ REVISIONS = {
 
 APPROVED = {"action": "accept", "content": {"decision": "approved"}}
 
-PATIENCE = 2.0
+CLIENT_TIMEOUT = 2.0
 """Seconds that an impatient client waits. In life it is 60 (TypeScript) or 300 (Python), and turns last longer, too."""
 
 LIVELY = ("--events", "none", "--progress-interval", "0.2", "--quiet-time", "0.2", "--ping-interval", "0.2")
@@ -37,7 +37,7 @@ async def test_an_agent_runs_asks_stops_takes_long_and_goes_on_when_its_server_w
 ) -> None:
     async with (
         http_house(tmp_path, *LIVELY) as house,
-        sdk_client_over_http(sdk, house, APPROVED, timeout=PATIENCE) as client,
+        sdk_client_over_http(sdk, house, APPROVED, timeout=CLIENT_TIMEOUT) as client,
     ):
         assert client.revision == REVISIONS[sdk]
         tools = (await client.result(client.list_tools()))["tools"]
@@ -82,13 +82,13 @@ async def is_stopped_with_its_call(client: SdkClient, house: House, thread: str)
 
 
 async def takes_longer_than_its_client_waits(client: SdkClient, thread: str, *, only_progress_counts: bool) -> None:
-    slow = reply(thread, f"[[scene: wait seconds={PATIENCE * 1.5}]]")
-    limit = PATIENCE if only_progress_counts else None
+    slow = reply(thread, f"[[scene: wait seconds={CLIENT_TIMEOUT * 1.5}]]")
+    limit = CLIENT_TIMEOUT if only_progress_counts else None
     call = client.call("codex-reply", slow, progress=only_progress_counts, timeout=limit)
     long = (await client.result(call))["structuredContent"]
 
     assert long["content"] == "That was a pause."
-    assert long["durationSeconds"] > PATIENCE
+    assert long["durationSeconds"] > CLIENT_TIMEOUT
 
 
 async def goes_on_when_its_server_was_restarted(client: SdkClient, house: House, thread: str) -> None:

@@ -13,7 +13,8 @@ import msgspec
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.serve import serve_stdio
-from tests.support.servers.mcp_session import NO_CODEX, PATIENCE, Json, no_codex
+from tests.support.patience import PATIENCE
+from tests.support.servers.mcp_session import NO_CODEX, Json, no_codex
 
 
 class Pipes:

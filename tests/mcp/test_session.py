@@ -9,7 +9,8 @@ import pytest
 
 from codex_mcp.mcp.schema.results import WaitReport, wait_result
 from codex_mcp.wire.mcp import CallTool, Change
-from tests.support.servers.mcp_server import PATIENCE, scripted_server
+from tests.support.patience import PATIENCE
+from tests.support.servers.mcp_server import scripted_server
 from tests.support.servers.mcp_session import memory_session
 
 WAIT_FOR_A_THREAD = CallTool("codex_wait", {"threadIds": ["0193c0a7-0000-7000-8000-000000000000"]})

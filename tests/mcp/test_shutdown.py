@@ -13,7 +13,8 @@ from codex_mcp.mcp.shutdown import Ending
 from codex_mcp.mcp.tools.product import Product, plain_product
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.threads import Threads
-from tests.support.core.cores import PATIENCE, Watcher, scripted_threads
+from tests.support.core.cores import Watcher, scripted_threads
+from tests.support.patience import PATIENCE
 from tests.threads.test_thread import GATE, end, open_thread, submit
 
 

@@ -9,7 +9,8 @@ import pytest
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.scripted_model.connection import Connection
 from codex_mcp.scripted_model.http import HttpRequest
-from tests.support.http.client import PATIENCE, connect
+from tests.support.http.client import connect
+from tests.support.patience import PATIENCE
 
 
 class Listener:

@@ -4,8 +4,7 @@ import asyncio
 from pathlib import Path
 
 from codex_mcp.scripted_model.gates import Gates
-
-PATIENCE = 5.0
+from tests.support.patience import PATIENCE
 
 
 async def test_a_gate_holds_everyone_until_it_is_opened_and_then_nobody() -> None:

@@ -11,7 +11,8 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.request import call_id
 from codex_mcp.scripted_model.server import KEPT_REQUESTS, ScriptedModel
-from tests.support.http.client import PATIENCE, Answer, Wire, connect
+from tests.support.http.client import Answer, Wire, connect
+from tests.support.patience import PATIENCE
 
 TOUR = packaged_script("tour")
 

@@ -11,8 +11,9 @@ import msgspec
 from websockets.asyncio.client import connect as connect_socket
 from websockets.exceptions import ConnectionClosed
 
-from tests.support.http.client import PATIENCE, connect
+from tests.support.http.client import connect
 from tests.support.http.mcp_client import SESSION, Door, call, notification, request, shake_hands, stateless
+from tests.support.patience import PATIENCE
 
 Client = Callable[[int, random.Random], Coroutine[object, object, None]]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.support.exec.recordings.files import sandbox, special
 from tests.support.exec.wire import OURS, Json, Target, Wire, serving, session
+from tests.support.patience import PATIENCE
 
 AT_ONCE = 50
 """Processes that are started before the first one is waited for."""
@@ -17,7 +18,7 @@ TERMINAL_EVERY = 10
 CONFINED_EVERY = 50
 """Most processes are plain; some have a terminal, some are confined, and with each of those goes a confined write."""
 
-CALM = 45.0
+CALM = 2 * PATIENCE
 """Seconds until what a server still holds is taken for a leak. A closed process can be read for thirty."""
 
 LOOK_EVERY = 0.1

@@ -15,12 +15,13 @@ from codex_mcp.scripted_model.server import ScriptedModel
 from tests.soak.clients import QUICK, SLOW, Client
 from tests.support.http.http_server import ChildServer, http_server
 from tests.support.http.mcp_client import Door
+from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import TOUR, Setup
 
 WORKING = 4
 """Clients of each kind that need an agent: each is a turn of the real Codex."""
 
-CALM = 60.0
+CALM = 2 * PATIENCE
 """Seconds until a server that is not back where it was is taken for one that leaks."""
 
 LOOK_EVERY = 0.25

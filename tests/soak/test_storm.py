@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.soak.storm import calm, cast, numbers, soaked_server, storm
+from tests.support.patience import PATIENCE
 
 SESSIONS = 40
 
@@ -17,7 +18,7 @@ def test_the_same_seed_brings_the_same_clients() -> None:
     assert again[0] == again[1]
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(8 * PATIENCE)
 async def test_after_a_storm_everything_is_back_where_it_was(tmp_path: Path) -> None:
     async with soaked_server(tmp_path) as server:
         port, pid = server.port, server.process.pid

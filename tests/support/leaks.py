@@ -9,8 +9,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-THREAD_GRACE = 2.0
-"""Seconds for a thread that is already ending, such as asyncio's waitpid thread after its process was reaped."""
+from tests.support.patience import PATIENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ def take_snapshot() -> Snapshot:
 def leaks_since(before: Snapshot) -> list[str]:
     """Say in one sentence each what is here now and was not before."""
     for thread in set(threading.enumerate()) - before.threads:
-        thread.join(THREAD_GRACE)
+        thread.join(PATIENCE)  # it may be ending, as asyncio's thread does that waits for a child process
     after = take_snapshot()
     if after.files - before.files:
         gc.collect()  # a file in a reference cycle closes here, and its ResourceWarning fails the test

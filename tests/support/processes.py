@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codex_mcp.base.processes.marks import environment
-
-PATIENCE = 30.0
-"""Seconds until a process that should end is taken for one that does not."""
+from tests.support.patience import PATIENCE
 
 
 @dataclass(frozen=True, slots=True)

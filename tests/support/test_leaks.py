@@ -54,7 +54,7 @@ def test_a_child_nobody_waited_for_is_found() -> None:
 
 
 def test_a_running_thread_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.support.leaks.THREAD_GRACE", 0.01)
+    monkeypatch.setattr("tests.support.leaks.PATIENCE", 0.01)
     before = take_snapshot()
     end = threading.Event()
     thread = threading.Thread(target=end.wait, name="left-over")

@@ -14,7 +14,8 @@ from codex_mcp.team.agent import RequestKey
 from codex_mcp.team.member import Member
 from codex_mcp.team.refusals import TeamRefused, Why
 from codex_mcp.team.work import Assignment
-from tests.support.core.cores import PATIENCE, Watcher
+from tests.support.core.cores import Watcher
+from tests.support.patience import PATIENCE
 from tests.support.team.crews import Crewed, crewed
 from tests.support.team.team_server import say
 

@@ -14,7 +14,8 @@ from codex_mcp.codex.core import CoreError, ThreadSpec
 from codex_mcp.codex.supervisor import Launch, Launcher
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.threads import Threads
-from tests.support.core.cores import PATIENCE, no_pace, scripted_threads, settings_below
+from tests.support.core.cores import no_pace, scripted_threads, settings_below
+from tests.support.patience import PATIENCE
 from tests.threads.test_thread import GATE, end, open_thread, say, send_core, submit
 
 SPEC = ThreadSpec(config={"model_provider": "none"})

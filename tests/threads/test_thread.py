@@ -17,8 +17,9 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import OUTCOMES_KEPT, Turn
 from codex_mcp.threads.turn_queue import QueueFull
-from tests.support.core.cores import PATIENCE, Watcher, scripted_threads
+from tests.support.core.cores import Watcher, scripted_threads
 from tests.support.core.questions import COMMAND
+from tests.support.patience import PATIENCE
 
 GATE = "[[scene: gate]]"
 ESCALATE = '[[scene: escalate cmd="touch made.txt"]]'

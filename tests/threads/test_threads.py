@@ -19,8 +19,9 @@ from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import EARLY_NOTIFICATIONS, NOT_SIGNED_IN, Threads
 from codex_mcp.threads.turn import Turn
-from tests.support.core.cores import PATIENCE, Watcher, environment_below, no_pace, scripted_threads, settings_below
+from tests.support.core.cores import Watcher, environment_below, no_pace, scripted_threads, settings_below
 from tests.support.core.questions import COMMAND
+from tests.support.patience import PATIENCE
 
 GATE = "[[scene: gate]]"
 UNKNOWN = "01990000-0000-7000-8000-000000000000"

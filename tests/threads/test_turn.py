@@ -9,6 +9,7 @@ from codex_mcp.codex.facts import ErrorReported, MessageSaid, MessageStreamed, T
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.turn import Turn
 from tests.support.core.cores import Watcher
+from tests.support.patience import PATIENCE
 
 
 def turn() -> Turn:
@@ -68,7 +69,7 @@ async def test_it_can_be_waited_for_until_its_thread_has_an_id_of_its_own() -> N
     one.thread_named("own")
     one.thread_named("own")
     other.conclude()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(one.until_named(), other.until_named())
     assert (one.thread_id, one.outcome.thread_id) == ("own", "own")
 
@@ -87,6 +88,6 @@ async def test_a_turn_is_given_up_once_its_model_was_out_of_reach_for_too_long()
     for seconds in (0.05, 1000):  # the time that was set first holds
         unlucky.add(refused)
         unlucky.limit_trouble(seconds, given_up.set)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         await given_up.wait()
     assert wrongly == []

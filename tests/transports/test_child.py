@@ -10,8 +10,8 @@ import pytest
 
 from codex_mcp.rpc.channel import Frame, UnreadableFrame
 from codex_mcp.transports.child import STDERR_TAIL_BYTES, Child, Exit, start_child
+from tests.support.patience import PATIENCE
 
-PATIENCE = 10.0
 LIMIT = 100_000
 ENVIRONMENT = {"PATH": os.environ["PATH"], "NAME": "Ada"}
 

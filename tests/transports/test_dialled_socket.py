@@ -1,7 +1,8 @@
 import pytest
 
 from codex_mcp.transports.dialled_socket import dial
-from tests.transports.test_websocket import PATIENCE, a_pair, messages
+from tests.support.patience import PATIENCE
+from tests.transports.test_websocket import a_pair, messages
 
 
 async def test_what_is_no_websocket_cannot_be_dialled() -> None:

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from codex_mcp.transports import first_bytes
 from codex_mcp.transports.first_bytes import MAX_HEAD_BYTES, FirstBytes, answer_to
-
-PATIENCE = 10.0
-"""Seconds until a wait is taken for a hang."""
+from tests.support.patience import PATIENCE
 
 GET = b"GET /any HTTP/1.1\r\nHost: x\r\n\r\nand more"
 

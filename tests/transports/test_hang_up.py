@@ -5,8 +5,7 @@ import socket
 
 from codex_mcp.transports.hang_up import HangUpWatch
 from codex_mcp.transports.outgoing import OutgoingSocketBytes
-
-PATIENCE = 10.0
+from tests.support.patience import PATIENCE
 
 
 async def test_who_watches_is_told_once_when_the_other_end_is_closed() -> None:

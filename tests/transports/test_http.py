@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.transports.http import BodyTooLarge, Disconnected, HttpExchange, accepts, header_map
+from tests.support.patience import PATIENCE
 
 
 class Asgi:
@@ -53,7 +54,7 @@ async def test_whoever_goes_in_the_middle_is_gone() -> None:
 
 
 async def test_waiting_for_the_end_of_a_client_ends_with_it() -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await Asgi(part(b""), GONE).exchange.wait_disconnected()
 
 

@@ -10,6 +10,7 @@ from typing import IO
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.transports.outgoing import OutgoingBytes, OutgoingSocketBytes
+from tests.support.patience import PATIENCE
 
 PIPE_BYTES = 65536
 """What a pipe holds on Linux."""
@@ -86,7 +87,7 @@ async def test_the_very_last_byte_is_waited_for_too() -> None:
         tasks = TaskSet()
         draining = tasks.spawn(output.drain(1), name="drain")
         assert len(await read_all(reader, PIPE_BYTES + 1)) == PIPE_BYTES + 1
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await draining
 
 
@@ -106,7 +107,7 @@ async def test_a_reader_that_goes_away_releases_everyone() -> None:
         await asyncio.sleep(0)
         given_up.cancel()
         reader.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await asyncio.wait(waiting)
         assert output.lost
         output.write(b"nobody reads this")

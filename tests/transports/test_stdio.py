@@ -15,6 +15,7 @@ import pytest
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.rpc.channel import Frame, UnreadableFrame
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
+from tests.support.patience import PATIENCE
 
 MAX_BYTES = 8 * 1024 * 1024
 
@@ -32,7 +33,7 @@ async def piped(limit: int = MAX_BYTES) -> AsyncIterator[tuple[StdioChannel, IO[
         finally:
             writer.close()
             reader.close()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 while await channel.receive():
                     pass
                 await channel.aclose()
@@ -43,14 +44,14 @@ async def piped(limit: int = MAX_BYTES) -> AsyncIterator[tuple[StdioChannel, IO[
 async def received(channel: StdioChannel) -> list[Frame]:
     """Everything until the end."""
     frames: list[Frame] = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while some := await channel.receive():
             frames += some
     return frames
 
 
 async def next_frames(channel: StdioChannel) -> Sequence[Frame]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         return await channel.receive()
 
 
@@ -104,7 +105,7 @@ async def test_a_client_that_is_gone_takes_nothing_and_holds_up_nobody() -> None
     async with piped() as (channel, _writer, reader):
         reader.close()
         channel.send(b"x" * MAX_BYTES)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await channel.drain(1)
         channel.send(b"{}")
         await channel.drain(1)
@@ -119,7 +120,7 @@ async def test_one_socket_serves_as_well_as_two_pipes() -> None:
         assert await next_frames(channel) == [b"{}"]
         channel.send(b"[]")
         await channel.drain(1)
-        theirs.settimeout(5)
+        theirs.settimeout(PATIENCE)
         assert theirs.recv(100) == b"[]\n"
         theirs.shutdown(socket.SHUT_WR)
         assert await received(channel) == []
@@ -190,5 +191,5 @@ async def _opened(line: IO[bytes]) -> None:
 async def test_a_client_that_no_longer_reads_is_noticed_without_a_write() -> None:
     async with piped() as (channel, _writer, reader):
         reader.close()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await channel.until_unread()

@@ -13,7 +13,8 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.transports.http import HttpExchange
 from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, Stall, WebLimits
 from tests.support.clock import Clock, run_with_clock
-from tests.support.http.client import PATIENCE, Wire, connect
+from tests.support.http.client import Wire, connect
+from tests.support.patience import PATIENCE
 
 SOON = 0.05
 """Seconds; in these tests patience is short where it is looked for, and long where it must not matter."""

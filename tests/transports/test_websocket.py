@@ -10,10 +10,7 @@ from codex_mcp.transports import dialled_socket, websocket
 from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
 from codex_mcp.transports.websocket import KEEPALIVE, AcceptedSocket, Door, frame_header, listen
 from tests.support.exec.parts import eventually
-
-PATIENCE = 10.0
-"""Seconds until a wait is taken for a hang."""
-
+from tests.support.patience import PATIENCE
 
 UPGRADE = (
     b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

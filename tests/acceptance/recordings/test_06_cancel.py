@@ -20,7 +20,8 @@ from tests.acceptance.recordings.exchange import (
     serve,
     thread_of,
 )
-from tests.support.servers.mcp_server import PATIENCE, Json, McpServer
+from tests.support.patience import PATIENCE
+from tests.support.servers.mcp_server import Json, McpServer
 
 STOPPED = "The turn was interrupted."
 

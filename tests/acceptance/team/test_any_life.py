@@ -23,7 +23,8 @@ from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.threads.threads import Threads
-from tests.support.core.cores import PATIENCE, Changes, scripted_threads
+from tests.support.core.cores import Changes, scripted_threads
+from tests.support.patience import PATIENCE
 from tests.support.rpc.memory_channel import memory_pair
 from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
 from tests.support.team.team_server import say

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from codex_mcp.base.locks import flocked
+from tests.support.patience import PATIENCE
 from tests.support.requirements import requirement
-from tests.support.servers.mcp_server import PATIENCE, Json
+from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team
 from tests.support.team.scenes import TEAM_SCRIPT, gate, until
 from tests.support.team.team_server import TeamServer, refusal, say, structured

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.support.core.told import context, git, last, newest_prompt, repository
+from tests.support.patience import PATIENCE
 from tests.support.requirements import requirement
 from tests.support.servers.mcp_server import Json, Setup
 from tests.support.team.fixtures import Team
@@ -26,7 +27,7 @@ def command(setup: Setup, *words: str, **environ: str) -> subprocess.CompletedPr
         text=True,
         env={**setup.env(), **environ},
         cwd=setup.work,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import msgspec
 
 from tests.support.core.told import last, user_texts
+from tests.support.patience import PATIENCE
 from tests.support.processes import processes_at
 from tests.support.requirements import requirement
 from tests.support.servers.framed_server import FramedServer
-from tests.support.servers.mcp_server import PATIENCE, Json, McpServer, scripted_server
+from tests.support.servers.mcp_server import Json, McpServer, scripted_server
 from tests.support.team.fixtures import Team
 from tests.support.team.team_server import GATE, TeamServer, refusal, say, structured
 

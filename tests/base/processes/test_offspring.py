@@ -6,8 +6,7 @@ import sys
 import textwrap
 
 from codex_mcp.base.processes.offspring import children
-
-PATIENCE = 30.0
+from tests.support.patience import PATIENCE
 
 PRELUDE = """
 import os, subprocess, sys

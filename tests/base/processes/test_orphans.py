@@ -5,7 +5,7 @@ import subprocess
 import sys
 import textwrap
 
-PATIENCE = 30.0
+from tests.support.patience import PATIENCE
 
 PRELUDE = """
 import os, subprocess, sys, time

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.cli.demo import cmd_demo
+from tests.support.patience import PATIENCE
 
 DEMO = [sys.executable, "-m", "codex_mcp", "demo"]
 
@@ -37,5 +38,5 @@ def test_a_reader_that_goes_away_ends_it(tmp_path: Path) -> None:
         assert demo.stdout is not None
         demo.stdout.readline()
         demo.stdout.close()
-        assert demo.wait(timeout=30) == 1
+        assert demo.wait(timeout=PATIENCE) == 1
     assert list(tmp_path.iterdir()) == []

@@ -13,6 +13,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.cli.demo.messages import Decision
 from codex_mcp.cli.demo.person import Nobody, Person
 from codex_mcp.cli.demo.screen import Screen
+from tests.support.patience import PATIENCE
 
 END_OF_INPUT = "\x04"
 
@@ -59,10 +60,10 @@ async def decided(line: Line, answers: Sequence[str]) -> Decision:
     tasks = TaskSet()
     deciding = tasks.spawn(Person(Screen(file), line.program).decide(), name="decide")
     for number, answer in enumerate(answers, 1):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await file.questions(number)
         os.write(line.keys, answer.encode())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         return await deciding
 
 

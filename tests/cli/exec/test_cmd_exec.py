@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.cli.exec.cmd_exec import CANNOT_RUN, NOT_RUN, URL_VARIABLE
-from tests.support.exec.exec_server import PATIENCE, own_exec_server, running_exec_server, served_by
+from tests.support.exec.exec_server import own_exec_server, running_exec_server, served_by
+from tests.support.patience import PATIENCE
 
 USAGE_ERROR = 2
 

@@ -3,6 +3,8 @@ import sys
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 COMMAND = [sys.executable, "-m", "codex_mcp", "exec-server"]
 
 
@@ -15,7 +17,7 @@ COMMAND = [sys.executable, "-m", "codex_mcp", "exec-server"]
     ],
 )
 def test_what_makes_no_sense_is_said_in_one_sentence(flags: list[str], text: str) -> None:
-    ended = subprocess.run([*COMMAND, *flags], capture_output=True, text=True, timeout=30)
+    ended = subprocess.run([*COMMAND, *flags], capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 2
     assert ended.stdout == ""
     assert text in ended.stderr
@@ -24,7 +26,7 @@ def test_what_makes_no_sense_is_said_in_one_sentence(flags: list[str], text: str
 
 def test_an_address_that_cannot_be_printed_is_told_in_one_sentence() -> None:
     ended = subprocess.run(
-        ["sh", "-c", '"$@" >/dev/full', "sh", *COMMAND], stderr=subprocess.PIPE, text=True, timeout=30
+        ["sh", "-c", '"$@" >/dev/full', "sh", *COMMAND], stderr=subprocess.PIPE, text=True, timeout=PATIENCE
     )
     said = "codex-mcp exec-server: cannot write the address to stdout: No space left on device; look at where it goes\n"
     assert (ended.returncode, ended.stderr) == (1, said)
@@ -33,13 +35,13 @@ def test_an_address_that_cannot_be_printed_is_told_in_one_sentence() -> None:
 @pytest.mark.parametrize("limit", [5, 8, 31])
 def test_too_few_open_files_are_told_in_one_sentence(limit: int) -> None:
     words = ["sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh", *COMMAND]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
     said = f"codex-mcp exec-server: cannot serve with {limit} open files: at least 32 are needed (ulimit -n)\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", said)
 
 
 def test_help_names_the_flags() -> None:
-    ended = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=30)
+    ended = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=PATIENCE)
     assert "--ws-auth" in ended.stdout
 
 
@@ -52,7 +54,7 @@ def test_over_stdio_it_answers_line_by_line_and_ends_with_its_input() -> None:
         '{"id": 2, "method": "environment/status"}\r',
     ]
     ended = subprocess.run(
-        [*COMMAND, "--listen", "stdio"], input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=30
+        [*COMMAND, "--listen", "stdio"], input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=PATIENCE
     )
     answers = ended.stdout.splitlines()
     assert answers[0].startswith('{"id":1,"result":{"sessionId":')
@@ -71,7 +73,7 @@ def test_what_is_of_no_use_here_is_not_loaded() -> None:
         "import atexit; atexit.register(lambda: print(*[name for name, module in sys.modules.items() if module])); "
         "main()"
     )
-    ended = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, timeout=30)
+    ended = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, timeout=PATIENCE)
     loaded = ended.stdout.split()
     assert "codex_mcp.execserver.starting" in loaded, ended.stderr
     assert {"aiofastnet", "typing_extensions", "uvicorn", "rich", "prometheus_client", "jwt"}.isdisjoint(loaded)

@@ -9,6 +9,7 @@ import pytest
 
 from codex_mcp.codex.legacy import processes
 from codex_mcp.codex.legacy.processes import MARK, commands_of, kill_commands
+from tests.support.patience import PATIENCE
 
 
 def command(thread_id: str, script: str) -> subprocess.Popen[bytes]:
@@ -31,7 +32,7 @@ def test_all_processes_of_the_thread_are_killed_and_no_others() -> None:
             found = [os.pidfd_open(pid) for pid in commands_of(ours)]
             assert killed.pid in commands_of(ours)
             assert kill_commands(ours) == 2
-            assert killed.wait(10) != 0
+            assert killed.wait(PATIENCE) != 0
             for process in found:  # a killed process is there until the kernel has got round to it
                 assert select.select([process], [], [], 10)[0] == [process]
                 os.close(process)

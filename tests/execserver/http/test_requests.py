@@ -12,8 +12,9 @@ from codex_mcp.execserver.http.requests import HttpRequests
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec.base64 import decode_base64
 from codex_mcp.wire.exec.http import HttpHeader, HttpRequest, HttpResponse, RedirectPolicy
-from tests.support.exec.parts import PATIENCE, Outlet, eventually
+from tests.support.exec.parts import Outlet, eventually
 from tests.support.exec.small_web import SmallWeb, Visit, own_certificate, small_web
+from tests.support.patience import PATIENCE
 
 
 async def hello(visit: Visit) -> None:

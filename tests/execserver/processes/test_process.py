@@ -7,7 +7,8 @@ import pytest
 from codex_mcp.execserver.processes import process as module
 from codex_mcp.execserver.processes.process import CHUNK_BYTES, RETAINED_BYTES, SETTLING_BYTES, Audience, Process
 from codex_mcp.wire.exec.protocol import Chunk
-from tests.support.exec.parts import PATIENCE, Outlet, eventually, shell
+from tests.support.exec.parts import Outlet, eventually, shell
+from tests.support.patience import PATIENCE
 
 
 async def closed(process: Process) -> None:

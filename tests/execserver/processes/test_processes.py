@@ -21,7 +21,8 @@ from codex_mcp.wire.exec.protocol import (
     WriteStatus,
 )
 from codex_mcp.wire.exec.sandbox import Disabled, ReadOnly, Sandbox
-from tests.support.exec.parts import ENV, PATIENCE, Outlet, eventually
+from tests.support.exec.parts import ENV, Outlet, eventually
+from tests.support.patience import PATIENCE
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from tests.mcp.tools.test_tasks import meta
 from tests.support.clock import Clock, run_with_clock
 from tests.support.http.http_server import ChildServer, scripted_http_server
 from tests.support.http.mcp_client import Door, call, notification, shake_hands, stateless
+from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import Json, McpServer, scripted_server
 
 Seen = tuple[list[str], int]
@@ -213,7 +214,7 @@ def begins(number: int, name: str) -> Json:
 
 async def all_gone(server: ChildServer, gauge: str) -> None:
     """Wait until the server knows that every connection is gone. What it writes before, it takes for read."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while f"codex_mcp_{gauge} 0.0" not in (await Door(server.port, "/metrics").ask("GET")).body.decode():
             pass
 

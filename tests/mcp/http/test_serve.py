@@ -14,6 +14,7 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.http.serve import serve_http
 from tests.support.exec.small_web import own_certificate
 from tests.support.http.endpoints import KEY
+from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_session import no_codex
 
 
@@ -48,7 +49,7 @@ async def test_with_a_certificate_it_speaks_https(tmp_path: Path) -> None:
     own_certificate(certificate)
     served: asyncio.Queue[str] = asyncio.Queue()
     settings = Settings(codex_home=str(tmp_path), port=0, tls_cert=str(certificate))
-    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         tasks.create_task(serve_http(settings, no_codex, KEY, served.put_nowait))
         url = await served.get()
         assert url.startswith("https://127.0.0.1:")

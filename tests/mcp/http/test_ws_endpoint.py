@@ -13,9 +13,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
 
 from codex_mcp.mcp.http.channel import INBOX
-from tests.support.http.client import PATIENCE
 from tests.support.http.echo_methods import serving, within
 from tests.support.http.mcp_client import SESSION, Door, Json, initialize, notification, request
+from tests.support.patience import PATIENCE
 
 
 @contextlib.asynccontextmanager

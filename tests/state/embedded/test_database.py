@@ -13,6 +13,7 @@ import pytest
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded import opening
 from codex_mcp.state.embedded.database import Database
+from tests.support.patience import PATIENCE
 
 
 async def opened(folder: Path) -> Database:
@@ -36,7 +37,7 @@ async def test_what_raises_writes_nothing(tmp_path: Path) -> None:
 
 async def test_the_event_loop_goes_on_while_the_disk_is_waited_for(tmp_path: Path) -> None:
     database, gate = await opened(tmp_path), threading.Event()
-    job = asyncio.gather(database.write(lambda db: gate.wait(60)))
+    job = asyncio.gather(database.write(lambda db: gate.wait(PATIENCE)))
     await asyncio.sleep(0)
     gate.set()  # only a loop that runs can do this
     assert (await job)[0]

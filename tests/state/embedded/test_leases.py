@@ -4,6 +4,7 @@ import asyncio
 import time
 from pathlib import Path
 
+from tests.support.patience import PATIENCE
 from tests.support.state.node_processes import node_process
 
 SHORT_TTL = 1.0
@@ -35,7 +36,7 @@ async def test_a_stopped_process_is_taken_over_after_the_ttl_and_finds_itself_fe
         await owner.does("put", "a", "before")
         owner.stop()
         _, expires = (await other.does("nodes"))[owner_id]
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not (taken := await other.does("take", owner_id)):
                 continue
         assert taken == ["a"]
@@ -44,7 +45,7 @@ async def test_a_stopped_process_is_taken_over_after_the_ttl_and_finds_itself_fe
         owner.go_on()
         assert (await owner.asks("put", "a", "late")).error == "Fenced"
         assert (await owner.asks("claim", "b")).error == "LeaseLost"
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while (await owner.does("standing")) != [False, 1]:
                 continue
         assert await owner.does("join") != owner_id

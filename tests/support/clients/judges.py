@@ -7,11 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.patience import PATIENCE
 from tests.support.processes import all_ended, end_all
 from tests.support.servers.mcp_server import Setup
-
-PATIENCE = 60.0
-"""Seconds until a client that does not end is taken for one that hangs; the largest of them starts in one or two."""
 
 ROOT = Path(__file__).parents[3]
 
@@ -74,7 +72,7 @@ async def started(
         limit=16 * 1024 * 1024,  # one line may hold a whole tool result
     )
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(2 * PATIENCE):
             yield process
         await all_ended(setup.home)
     finally:

@@ -13,11 +13,9 @@ import msgspec
 from codex_cli_bin import bundled_codex_path
 
 from codex_mcp.base.tasks import TaskSet
+from tests.support.patience import PATIENCE
 
 Json = dict[str, Any]
-
-PATIENCE = 30.0
-"""Seconds until a wait is taken for a hang: Codex on a loaded machine needs a few at most."""
 
 LONGEST_LINE = 64 * 1024 * 1024
 

@@ -21,10 +21,8 @@ from codex_mcp.threads.questions.decisions import Approved, Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire.jsonrpc import Id
+from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import TOUR
-
-PATIENCE = 30.0
-"""Seconds until a wait is taken for a hang."""
 
 
 async def no_pace() -> None:

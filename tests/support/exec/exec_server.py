@@ -14,10 +14,7 @@ from codex_cli_bin import bundled_codex_path
 from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.options import DEFAULT_OPTIONS, ExecServerClientConnectOptions
 from tests.support.exec.cutting_proxy import CuttingProxy
-
-PATIENCE = 30.0
-"""Seconds until a server that should start or stop is taken for one that does not."""
-
+from tests.support.patience import PATIENCE
 
 SERVED_BY: ContextVar[tuple[str, ...]] = ContextVar("SERVED_BY", default=())
 """The program that tests run against, if not the wheel's Codex; so that one test can judge several servers."""

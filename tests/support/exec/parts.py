@@ -5,9 +5,7 @@ import json
 from collections.abc import Callable
 
 from codex_mcp.execserver.launch import Child, Launch, launch
-
-PATIENCE = 10.0
-"""Seconds until a wait is taken for a hang."""
+from tests.support.patience import PATIENCE
 
 ENV = {"PATH": "/usr/bin:/bin"}
 

@@ -11,9 +11,7 @@ from pathlib import Path
 
 from codex_mcp.transports.dialled_socket import DialledSocket, dial
 from codex_mcp.wire.exec.base64 import decode_base64, encode_base64
-
-PATIENCE = 20.0
-"""Seconds until a message that should come is taken for one that does not."""
+from tests.support.patience import PATIENCE
 
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 

@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-PATIENCE = 30.0
-"""Seconds until a wait is taken for a hang."""
+from tests.support.patience import PATIENCE
 
 
 @dataclass(frozen=True, slots=True)

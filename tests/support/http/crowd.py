@@ -11,8 +11,8 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 
 from codex_mcp.base.tasks import TaskSet
-from tests.support.http.client import PATIENCE
 from tests.support.http.mcp_client import BOTH, SESSION, Door, Events, Json, call, initialize, notification, stateless
+from tests.support.patience import PATIENCE
 
 SAME_ID = 7
 """Every call of everybody has this id."""

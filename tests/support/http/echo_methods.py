@@ -10,8 +10,8 @@ from msgspec import Raw
 
 from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.methods import COMMON, Handler
-from tests.support.http.client import PATIENCE
 from tests.support.http.endpoints import Served, served
+from tests.support.patience import PATIENCE
 
 Json = dict[str, Any]
 Value = TypeVar("Value")

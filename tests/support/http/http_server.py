@@ -13,7 +13,8 @@ from typing import Self
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.servers.mcp_server import PATIENCE, TOUR, Setup
+from tests.support.patience import PATIENCE
+from tests.support.servers.mcp_server import TOUR, Setup
 
 ADDRESS = re.compile(r"serving MCP at https?://\S+:(\d+)/mcp")
 

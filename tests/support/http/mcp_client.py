@@ -1,6 +1,5 @@
 """A client of the HTTP doors, spoken by hand: the test sees every header and every event."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -177,9 +176,3 @@ def stateless(message: Json, **capabilities: object) -> tuple[Json, dict[str, st
         if key in message["params"]:
             headers["mcp-name"] = message["params"][key]
     return {**message, "params": {**message["params"], "_meta": meta}}, headers
-
-
-async def gather_within(seconds: float, *work: Any) -> list[Any]:
-    """All of these at once, and not for ever."""
-    async with asyncio.timeout(seconds):
-        return list(await asyncio.gather(*work))

@@ -13,7 +13,8 @@ import msgspec
 
 from tests.support.http.http_server import ADDRESS
 from tests.support.http.mcp_client import Json
-from tests.support.servers.mcp_server import PATIENCE, TOUR, Setup
+from tests.support.patience import PATIENCE
+from tests.support.servers.mcp_server import TOUR, Setup
 
 TOKEN = "a-token-that-is-long-enough"
 

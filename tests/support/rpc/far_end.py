@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from tests.support.patience import PATIENCE
 from tests.support.rpc.memory_channel import MemoryChannel
 
 Json = dict[str, Any]
@@ -19,7 +20,7 @@ class FarEnd:
 
     async def hear(self) -> Json:
         """The next message."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             frames = await self.channel.receive()
         assert isinstance(frames[0], bytes)
         message: Json = msgspec.json.decode(frames[0])

@@ -12,6 +12,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.rpc.peer import Handlers, Peer, RequestHandler
 from codex_mcp.wire.jsonrpc import Notification, Request
 from tests.support.core.cores import no_pace
+from tests.support.patience import PATIENCE
 from tests.support.rpc.memory_channel import MemoryChannel, memory_pair
 
 Json = dict[str, Any]
@@ -45,7 +46,7 @@ class Talk:
     async def hear(self) -> Json:
         """The next message, but for those of `all_met`."""
         while True:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 frames = await self.far.receive()
             assert isinstance(frames[0], bytes)
             message: Json = msgspec.json.decode(frames[0])

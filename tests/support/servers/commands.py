@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.patience import PATIENCE
+
 PROGRAM = str(Path(sys.executable).parent / "codex-mcp")
 
 
@@ -17,6 +19,6 @@ def command(home: Path, *words: str, **environ: str) -> subprocess.CompletedProc
         text=True,
         env=environment,
         cwd=home,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )

@@ -16,11 +16,9 @@ import msgspec
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
+from tests.support.patience import PATIENCE
 
 Json = dict[str, Any]
-
-PATIENCE = 30.0
-"""Seconds until a wait is taken for a hang."""
 
 SOURCES = Path(__file__).parents[3] / "src"
 

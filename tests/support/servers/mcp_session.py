@@ -18,12 +18,10 @@ from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.product import plain_product
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.threads import Threads
+from tests.support.patience import PATIENCE
 from tests.support.rpc.memory_channel import MemoryChannel, memory_pair
 
 Json = dict[str, Any]
-
-PATIENCE = 10.0
-"""Seconds until a wait is taken for a hang."""
 
 NO_CODEX = "there is no Codex here"
 

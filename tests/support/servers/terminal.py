@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-PATIENCE = 30.0
-"""Seconds until a wait is taken for a hang."""
+from tests.support.patience import PATIENCE
 
 READ_BYTES = 65536
 CTRL_C = "\x03"

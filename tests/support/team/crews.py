@@ -17,7 +17,8 @@ from codex_mcp.team.work import Assignment
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
-from tests.support.core.cores import PATIENCE, Watcher, scripted_threads
+from tests.support.core.cores import Watcher, scripted_threads
+from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import TOUR
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.servers.mcp_server import PATIENCE
+from tests.support.patience import PATIENCE
 from tests.support.team.team_server import TeamServer
 
 TEAM_SCRIPT = Path(__file__).parents[1] / "scripts/team.toml"

@@ -15,6 +15,7 @@ from codex_mcp.base.locks import flocked
 from codex_mcp.team.records import audit
 from codex_mcp.team.records.audit import Audit, read_audit
 from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome, line_of
+from tests.support.patience import PATIENCE
 
 
 class Bell(logging.Handler):
@@ -216,7 +217,7 @@ def test_entries_wait_until_the_disk_has_room_again(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (line + line // 2, before[1]))
         for number in range(1, 4):
             writer.append(entry(number))
-        assert bell.rung.wait(30)
+        assert bell.rung.wait(PATIENCE)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)

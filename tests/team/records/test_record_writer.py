@@ -14,6 +14,7 @@ from codex_mcp.team.records import record_writer as writer_module
 from codex_mcp.team.records.agent_store import EVENTS, read_agents
 from codex_mcp.team.records.record_writer import RecordWriter
 from codex_mcp.team.records.registry import RegistryFile
+from tests.support.patience import PATIENCE
 from tests.team.test_agent import agent
 
 
@@ -125,7 +126,7 @@ async def test_an_end_that_could_not_be_written_is_shown_at_once_and_written_as_
     ]  # though the disk does not say so yet
     store.written.clear()
     store.is_full = False
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         await store.written.wait()  # though nobody asked for it
     await writer.flush()
     assert [each.status for each in await read_agents(store)] == [AgentStatus.CLOSED]

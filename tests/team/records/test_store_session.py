@@ -12,7 +12,7 @@ from codex_mcp.team.agent import Agent, AgentStatus
 from codex_mcp.team.records.agent_store import AGENT, APPROVAL
 from codex_mcp.team.records.registry import read_registry
 from codex_mcp.team.records.store_session import StoreSession
-from tests.support.core.cores import PATIENCE
+from tests.support.patience import PATIENCE
 from tests.team.test_agent import agent
 
 

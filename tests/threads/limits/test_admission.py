@@ -19,7 +19,8 @@ from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
-from tests.support.core.cores import PATIENCE, Watcher, environment_below, no_pace, settings_below
+from tests.support.core.cores import Watcher, environment_below, no_pace, settings_below
+from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import TOUR
 
 SAY = '[[scene: say text="done"]]'

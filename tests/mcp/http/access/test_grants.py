@@ -9,7 +9,7 @@ from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.access.gate import Admitted
 from codex_mcp.mcp.http.access.grants import Grant, Grants
 from tests.mcp.http.access.test_access_control import ONE, TWO, bearer, key_file, signed, signed_access, token_file
-from tests.support.http.client import PATIENCE
+from tests.support.patience import PATIENCE
 
 
 class Closed:
