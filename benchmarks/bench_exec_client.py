@@ -14,7 +14,7 @@ from benchmarks.lines import NoAnswer
 from benchmarks.place import Place
 from benchmarks.rows import Row, Unit
 from codex_mcp.execclient.client import ExecServerClient
-from codex_mcp.execclient.options import Launch
+from codex_mcp.execclient.options import StartOptions
 from codex_mcp.wire.exec.protocol import ProcessOutput
 
 ROUNDS = 10
@@ -44,7 +44,7 @@ async def _starts(server: ExecServer) -> list[float]:
     async with ExecServerClient(server.url) as client:
         for _ in range(STARTS):
             watch = Stopwatch()
-            process = await client.start(NOTHING, Launch(cwd=str(server.cwd)))
+            process = await client.start(NOTHING, StartOptions(cwd=str(server.cwd)))
             await process.wait()
             times.append(watch.milliseconds())
     return times
@@ -54,7 +54,7 @@ async def _output(server: ExecServer) -> float:
     size = 0
     async with ExecServerClient(server.url) as client:
         watch = Stopwatch()
-        process = await client.start(writer(BLOCKS), Launch(cwd=str(server.cwd)))
+        process = await client.start(writer(BLOCKS), StartOptions(cwd=str(server.cwd)))
         async for event in process.events():
             size += len(event.chunk) if isinstance(event, ProcessOutput) else 0
         took = watch.milliseconds()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.execclient.options import Launch
+from codex_mcp.execclient.options import StartOptions
 from codex_mcp.execclient.process import Completed
 from codex_mcp.wire.exec.protocol import ProcessOutput
 from tests.support.exec.client_scenes import Scene, Size, scenes, storm
@@ -14,6 +14,7 @@ from tests.support.exec.exec_server import connected, own_exec_server, running_e
 WITHOUT = frozenset(
     {
         "test_what_a_server_does_not_announce_is_not_asked_of_it",  # ours announces it
+        "test_a_server_that_does_not_support_watches_is_not_asked",  # ours supports them
         "test_output_beyond_what_the_server_retains_ends_that_process_alone",  # ours loses none, see below
         "test_a_server_that_is_killed_takes_no_client_with_it",  # ours tells of its processes' end even then
     }
@@ -72,7 +73,7 @@ async def test_a_process_that_says_much_while_nobody_is_connected_waits_and_lose
 async def test_a_connection_that_died_without_a_word_does_not_keep_its_client_out(tmp_path: Path) -> None:
     with served_by(own_exec_server()):
         async with connected(tmp_path) as setting:
-            process = await setting.client.start(["head", "-n", "1"], Launch(pipe_stdin=True))
+            process = await setting.client.start(["head", "-n", "1"], StartOptions(pipe_stdin=True))
             setting.proxy.is_lingering = True  # the server is not told of the end
             setting.proxy.cut()
             await process.write(b"still here\n")
@@ -82,7 +83,7 @@ async def test_a_connection_that_died_without_a_word_does_not_keep_its_client_ou
 async def test_a_process_reads_the_end_of_its_input(tmp_path: Path) -> None:
     with served_by(own_exec_server()):
         async with connected(tmp_path) as setting:
-            process = await setting.client.start(["cat"], Launch(pipe_stdin=True))
+            process = await setting.client.start(["cat"], StartOptions(pipe_stdin=True))
             await process.write(b"all there is")
             await process.close_stdin()
             assert await process.collect() == Completed(0, b"all there is", b"")
@@ -91,7 +92,7 @@ async def test_a_process_reads_the_end_of_its_input(tmp_path: Path) -> None:
 async def test_the_end_of_the_input_survives_a_cut(tmp_path: Path) -> None:
     with served_by(own_exec_server()):
         async with connected(tmp_path) as setting:
-            process = await setting.client.start(["wc", "-c"], Launch(pipe_stdin=True))
+            process = await setting.client.start(["wc", "-c"], StartOptions(pipe_stdin=True))
             await process.write(b"12345")
             setting.proxy.mute()
             async with asyncio.TaskGroup() as group:
@@ -105,7 +106,7 @@ async def test_a_terminal_learns_its_new_size(tmp_path: Path) -> None:
     script = "trap 'stty size; exit 0' WINCH; echo ready; while :; do read -rt 1 line; done"
     with served_by(own_exec_server()):
         async with connected(tmp_path) as setting:
-            process = await setting.client.start(["bash", "-c", script], Launch(tty=True))
+            process = await setting.client.start(["bash", "-c", script], StartOptions(tty=True))
             said = b""
             async for event in process.events():
                 if isinstance(event, ProcessOutput):

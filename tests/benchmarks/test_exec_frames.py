@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from benchmarks.exec_frames import Frames, framed, is_news, output_size
 from codex_mcp.transports.websocket import CONTINUATION, TEXT, frame_header
 from codex_mcp.wire.exec.envelope import encode_notification
-from codex_mcp.wire.exec.protocol import ProcessClosed, ProcessOutput, Stream
+from codex_mcp.wire.exec.protocol import OutputStream, ProcessClosed, ProcessOutput
 
 PING = bytes((0x89, 2)) + b"hi"
 
@@ -41,7 +41,7 @@ def test_what_is_sent_is_masked_and_readable_as_it_is(sent: list[bytes]) -> None
 
 @given(st.binary(max_size=100))
 def test_the_size_of_an_output_is_that_of_its_bytes(data: bytes) -> None:
-    message = encode_notification("process/output", ProcessOutput("p", 1, Stream.STDOUT, data))
+    message = encode_notification("process/output", ProcessOutput("p", 1, OutputStream.STDOUT, data))
     assert output_size(message) == len(data)
     assert is_news(message, b"process/output")
 

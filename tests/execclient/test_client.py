@@ -7,10 +7,21 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.execclient.client import ExecServerClient
-from codex_mcp.execclient.errors import ExecServerError, OutcomeUnknown, ProcessLost, RequestRefused, SessionLost
-from codex_mcp.execclient.options import ExecServerClientConnectOptions, Launch
-from codex_mcp.wire.exec.protocol import EnvironmentStatus, EnvPolicy, Inherit
+from codex_mcp.execclient.errors import (
+    EventGap,
+    ExecServerError,
+    OutcomeUnknown,
+    OutputUnread,
+    PathNotFound,
+    ProcessLost,
+    RequestRefused,
+    SessionLost,
+)
+from codex_mcp.execclient.options import DEFAULT_OPTIONS, DEFAULT_START, ExecServerClientConnectOptions, StartOptions
+from codex_mcp.execclient.recovery import RECOVERY_SECONDS
+from codex_mcp.wire.exec.protocol import NOT_FOUND, EnvironmentStatus, EnvPolicy, Inherit
 from codex_mcp.wire.jsonrpc import Notification
 from tests.support.exec.exec_server import Setting, connected
 from tests.support.patience import PATIENCE
@@ -42,7 +53,7 @@ async def test_a_process_runs_where_and_with_what_it_is_told(tmp_path: Path) -> 
     async with connected(tmp_path) as setting:
         place = setting.folder / "a b"
         place.mkdir()
-        launch = Launch(cwd=str(place), env={"B": "given"}, env_policy=only, arg0="other", process_id="mine")
+        launch = StartOptions(cwd=str(place), env={"B": "given"}, env_policy=only, arg0="other", process_id="mine")
         process = await setting.client.start(["sh", "-c", "pwd; echo $A $B $HOME $0"], launch)
         assert process.id == "mine"
         assert (await process.collect()).stdout.decode() == f"{place}\npolicy given other\n"
@@ -57,9 +68,9 @@ async def test_a_command_that_cannot_run_is_refused_and_leaves_nothing(tmp_path:
 
 async def test_two_processes_cannot_have_one_name(tmp_path: Path) -> None:
     async with connected(tmp_path) as setting:
-        await setting.client.start(["sleep", "60"], Launch(process_id="twin"))
-        with pytest.raises(ExecServerError, match="another of that name"):
-            await setting.client.start(["sleep", "60"], Launch(process_id="twin"))
+        await setting.client.start(["sleep", "60"], StartOptions(process_id="twin"))
+        with pytest.raises(ExecServerError, match="another process with this id"):
+            await setting.client.start(["sleep", "60"], StartOptions(process_id="twin"))
 
 
 async def test_a_start_whose_answer_was_lost_is_ended_and_never_adopted(tmp_path: Path) -> None:
@@ -67,7 +78,7 @@ async def test_a_start_whose_answer_was_lost_is_ended_and_never_adopted(tmp_path
         os.mkfifo(setting.folder / "pid")
         setting.proxy.mute()
         async with asyncio.TaskGroup() as group:
-            start = group.create_task(_start(setting.client, Launch(process_id="doubtful")))
+            start = group.create_task(_start(setting.client, StartOptions(process_id="doubtful")))
             running = await pid_told(setting)
             await setting.proxy.something_held.wait()
             setting.proxy.cut()
@@ -103,18 +114,18 @@ async def test_leaving_the_client_ends_what_still_runs(tmp_path: Path) -> None:
 
 async def test_another_client_takes_over_where_the_first_one_left(tmp_path: Path) -> None:
     async with connected(tmp_path) as setting:
-        launch = Launch(pipe_stdin=True, process_id="heirloom")
+        launch = StartOptions(pipe_stdin=True, process_id="heirloom")
         process = await setting.client.start(["sh", "-c", "echo first; head -n 2"], launch)
         await anext(process.events())
         await process.write(b"second\n")
         session_id = await setting.client.detach()
-        with pytest.raises(SessionLost, match="let go of it"):
+        with pytest.raises(SessionLost, match="has detached"):
             await process.wait()
         options = ExecServerClientConnectOptions(resume_session_id=session_id)
         async with ExecServerClient(setting.server.url, options) as heir:
             assert heir.session_id == session_id
             adopted = await heir.adopt("heirloom")
-            with pytest.raises(ExecServerError, match="has it already"):
+            with pytest.raises(ExecServerError, match="already has it"):
                 await heir.adopt("heirloom")
             await adopted.write(b"third\n")
             assert (await adopted.collect()).stdout == b"first\nsecond\nthird\n"
@@ -152,9 +163,39 @@ async def test_a_server_that_is_killed_takes_no_client_with_it(tmp_path: Path) -
         assert process.is_over
 
 
-async def _start(client: ExecServerClient, launch: Launch) -> ExecServerError | None:
+async def _start(client: ExecServerClient, launch: StartOptions) -> ExecServerError | None:
     try:
         await client.start(TELLS_ITS_PID, launch)
     except ExecServerError as exc:
         return exc
     return None
+
+
+SERVER_KEEPS_SESSIONS = 30.0
+"""Seconds that a server keeps a session without a connection."""
+
+
+def test_recovery_ends_before_the_server_forgets_the_session() -> None:
+    assert DEFAULT_OPTIONS.recovery_seconds == RECOVERY_SECONDS < SERVER_KEEPS_SESSIONS
+
+
+def test_a_process_inherits_the_servers_environment_but_not_its_secrets() -> None:
+    policy = DEFAULT_START.env_policy
+    assert policy is not None
+    assert policy.inherit is Inherit.ALL
+    assert not policy.ignore_default_excludes
+
+
+def test_every_error_is_an_exec_server_error_and_a_sentence_for_people() -> None:
+    missing = PathNotFound("fs/readFile", NOT_FOUND, "No such file or directory (os error 2)")
+    assert isinstance(missing, RequestRefused)
+    for error in (missing, EventGap("p1", 3, 9), OutputUnread("p1", 64)):
+        assert isinstance(error, ExecServerError)
+        assert isinstance(error, Refused)
+        assert str(error).startswith("cannot ")
+
+
+def test_a_gap_names_its_process_and_the_first_missing_event() -> None:
+    gap = EventGap("p1", 3, 9)
+    assert (gap.process_id, gap.missing, gap.through) == ("p1", 3, 9)
+    assert "process p1" in str(gap)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.execclient.errors import ExecServerError, OutcomeUnknown, PathNotFound, RequestRefused
-from codex_mcp.execclient.files import BLOCK_BYTES, RemoteFiles
-from codex_mcp.execclient.uris import file_path, file_uri
+from codex_mcp.base.file_uris import path_from_uri
+from codex_mcp.execclient.errors import ExecServerError, NotOffered, OutcomeUnknown, PathNotFound, RequestRefused
+from codex_mcp.execclient.files import BLOCK_BYTES, RemoteFiles, file_uri
 from codex_mcp.wire.exec.files import DirectoryEntry, WalkEntry, WalkKind
 from codex_mcp.wire.exec.sandbox import (
     Access,
@@ -72,7 +72,7 @@ async def test_directories_are_listed_and_walked(tmp_path: Path) -> None:
         walked = await files.walk(str(here))
         assert WalkEntry(file_uri(f"{here}/sub/x"), WalkKind.FILE) in walked.entries
         assert not walked.truncated
-        assert file_path(await files.canonicalize(f"{here}/link/x")) == f"{here}/sub/x"
+        assert path_from_uri(await files.canonicalize(f"{here}/link/x")) == f"{here}/sub/x"
 
 
 async def test_a_large_file_is_streamed_both_ways(tmp_path: Path) -> None:
@@ -133,3 +133,20 @@ async def test_relative_paths_are_refused_before_anything_is_sent(tmp_path: Path
     async with connected(tmp_path) as setting:
         with pytest.raises(ExecServerError, match="relative"):
             await setting.client.files.read_file("here")
+
+
+async def test_a_server_that_does_not_support_watches_is_not_asked(tmp_path: Path) -> None:
+    async with connected(tmp_path) as setting:
+        with pytest.raises(NotOffered, match="watch"):
+            async with setting.client.files.watch_missing([f"{setting.folder}/later"]):
+                pass
+
+
+def test_a_path_becomes_a_uri_and_a_uri_stays_one() -> None:
+    assert file_uri("/srv/a b/ü%.txt") == "file:///srv/a%20b/%C3%BC%25.txt"
+    assert file_uri("file:///srv/x") == "file:///srv/x"
+
+
+def test_a_relative_path_is_refused() -> None:
+    with pytest.raises(ExecServerError, match="relative"):
+        file_uri("src/x")

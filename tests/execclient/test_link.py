@@ -8,7 +8,7 @@ import pytest
 from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.errors import CannotConnect, OutcomeUnknown, SessionLost
 from codex_mcp.execclient.options import ExecServerClientConnectOptions
-from codex_mcp.execclient.recovery import State
+from codex_mcp.execclient.recovery import ConnectionState
 from codex_mcp.wire.exec.protocol import EnvironmentStatus
 from tests.support.exec.exec_server import connected, running_exec_server
 
@@ -21,7 +21,7 @@ async def test_calls_wait_while_the_connection_is_being_recovered(tmp_path: Path
         setting.proxy.is_refusing = True
         setting.proxy.cut()
         await setting.proxy.knocks(3)
-        assert setting.client.state is State.RECOVERING
+        assert setting.client.state is ConnectionState.RECOVERING
         async with asyncio.TaskGroup() as group:
             calls = [group.create_task(setting.client.environment_status()) for _ in range(2)]
             await setting.proxy.knocks(4)
@@ -58,7 +58,7 @@ async def test_a_session_that_the_server_does_not_know_is_lost_at_once(tmp_path:
         setting.proxy.cut()
         with pytest.raises(SessionLost, match="unknown session id") as lost:
             await process.wait()
-        assert setting.client.state is State.FAILED
+        assert setting.client.state is ConnectionState.FAILED
         with pytest.raises(SessionLost) as again:
             await setting.client.environment_status()
         assert str(again.value) == str(lost.value)

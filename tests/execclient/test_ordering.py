@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from codex_mcp.execclient.errors import EventGap
 from codex_mcp.execclient.ordering import EARLY_BYTES, UNKNOWN_EXIT_CODE, Event, EventOrder, event_bytes
-from codex_mcp.wire.exec.protocol import Chunk, ProcessClosed, ProcessExited, ProcessOutput, ProcessRead, Stream
+from codex_mcp.wire.exec.protocol import Chunk, OutputStream, ProcessClosed, ProcessExited, ProcessOutput, ProcessRead
 
 ID = "p1"
 
 
 def output(seq: int, text: str = "x") -> ProcessOutput:
-    return ProcessOutput(ID, seq, Stream.STDOUT, text.encode())
+    return ProcessOutput(ID, seq, OutputStream.STDOUT, text.encode())
 
 
 def life(length: int, exit_at: int) -> list[Event]:
@@ -95,7 +95,7 @@ def test_too_much_that_waits_for_a_missing_event_is_a_gap() -> None:
     seq = 2
     with pytest.raises(EventGap) as raised:  # noqa: PT012  how many it takes is the limit's affair
         for seq in range(2, 100):
-            order.accept(ProcessOutput(ID, seq, Stream.STDOUT, large))
+            order.accept(ProcessOutput(ID, seq, OutputStream.STDOUT, large))
     assert raised.value.missing == 1
     assert seq - 1 == EARLY_BYTES // (len(large) + event_bytes(output(1, ""))) + 1
 
@@ -103,7 +103,7 @@ def test_too_much_that_waits_for_a_missing_event_is_a_gap() -> None:
 def test_the_missing_event_may_come_at_the_last_moment() -> None:
     order = EventOrder(ID)
     chunk = bytes(EARLY_BYTES - 2 * event_bytes(output(1, "")))
-    order.accept(ProcessOutput(ID, 2, Stream.STDOUT, chunk))
+    order.accept(ProcessOutput(ID, 2, OutputStream.STDOUT, chunk))
     assert [event.seq for event in order.accept(output(1, "x" * 1024))] == [1, 2]
 
 

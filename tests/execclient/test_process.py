@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.execclient.errors import EventGap, ExecServerError, NotOffered, OutputUnread
-from codex_mcp.execclient.options import Launch
+from codex_mcp.execclient.options import StartOptions
 from codex_mcp.execclient.process import WRITE_BYTES, Completed
-from codex_mcp.wire.exec.protocol import EnvironmentStatus, ProcessClosed, ProcessExited, ProcessOutput, Stream
+from codex_mcp.wire.exec.protocol import EnvironmentStatus, OutputStream, ProcessClosed, ProcessExited, ProcessOutput
 from tests.support.exec.exec_server import connected
 
 
@@ -35,11 +35,11 @@ async def test_everything_can_be_collected_with_both_streams_apart(tmp_path: Pat
 async def test_a_terminal_echoes_what_is_typed_and_hears_an_interrupt(tmp_path: Path) -> None:
     async with connected(tmp_path) as setting:
         script = "trap 'echo caught; exit 9' INT; echo ready; while :; do read -r line; echo got $line; done"
-        process = await setting.client.start(["bash", "-c", script], Launch(tty=True))
+        process = await setting.client.start(["bash", "-c", script], StartOptions(tty=True))
         said = b""
         async for event in process.events():
             if isinstance(event, ProcessOutput):
-                assert event.stream is Stream.PTY
+                assert event.stream is OutputStream.PTY
                 before, said = said, said + event.chunk
                 if b"ready" in said and b"ready" not in before:
                     await process.write(b"hello\n")
@@ -52,7 +52,7 @@ async def test_a_terminal_echoes_what_is_typed_and_hears_an_interrupt(tmp_path: 
 async def test_large_input_is_written_in_pieces_and_comes_back_whole(tmp_path: Path) -> None:
     data = bytes(range(256)) * (3 * WRITE_BYTES // 256)
     async with connected(tmp_path) as setting:
-        process = await setting.client.start(["head", "-c", str(len(data))], Launch(pipe_stdin=True))
+        process = await setting.client.start(["head", "-c", str(len(data))], StartOptions(pipe_stdin=True))
         async with asyncio.TaskGroup() as group:
             collected = group.create_task(process.collect())
             await process.write(data)
@@ -61,7 +61,7 @@ async def test_large_input_is_written_in_pieces_and_comes_back_whole(tmp_path: P
 
 async def test_a_write_whose_answer_was_lost_is_repeated_but_not_written_twice(tmp_path: Path) -> None:
     async with connected(tmp_path) as setting:
-        process = await setting.client.start(["head", "-n", "2"], Launch(pipe_stdin=True))
+        process = await setting.client.start(["head", "-n", "2"], StartOptions(pipe_stdin=True))
         setting.proxy.mute()
         async with asyncio.TaskGroup() as group:
             group.create_task(process.write(b"one\n"))
@@ -76,7 +76,7 @@ async def test_what_came_while_nobody_was_connected_is_fetched(tmp_path: Path) -
         go, done = setting.folder / "go", setting.folder / "done"
         process = await setting.client.start(["sh", "-c", "mkfifo go done; echo a; read x < go; echo b; echo > done"])
         events = process.events()
-        assert await anext(events) == ProcessOutput(process.id, 1, Stream.STDOUT, b"a\n")
+        assert await anext(events) == ProcessOutput(process.id, 1, OutputStream.STDOUT, b"a\n")
         setting.proxy.is_refusing = True
         setting.proxy.cut()
         await setting.proxy.knocks(2)
@@ -95,7 +95,7 @@ async def test_output_beyond_what_the_server_retains_ends_that_process_alone(tmp
         chatty = await setting.client.start(
             ["sh", "-c", "mkfifo go done; echo a; read x < go; head -c 3000000 /dev/zero; echo > done; sleep 60"]
         )
-        quiet = await setting.client.start(["head", "-n", "1"], Launch(pipe_stdin=True))
+        quiet = await setting.client.start(["head", "-n", "1"], StartOptions(pipe_stdin=True))
         events = chatty.events()
         await anext(events)
         setting.proxy.is_refusing = True
@@ -147,7 +147,7 @@ async def test_one_reader_at_a_time(tmp_path: Path) -> None:
         process = await setting.client.start(["sh", "-c", "echo a; sleep 60"])
         events = process.events()
         await anext(events)
-        with pytest.raises(ExecServerError, match="somebody else"):
+        with pytest.raises(ExecServerError, match="already have a reader"):
             await anext(process.events())
         assert await process.terminate()
         assert isinstance(await anext(events), ProcessExited)
@@ -164,7 +164,7 @@ async def test_a_process_without_stdin_refuses_input(tmp_path: Path) -> None:
 
 async def test_what_a_server_does_not_announce_is_not_asked_of_it(tmp_path: Path) -> None:
     async with connected(tmp_path) as setting:
-        process = await setting.client.start(["sleep", "60"], Launch(tty=True))
+        process = await setting.client.start(["sleep", "60"], StartOptions(tty=True))
         assert not setting.client.can_resize
         assert not setting.client.can_close_stdin
         with pytest.raises(NotOffered):

@@ -30,7 +30,7 @@ COMMANDS: Final = {
     "mcp-server": ("codex_mcp.cli.cmd_mcp_server", "serve Codex agents to an MCP client over stdio"),
     "serve": ("codex_mcp.cli.cmd_serve", "serve a team of agents with names to an MCP client"),
     "exec-server": ("codex_mcp.cli.exec.cmd_exec_server", "run commands and files for an agent, here or elsewhere"),
-    "exec": ("codex_mcp.cli.exec.cmd_exec", "run a command on an exec-server, as if it ran here"),
+    "exec": ("codex_mcp.cli.exec.cmd_exec", "run a command on an exec-server as if it were local"),
     "config": ("codex_mcp.cli.cmd_config", "show every setting, and where it came from"),
     "threads": ("codex_mcp.cli.state.cmd_threads", "list the agents of the state folder, and forget old ones"),
     "summary": ("codex_mcp.cli.state.cmd_summary", "show what an agent said of its work when it was closed"),

@@ -1,11 +1,10 @@
-"""A client of an exec-server: start processes and reach files there, and ride out a lost connection.
+"""A client of an exec-server: start processes and use files there, across lost connections.
 
     async with ExecServerClient("ws://127.0.0.1:4512") as client:
-        process = await client.start(["make", "test"], Launch(cwd="/srv/project"))
+        process = await client.start(["make", "test"], StartOptions(cwd="/srv/project"))
         async for event in process.events(): ...
 
-What the connection's end leaves in doubt is cleared up here: a start that may or may not have happened is ended on the
-server once there is a connection again, never adopted.
+If the connection breaks before a start is answered, the process is ended on the server after reconnecting.
 """
 
 from __future__ import annotations
@@ -20,17 +19,14 @@ from typing import Final, TypeAlias
 import msgspec
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.execclient.connection import Connection
-from codex_mcp.execclient.dial import Route, route_to
+from codex_mcp.execclient.connection import Connection, Route, route_to
 from codex_mcp.execclient.errors import ExecServerError, ProcessLost, RequestRefused, SessionLost
-from codex_mcp.execclient.files import RemoteFiles
+from codex_mcp.execclient.files import RemoteFiles, Watches, file_uri
 from codex_mcp.execclient.link import Link, outcome_unknown
-from codex_mcp.execclient.options import DEFAULT_LAUNCH, DEFAULT_OPTIONS, ExecServerClientConnectOptions, Launch
+from codex_mcp.execclient.options import DEFAULT_OPTIONS, DEFAULT_START, ExecServerClientConnectOptions, StartOptions
 from codex_mcp.execclient.ordering import Event
 from codex_mcp.execclient.process import Process
-from codex_mcp.execclient.recovery import State
-from codex_mcp.execclient.uris import file_uri
-from codex_mcp.execclient.watches import Watches
+from codex_mcp.execclient.recovery import ConnectionState
 from codex_mcp.rpc.errors import ConnectionLost
 from codex_mcp.wire.exec.files import MissingChanged
 from codex_mcp.wire.exec.protocol import (
@@ -49,11 +45,11 @@ from codex_mcp.wire.jsonrpc import Notification
 logger = logging.getLogger(__name__)
 
 CLOSING_SECONDS: Final = 2.0
-"""For ending what still runs when the client is closed; a server that takes longer ends it 30 s later by itself."""
+"""To end running processes when the client is closed. After that, the server ends them itself, 30 s later."""
 
-News: TypeAlias = Event | MissingChanged
+NotificationParams: TypeAlias = Event | MissingChanged
 
-NOTIFICATIONS: Final[dict[str, msgspec.json.Decoder[News]]] = {
+NOTIFICATIONS: Final[dict[str, msgspec.json.Decoder[NotificationParams]]] = {
     "process/output": msgspec.json.Decoder(ProcessOutput),
     "process/exited": msgspec.json.Decoder(ProcessExited),
     "process/closed": msgspec.json.Decoder(ProcessClosed),
@@ -62,18 +58,17 @@ NOTIFICATIONS: Final[dict[str, msgspec.json.Decoder[News]]] = {
 
 
 class ExecServerClient:
-    """One session with one server. An async context manager: leaving it ends the processes that still run."""
+    """One session with one server. An async context manager: leaving it ends running processes."""
 
     def __init__(self, server: str | Route, options: ExecServerClientConnectOptions = DEFAULT_OPTIONS) -> None:
-        """`server` is a ws:// or wss:// URL, or a route of your own."""
-        route = route_to(server, options) if isinstance(server, str) else server
-        self._link = Link(route.dial, options, self, can_resume=route.can_resume)
+        """`server` is a ws:// or wss:// URL, or a `Route`."""
+        self._link = Link(route_to(server, options) if isinstance(server, str) else server, options, self)
         self._watches = Watches(self._link)
         self.files = RemoteFiles(self._link, self._watches)
         self._processes: dict[str, Process] = {}
         self._starting: set[str] = set()
-        self._doubtful: set[str] = set()
-        """Processes that may run and that nobody wants: starts without an answer, and those that we lost track of."""
+        self._unwanted: set[str] = set()
+        """Processes to end on the server: starts without an answer, and processes that can no longer be followed."""
         self._tasks = TaskSet()
         self._is_closing = False
 
@@ -90,46 +85,43 @@ class ExecServerClient:
         await self.aclose()
 
     @property
-    def state(self) -> State:
-        """Connected, recovering or failed."""
+    def state(self) -> ConnectionState:
         return self._link.state
 
     @property
     def session_id(self) -> str:
-        """What another client needs to resume this session after `detach()`."""
+        """For `resume_session_id` of another client, after `detach()`."""
         return self._link.session_id
 
     @property
     def environment(self) -> EnvironmentInfo:
-        """What the server said about its machine when we connected."""
+        """What the server told about its machine in the handshake."""
         return self._link.environment
 
     @property
     def can_resize(self) -> bool:
-        """Does the server offer `Process.resize()`? (Codex's own does not.)"""
+        """Whether the server supports `Process.resize()` (Codex's own does not)."""
         return self._link.capabilities.process_resize
 
     @property
     def can_close_stdin(self) -> bool:
-        """Does the server offer `Process.close_stdin()`? (Codex's own does not.)"""
+        """Whether the server supports `Process.close_stdin()` (Codex's own does not)."""
         return self._link.capabilities.process_close_stdin
 
     async def environment_info(self) -> EnvironmentInfo:
-        """Ask again."""
         return await self._link.call("environment/info", {}, EnvironmentInfo)
 
     async def environment_status(self) -> EnvironmentStatus:
-        """Is it ready?"""
         return await self._link.call("environment/status", {}, EnvironmentStatus)
 
-    async def start(self, argv: Sequence[str], launch: Launch = DEFAULT_LAUNCH) -> Process:
-        """Start a process. Raises RequestRefused; OutcomeUnknown if the connection broke (it is then ended)."""
+    async def start(self, argv: Sequence[str], options: StartOptions = DEFAULT_START) -> Process:
+        """Start a process. Raises RequestRefused, or OutcomeUnknown if the connection broke (the process is ended)."""
         connection = await self._link.current()
-        process_id = launch.process_id if launch.process_id is not None else uuid.uuid4().hex
-        if process_id in self._processes or process_id in self._doubtful:
-            raise ExecServerError(f"cannot start process {process_id}: another of that name is not over yet")
-        params = self._start_params(process_id, argv, launch)
-        # Its first words may come before the answer.
+        process_id = options.process_id if options.process_id is not None else uuid.uuid4().hex
+        if process_id in self._processes or process_id in self._unwanted:
+            raise ExecServerError(f"cannot start process {process_id}: another process with this id has not ended")
+        params = self._start_params(process_id, argv, options)
+        # Before the call: its first output may come before the answer.
         process = self._processes[process_id] = Process(process_id, self._link)
         self._starting.add(process_id)
         try:
@@ -147,9 +139,9 @@ class ExecServerClient:
         return process
 
     async def adopt(self, process_id: str) -> Process:
-        """Follow a process of a resumed session from its first event on. Raises ProcessLost if not all is retained."""
+        """Follow a process of a resumed session from its first event. Raises ProcessLost if events are missing."""
         if process_id in self._processes:
-            raise ExecServerError(f"cannot adopt process {process_id}: this client has it already")
+            raise ExecServerError(f"cannot adopt process {process_id}: this client already has it")
         connection = await self._link.current()
         process = self._processes[process_id] = Process(process_id, self._link)
         try:
@@ -159,102 +151,95 @@ class ExecServerClient:
             if isinstance(exc, ConnectionLost):
                 raise outcome_unknown("process/read") from exc
             raise
-        self._tidy(process)
+        self._forget_if_over(process)
         return process
 
     async def detach(self) -> str:
-        """Hang up and let the processes run: the server keeps them 30 s for whoever resumes the returned session."""
+        """Disconnect without ending the processes; the server keeps them for 30 s. Returns the session id to resume."""
         left = list(self._processes.values())
         self._processes.clear()
         await self.aclose()
         for process in left:
-            process.fail(SessionLost(f"cannot follow process {process.id} any longer: this client let go of it"))
+            process.fail(SessionLost(f"cannot follow process {process.id}: this client has detached from it"))
         return self.session_id
 
     async def aclose(self) -> None:
-        """End what runs, hang up, tell everyone who waits. Twice is fine."""
-        if not self._is_closing and self._link.state is State.CONNECTED:
+        """End running processes, disconnect, and fail everything that waits. May be called twice."""
+        if not self._is_closing and self._link.state is ConnectionState.CONNECTED:
             await self._end_processes()
         self._is_closing = True
         await self._tasks.aclose()
         await self._link.aclose()
 
     def notification_received(self, message: Notification) -> None:
-        """The server tells something: an event of a process, or of a watch."""
         decoder = NOTIFICATIONS.get(message.method)
         if decoder is None:
             logger.debug("ignored: %s", message.method)
             return
         try:
-            news = decoder.decode(message.params)
+            params = decoder.decode(message.params)
         except msgspec.MsgspecError as exc:
-            logger.warning("a notification %s could not be read: %s", message.method, exc)
+            logger.warning("cannot read the notification %s: %s", message.method, exc)
             return
-        if isinstance(news, MissingChanged):
-            self._watches.missing_changed(news.watch_id)
-        elif (process := self._processes.get(news.process_id)) is not None:
-            self._event_received(process, news)
+        if isinstance(params, MissingChanged):
+            self._watches.missing_changed(params.watch_id)
+        elif (process := self._processes.get(params.process_id)) is not None:
+            try:
+                process.event_received(params)
+            except ProcessLost as exc:
+                self._lose(process, exc)
+            self._forget_if_over(process)
 
     def connection_lost(self) -> None:
-        """Starts that were on their way are in doubt; watches have ended."""
         for process_id in self._starting:
-            self._doubtful.add(process_id)
+            self._unwanted.add(process_id)
             self._processes.pop(process_id, None)
         self._watches.connection_lost()
 
     async def connection_resumed(self, connection: Connection) -> None:
-        """End what is in doubt, then catch up with every process, all at once."""
+        """End unwanted processes and catch up with the others, concurrently."""
         try:
             async with asyncio.TaskGroup() as group:
-                for process_id in self._doubtful:
+                for process_id in self._unwanted:
                     group.create_task(self._end(connection, process_id))
                 for process in self._processes.values():
                     group.create_task(self._catch_up(connection, process))
-        except ExceptionGroup as trouble:
-            # Not `except*`: what is raised in there comes out in a group in some releases of Python, alone in others.
-            if trouble.split(ConnectionLost)[1] is not None:
+        except ExceptionGroup as group_error:
+            # Not `except*`: what it raises is wrapped in a group in some releases of Python and not in others.
+            if group_error.split(ConnectionLost)[1] is not None:
                 raise
-            raise ConnectionLost("it broke again while we caught up") from trouble
+            raise ConnectionLost("it broke again while catching up") from group_error
 
     def session_lost(self, error: SessionLost) -> None:
-        """Every process is lost with the session."""
         for process in self._processes.values():
             process.fail(error)
         self._processes.clear()
         self._watches.connection_lost()
 
-    def _start_params(self, process_id: str, argv: Sequence[str], launch: Launch) -> StartProcess:
-        cwd = launch.cwd or self.environment.cwd
+    def _start_params(self, process_id: str, argv: Sequence[str], options: StartOptions) -> StartProcess:
+        cwd = options.cwd or self.environment.cwd
         if cwd is None:
-            raise ExecServerError("cannot start a process: the server does not say where it is; give a cwd")
+            raise ExecServerError("cannot start a process: the server does not announce its working folder; give a cwd")
         return StartProcess(
             process_id,
             list(argv),
             file_uri(cwd),
-            dict(launch.env or {}),
-            launch.tty,
-            launch.pipe_stdin,
-            launch.arg0,
-            launch.env_policy,
-            launch.sandbox,
+            dict(options.env or {}),
+            options.tty,
+            options.pipe_stdin,
+            options.arg0,
+            options.env_policy,
+            options.sandbox,
         )
-
-    def _event_received(self, process: Process, event: Event) -> None:
-        try:
-            process.event_received(event)
-        except ProcessLost as exc:
-            self._lose(process, exc)
-        self._tidy(process)
 
     async def _catch_up(self, connection: Connection, process: Process) -> None:
         try:
             await process.catch_up(connection)
         except ExecServerError as exc:
             self._lose(process, exc if isinstance(exc, ProcessLost) else ProcessLost(str(exc)))
-        self._tidy(process)
+        self._forget_if_over(process)
 
     def _lose(self, process: Process, why: ProcessLost) -> None:
-        """This process alone cannot be followed any longer: tell its reader, and end it on the server."""
         logger.warning("%s", why)
         process.fail(why)
         self._give_up(process)
@@ -262,42 +247,39 @@ class ExecServerClient:
     def _give_up(self, process: Process) -> None:
         self._forget(process)
         if not self._is_closing:
-            self._doubtful.add(process.id)
-            self._tasks.spawn(self._clear_up(process.id), name=f"end process {process.id}")
+            self._unwanted.add(process.id)
+            self._tasks.spawn(self._end_unwanted(process.id), name=f"end process {process.id}")
 
-    async def _clear_up(self, process_id: str) -> None:
+    async def _end_unwanted(self, process_id: str) -> None:
         try:
             connection = await self._link.current()
-            if process_id in self._doubtful:
+            if process_id in self._unwanted:
                 await self._end(connection, process_id)
         except (SessionLost, ConnectionLost) as exc:
-            logger.info("process %s was not ended: %s", process_id, exc)
+            logger.info("cannot end process %s: %s", process_id, exc)
 
     async def _end(self, connection: Connection, process_id: str) -> None:
         try:
             await connection.call("process/terminate", TerminateProcess(process_id), ProcessTerminated)
         except ExecServerError as exc:
-            logger.warning("process %s was not ended: %s", process_id, exc)
-        self._doubtful.discard(process_id)
+            logger.warning("cannot end process %s: %s", process_id, exc)
+        self._unwanted.discard(process_id)
 
     async def _end_processes(self) -> None:
         running = [process_id for process_id, process in self._processes.items() if not process.is_over]
+        self._unwanted.update(running)
         try:
             async with asyncio.timeout(CLOSING_SECONDS), asyncio.TaskGroup() as group:
-                for process_id in {*running, *self._doubtful}:
-                    group.create_task(self._clear_up_now(process_id))
+                for process_id in list(self._unwanted):
+                    group.create_task(self._end_unwanted(process_id))
         except TimeoutError:
-            logger.warning("the server did not end %d processes in time; it will, 30 s from now", len(running))
+            logger.warning("the server did not end %d processes in time; it will do so in 30 s", len(running))
 
-    async def _clear_up_now(self, process_id: str) -> None:
-        self._doubtful.add(process_id)
-        await self._clear_up(process_id)
-
-    def _tidy(self, process: Process) -> None:
+    def _forget_if_over(self, process: Process) -> None:
         if process.is_over:
             self._forget(process)
 
     def _forget(self, process: Process) -> None:
-        # Only this very one: a newer process may have its name.
+        # By identity: a newer process may have the same id.
         if self._processes.get(process.id) is process:
             del self._processes[process.id]

@@ -1,4 +1,4 @@
-"""Pure. What can go wrong on an exec-server, for those who catch it."""
+"""Pure. The errors that a client of an exec-server raises."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from codex_mcp.base.errors import Refused
 
 
 class ExecServerError(Refused):
-    """The root: whatever an exec-server or the way to it refuses or loses."""
+    """The base class of all errors of this package."""
 
 
 class CannotConnect(ExecServerError):
-    """Nobody answers at this address, or not as an exec-server does."""
+    """No exec-server answers at this address."""
 
 
 class RequestRefused(ExecServerError):
@@ -28,28 +28,28 @@ class PathNotFound(RequestRefused):
 
 
 class OutcomeUnknown(ExecServerError):
-    """The connection was lost while a request was on its way: it was done, or it was not. Requests are not repeated."""
+    """The connection was lost before the answer: the request may or may not have been done. It is not repeated."""
 
 
 class SessionLost(ExecServerError):
-    """The session is over: it could not be resumed in time, or the client was closed."""
+    """The session was not resumed in time, or the client was closed."""
 
 
 class NotOffered(ExecServerError):
-    """This server does not announce what was asked for."""
+    """The server does not announce this capability."""
 
 
 class ProcessLost(ExecServerError):
-    """One process cannot be followed any longer; the others and the connection are not concerned."""
+    """One process can no longer be followed; other processes and the connection are not affected."""
 
 
 class EventGap(ProcessLost):
-    """Events of a process are missing that the server does not retain any longer."""
+    """Events of a process are missing, and the server no longer has them."""
 
     def __init__(self, process_id: str, missing: int, through: int) -> None:
         super().__init__(
-            f"cannot follow process {process_id} any longer: its event {missing} is missing, and the server does not "
-            f"retain all events through {through}; read its output while it runs, or let it say less at once"
+            f"cannot follow process {process_id}: its event {missing} is missing, and the server no longer has all "
+            f"events through {through}; read its output while it runs, or let it write less at once"
         )
         self.process_id = process_id
         self.missing = missing
@@ -57,10 +57,10 @@ class EventGap(ProcessLost):
 
 
 class OutputUnread(ProcessLost):
-    """More output came than is kept for a reader that does not read."""
+    """A process has more unread output than is kept."""
 
     def __init__(self, process_id: str, limit: int) -> None:
         super().__init__(
-            f"cannot keep more than {limit} bytes of process {process_id} that nobody reads; iterate over events()"
+            f"cannot keep more than {limit} bytes of unread output of process {process_id}; iterate over events()"
         )
         self.process_id = process_id

@@ -1,8 +1,8 @@
-"""Holds the connection's reader back while a process's output waits to be read, so that its child is slowed down.
+"""Backpressure: stops reading from the connection while a process's output is unread, so that the process slows down.
 
-One connection carries all processes and all answers. Therefore the reader is held only while nobody at all waits for
-something from the wire: neither a call for its answer nor a reader for its process's next event. A deadlock is not
-possible, and a reader that is merely slow costs its process no output.
+One connection carries all processes and all answers. Reading therefore stops only while nothing waits for a message:
+neither a call for its answer nor a reader for its next event. So there can be no deadlock, and a slow reader loses no
+output.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from typing import Final
 
 HELD_BYTES: Final = 1 << 20
-"""Unread output of one process from which on the reader may be held: as much as a server retains of it."""
+"""Unread output of one process above which reading may stop: as much as a server retains."""
 
 UNREAD_BYTES: Final = 64 << 20
-"""Unread output of one process that we keep while others need the connection. Beyond it, that process fails."""
+"""Unread output of one process that is kept while others need the connection. Beyond it, that process fails."""
 
 
 class Flow:
-    """Who waits for the wire, and who has had enough of it."""
+    """Decides whether the connection is read."""
 
     def __init__(self) -> None:
         self._waiting = 0
@@ -30,7 +30,7 @@ class Flow:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Somebody waits for something that only reading can bring."""
+        """While the caller waits for a message."""
         self._waiting += 1
         self._decide()
         try:
@@ -40,12 +40,12 @@ class Flow:
             self._decide()
 
     def filled(self) -> None:
-        """A process's unread output has passed HELD_BYTES."""
+        """A process's unread output exceeds HELD_BYTES."""
         self._full += 1
         self._decide()
 
     def emptied(self) -> None:
-        """It is below it again, or nobody will ever read it."""
+        """A process's unread output is below HELD_BYTES again, or will never be read."""
         self._full -= 1
         self._decide()
 

@@ -1,23 +1,21 @@
-"""The one logical connection of a client: it stays while generations of connections come and go beneath it.
+"""A client's session with a server, across reconnects.
 
-Calls use the current connection, wait while there is none, and end with SessionLost once there will be none again. What
-was on its way when a connection broke is not repeated, unless the caller says that repeating is harmless.
+Calls use the current connection, wait while there is none, and raise SessionLost once the session is lost. A request
+that was in flight when a connection broke is not repeated, unless the caller declares that safe.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Final, Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.execclient.connection import Connection
+from codex_mcp.execclient.connection import Connection, Route
 from codex_mcp.execclient.errors import CannotConnect, ExecServerError, OutcomeUnknown, RequestRefused, SessionLost
 from codex_mcp.execclient.flow import Flow
 from codex_mcp.execclient.options import ExecServerClientConnectOptions
-from codex_mcp.execclient.recovery import Recovery, State, Trouble
-from codex_mcp.rpc.channel import Channel
+from codex_mcp.execclient.recovery import ConnectionState, Recovery, ResumeFailure
 from codex_mcp.rpc.errors import ConnectionLost
 from codex_mcp.wire.exec.protocol import ALREADY_ATTACHED, Capabilities, EnvironmentInfo, Initialized
 from codex_mcp.wire.jsonrpc import Notification
@@ -25,41 +23,38 @@ from codex_mcp.wire.jsonrpc import Notification
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
-Dial: TypeAlias = Callable[[], Awaitable[Channel]]
 
-PASSING: Final = (OSError, TimeoutError, ConnectionLost)
-"""What may be better a moment later. (A refused handshake or a session that is gone will not be.)"""
+TEMPORARY: Final = (OSError, TimeoutError, ConnectionLost)
+"""Errors after which another attempt may succeed. (A refused handshake or an unknown session is final.)"""
 
 
 class LinkListener(Protocol):
-    """Who hears what happens to the link."""
+    """The owner of a link."""
 
     def notification_received(self, message: Notification) -> None:
-        """The server tells something."""
+        """The server sent a notification."""
 
     def connection_lost(self) -> None:
-        """The current connection broke. What was on its way is in doubt."""
+        """The current connection broke. The outcome of requests in flight is unknown."""
 
     async def connection_resumed(self, connection: Connection) -> None:
-        """The session is attached again; catch up before anybody else may use the connection."""
+        """The session is attached again; catch up before other calls use the connection."""
 
     def session_lost(self, error: SessionLost) -> None:
-        """There will be no connection any more."""
+        """There will be no further connection."""
 
 
 class Link:
-    """Dials, shakes hands, and dials again."""
+    """Connects, and reconnects after a loss."""
 
-    def __init__(
-        self, dial: Dial, options: ExecServerClientConnectOptions, listener: LinkListener, *, can_resume: bool
-    ) -> None:
+    def __init__(self, route: Route, options: ExecServerClientConnectOptions, listener: LinkListener) -> None:
         self.flow = Flow()
         self.environment: EnvironmentInfo
         self.session_id = ""
-        self._dial = dial
+        self._dial = route.dial
         self._options = options
         self._listener = listener
-        self._recovery = Recovery(can_resume=can_resume, seconds=options.recovery_seconds)
+        self._recovery = Recovery(can_resume=route.can_resume, seconds=options.recovery_seconds)
         self._connection: Connection
         self._settled = asyncio.Event()
         self._settled.set()
@@ -70,13 +65,12 @@ class Link:
         return f"<Link {self.session_id}: {self._recovery!r}>"
 
     @property
-    def state(self) -> State:
-        """May calls be made?"""
+    def state(self) -> ConnectionState:
         return self._recovery.state
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the server announces beyond the basics."""
+        """What the server announces."""
         announced = self.environment.capabilities
         return announced if isinstance(announced, Capabilities) else Capabilities()
 
@@ -85,7 +79,7 @@ class Link:
         try:
             connection, answer = await self._connect(1, self._options.resume_session_id)
             self.environment = answer.environment_info or await connection.environment()
-        except (*PASSING, RequestRefused) as exc:
+        except (*TEMPORARY, RequestRefused) as exc:
             self._recovery.close()
             await self._tasks.aclose()
             raise CannotConnect(f"cannot connect to the exec-server: {_reason(exc)}") from exc
@@ -94,14 +88,11 @@ class Link:
         logger.info("session %s: connected", self.session_id)
 
     async def current(self) -> Connection:
-        """The connection to use, as soon as there is one with room. It is alive until the next `await`.
-
-        Raises SessionLost.
-        """
+        """Wait for a connection with room for a request. It is alive until the next `await`. Raises SessionLost."""
         while True:
-            while self._recovery.state is State.RECOVERING:
+            while self._recovery.state is ConnectionState.RECOVERING:
                 await self._settled.wait()
-            if self._recovery.state is State.FAILED:
+            if self._recovery.state is ConnectionState.FAILED:
                 raise SessionLost(self._recovery.failure)
             connection = self._connection
             await connection.drain()
@@ -109,7 +100,7 @@ class Link:
                 return connection
 
     async def call(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
-        """Ask once. Raises RequestRefused, SessionLost, or OutcomeUnknown if the connection broke meanwhile."""
+        """Call once. Raises RequestRefused, SessionLost, or OutcomeUnknown if the connection broke."""
         connection = await self.current()
         try:
             return await connection.call(method, params, answer_type)
@@ -117,16 +108,16 @@ class Link:
             raise outcome_unknown(method) from exc
 
     async def call_until_answered(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
-        """Ask, and again after each broken connection: for what is the same when it is done twice."""
+        """Repeat the call after each lost connection: for idempotent requests."""
         while True:
             connection = await self.current()
             try:
                 return await connection.call(method, params, answer_type)
             except ConnectionLost:
-                logger.debug("session %s: asking %s again", self.session_id, method)
+                logger.debug("session %s: repeating %s", self.session_id, method)
 
     async def aclose(self) -> None:
-        """Hang up, and tell everyone who waits. Twice is fine."""
+        """Close the connection and fail everything that waits. May be called twice."""
         self._recovery.close()
         if not self._is_released:
             self._release()
@@ -138,7 +129,7 @@ class Link:
         async with asyncio.timeout(self._options.connect_timeout):
             channel = await self._dial()
         connection = Connection(generation, channel, self._listener.notification_received, self.flow)
-        # It listens before the handshake: a busy process may speak before the server answers.
+        # Before the handshake: output of a busy process may arrive before the server's answer.
         self._tasks.spawn(self._listen(connection), name=f"exec-server connection {generation}")
         try:
             async with asyncio.timeout(self._options.initialize_timeout):
@@ -154,7 +145,7 @@ class Link:
             return
         logger.warning("session %s: connection %d lost: %s", self.session_id, connection.generation, reason)
         self._listener.connection_lost()
-        if self._recovery.state is State.FAILED:
+        if self._recovery.state is ConnectionState.FAILED:
             self._release()
         else:
             self._settled.clear()
@@ -165,42 +156,42 @@ class Link:
         clock = asyncio.get_running_loop().time
         try:
             while (generation := self._recovery.attempt(clock())) is not None:
-                trouble = await self._resume(generation)
-                if trouble is None:
+                failure = await self._resume(generation)
+                if failure is None:
                     logger.info("session %s: resumed by connection %d", self.session_id, generation)
                     self._settled.set()
                     return
-                logger.info("session %s: connection %d not resumed: %s", self.session_id, generation, trouble.reason)
-                delay = self._recovery.not_resumed(trouble, clock())
+                logger.info("session %s: connection %d not resumed: %s", self.session_id, generation, failure.reason)
+                delay = self._recovery.not_resumed(failure, clock())
                 if delay is not None:
                     await asyncio.sleep(delay)
         finally:
-            # Whatever happened here, nobody shall wait for ever.
-            self._recovery.not_resumed(Trouble("the client itself failed; its log says why", is_passing=False), clock())
-            if self._recovery.state is State.FAILED and not self._is_released:
+            # An unexpected error here must not leave callers waiting.
+            failure = ResumeFailure("the client itself failed; see its log", is_temporary=False)
+            self._recovery.not_resumed(failure, clock())
+            if self._recovery.state is ConnectionState.FAILED and not self._is_released:
                 self._release()
 
-    async def _resume(self, generation: int) -> Trouble | None:
+    async def _resume(self, generation: int) -> ResumeFailure | None:
         connection: Connection | None = None
         try:
             async with asyncio.timeout_at(self._recovery.deadline):
                 connection, answer = await self._connect(generation, self.session_id)
                 if answer.session_id != self.session_id:
-                    raise ExecServerError(f"the server gave us another session, {answer.session_id}")
+                    raise ExecServerError(f"the server opened another session, {answer.session_id}")
                 await self._listener.connection_resumed(connection)
                 if not connection.is_alive:
-                    raise ConnectionLost("it broke again while we caught up")
+                    raise ConnectionLost("it broke again while catching up")
                 self._connection = connection
                 self._recovery.resumed()
                 return None
-        except (*PASSING, ExecServerError) as exc:
-            return Trouble(_reason(exc), is_passing=_is_passing(exc))
+        except (*TEMPORARY, ExecServerError) as exc:
+            return ResumeFailure(_reason(exc), is_temporary=_is_temporary(exc))
         finally:
             if connection is not None and connection is not self._connection:
                 await connection.aclose()
 
     def _release(self) -> None:
-        """Tell everyone that it is over."""
         self._is_released = True
         self._settled.set()
         logger.info("session %s: %s", self.session_id, self._recovery.failure)
@@ -208,19 +199,19 @@ class Link:
 
 
 def outcome_unknown(method: str) -> OutcomeUnknown:
-    """The error for a request that was on its way when its connection broke."""
+    """The error for a request that was in flight when its connection broke."""
     return OutcomeUnknown(
-        f"cannot tell whether {method} was done: the connection broke before the answer; look, and ask again"
+        f"cannot tell whether {method} was done: the connection broke before the answer; check, and try again"
     )
 
 
-def _is_passing(exc: Exception) -> bool:
+def _is_temporary(exc: Exception) -> bool:
     if isinstance(exc, RequestRefused):
         return exc.code == ALREADY_ATTACHED
-    return isinstance(exc, PASSING)
+    return isinstance(exc, TEMPORARY)
 
 
 def _reason(exc: Exception) -> str:
     if isinstance(exc, RequestRefused):
         return exc.message
-    return str(exc) or ("nobody answered in time" if isinstance(exc, TimeoutError) else type(exc).__name__)
+    return str(exc) or ("no answer in time" if isinstance(exc, TimeoutError) else type(exc).__name__)

@@ -1,56 +1,55 @@
-"""Pure. How to reach an exec-server, and how to start a process there."""
+"""Pure. Options for connecting to an exec-server, and for starting a process there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from codex_mcp.execclient.recovery import RECOVERY_SECONDS
 from codex_mcp.wire.exec.protocol import EnvPolicy, Inherit
 from codex_mcp.wire.exec.sandbox import Sandbox
 
 
-@dataclass(frozen=True, slots=True)
-class ExecServerClientConnectOptions:
-    """How a client introduces itself, and how patient it is."""
+class ExecServerClientConnectOptions(Struct, frozen=True):
+    """Identity and timeouts of a client."""
 
     client_name: str = "codex-mcp"
     resume_session_id: str | None = None
-    """A session that another client has left: its processes can be adopted."""
+    """A session that another client has left; its processes can be adopted."""
     bearer_token: str | None = None
-    """Sent as `Authorization: Bearer …`, for servers that ask for it."""
+    """Sent as `Authorization: Bearer …`."""
     connect_timeout: float = 10.0
-    """Seconds until an address where nobody answers counts as dead; TCP alone would try for minutes."""
+    """Seconds to open the connection; TCP alone would try for minutes."""
     initialize_timeout: float = 10.0
-    """Seconds for the handshake, which a server answers in milliseconds unless it is overwhelmed."""
+    """Seconds for the handshake, which takes a server milliseconds unless it is overloaded."""
     recovery_seconds: float = RECOVERY_SECONDS
-    """How long a lost connection may take to come back before the session is given up."""
+    """How long to try to resume a lost connection before the session is given up."""
 
 
 DEFAULT_OPTIONS: Final = ExecServerClientConnectOptions()
 
 INHERITED: Final = EnvPolicy(inherit=Inherit.ALL, ignore_default_excludes=False, exclude=[], set={}, include_only=[])
-"""The server's own environment, without what looks like a secret by its name."""
+"""The server's own environment, without variables whose names suggest a secret."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """How a process is started, beyond its command line."""
+class StartOptions(Struct, frozen=True):
+    """How a process is started, apart from its command line."""
 
     cwd: str | None = None
-    """An absolute path or file: URI; None is the server's own folder."""
+    """An absolute path or file: URI; None is the server's working folder."""
     env: Mapping[str, str] | None = None
-    """Laid over what `env_policy` leaves of the server's environment."""
+    """Added to what `env_policy` leaves of the server's environment."""
     env_policy: EnvPolicy | None = INHERITED
-    """None: the process has `env` and nothing else."""
+    """None: the process gets `env` and nothing else."""
     tty: bool = False
     pipe_stdin: bool = False
-    """Without a terminal: may it be written to? Else it reads from /dev/null."""
+    """Without a terminal: whether stdin can be written to. Otherwise it is /dev/null."""
     arg0: str | None = None
     sandbox: Sandbox | None = None
     process_id: str | None = None
-    """Its name in the session; None makes one up."""
+    """The process's id in the session; None generates one."""
 
 
-DEFAULT_LAUNCH: Final = Launch()
+DEFAULT_START: Final = StartOptions()

@@ -1,4 +1,4 @@
-"""Pure. One process's events, published in their sequence, each exactly once.
+"""Pure. Puts the events of one process into order, each exactly once.
 
 event's seq        is kept early    accept() does
 -----------------  ---------------  ------------------------------------------------------------------
@@ -7,14 +7,15 @@ event's seq        is kept early    accept() does
 >  published + 1   no               keeps it early; beyond EARLY_BYTES: EventGap
 >  published + 1   yes              drops it: it is the same event
 
-after a cut, catch_up(read) puts in the retained chunks, and Closed at nextSeq - 1 if the process is closed. Then:
+After a lost connection, catch_up(read) adds the retained chunks, and Closed at nextSeq - 1 if the process is closed.
+Then:
 
 read says   exit was seen   events missing below nextSeq   catch_up() does
 ----------  --------------  -----------------------------  -------------------------------------------
 running     -               none                           publishes what is now in order
 exited      yes             none                           publishes what is now in order
 exited      no              exactly one                    puts the exit there, publishes
-otherwise                                                  EventGap: output is gone for good
+otherwise                                                  EventGap: output is lost
 """
 
 from __future__ import annotations
@@ -28,30 +29,30 @@ from codex_mcp.wire.exec.protocol import ProcessClosed, ProcessExited, ProcessOu
 Event: TypeAlias = ProcessOutput | ProcessExited | ProcessClosed
 
 EARLY_BYTES: Final = 16 << 20
-"""Early events come in heaps only while we catch up: live ones pass the answer that fills the gap before them. In that
-time the server sends what fits between two answers, at most 1 MiB a process; this leaves room for many processes."""
+"""Many early events arrive only while catching up, before the answer that fills the gap. In that time a server sends at
+most 1 MiB per process."""
 
 EVENT_OVERHEAD: Final = 256
-"""What an event costs beside its chunk; so that many empty ones count as well."""
+"""Memory of an event besides its chunk, so that many empty events count as well."""
 
 UNKNOWN_EXIT_CODE: Final = -1
-"""For a process that ended in a way that the server could not find out; it says the same itself."""
+"""The exit code when the server could not determine it; servers send the same."""
 
 
 def event_bytes(event: Event) -> int:
-    """What it takes to keep an event."""
+    """The memory that an event takes."""
     return EVENT_OVERHEAD + (len(event.chunk) if isinstance(event, ProcessOutput) else 0)
 
 
 class EventOrder:
-    """Where one process's sequence stands."""
+    """The sequence of one process's events."""
 
     def __init__(self, process_id: str, published: int = 0) -> None:
         self.process_id = process_id
         self.published = published
         """The last event that was published."""
         self.is_closed = False
-        """Closed was published; nothing comes after it."""
+        """Closed was published; no event follows it."""
         self._exit_seen = False
         self._early: dict[int, Event] = {}
         self._early_bytes = 0
@@ -60,14 +61,14 @@ class EventOrder:
         return f"<EventOrder {self.process_id}: {self.published} published, {len(self._early)} early>"
 
     def accept(self, event: Event) -> list[Event]:
-        """An event arrived; return those to publish now. Raises EventGap if too much waits for one that is missing."""
+        """An event arrived; return the events to publish now. Raises EventGap if too many wait for a missing one."""
         self._keep(event)
         if self._early_bytes > EARLY_BYTES and self.published + 1 not in self._early:
             raise EventGap(self.process_id, self.published + 1, max(self._early))
         return self._publish()
 
     def catch_up(self, read: ProcessRead) -> list[Event]:
-        """The server says what it retains after `published`; return the events to publish now. Raises EventGap."""
+        """Add what the server retains after `published`; return the events to publish now. Raises EventGap."""
         through = read.next_seq - 1
         for chunk in read.chunks:
             self._keep(ProcessOutput(self.process_id, chunk.seq, chunk.stream, chunk.chunk))
@@ -82,7 +83,7 @@ class EventOrder:
         return self._publish()
 
     def _first_missing(self, through: int) -> list[int]:
-        """Up to two of the missing: two are too many already, and a wild `through` must not make us count to it."""
+        """At most two: two are too many already, and a huge `through` from the server must not cost time."""
         absent = (seq for seq in range(self.published + 1, through + 1) if seq not in self._early)
         return list(islice(absent, 2))
 

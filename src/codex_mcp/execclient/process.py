@@ -1,6 +1,6 @@
-"""A process on the server: a handle that outlives the connection it was started on.
+"""A handle for a process on the server that survives lost connections.
 
-Events are published here in order, whichever connection brought them. They are kept until `events()` takes them.
+Events are published here in order, whichever connection delivered them, and kept until `events()` takes them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from codex_mcp.execclient.connection import Connection
 from codex_mcp.execclient.errors import ExecServerError, NotOffered, OutputUnread
@@ -21,6 +22,7 @@ from codex_mcp.wire.exec.base64 import encode_base64
 from codex_mcp.wire.exec.protocol import (
     CloseStdin,
     Empty,
+    OutputStream,
     ProcessExited,
     ProcessOutput,
     ProcessRead,
@@ -30,30 +32,28 @@ from codex_mcp.wire.exec.protocol import (
     ResizeProcess,
     Signal,
     SignalProcess,
-    Stream,
     TerminateProcess,
     WriteProcess,
     WriteStatus,
 )
 
 WRITE_BYTES: Final = 256 << 10
-"""One write to stdin: large enough to be cheap, small enough that others get a word in on the same connection."""
+"""One write to stdin: large enough to be cheap, small enough not to delay other messages of the connection."""
 
 REFUSED_WRITES: Final = {
-    WriteStatus.UNKNOWN_PROCESS: "the server does not know it any longer",
+    WriteStatus.UNKNOWN_PROCESS: "the server no longer knows it",
     WriteStatus.STDIN_CLOSED: "its stdin is closed; start it with a tty or with pipe_stdin to write to it",
     WriteStatus.STARTING: "it is still starting",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """All that a process said, and how it ended."""
+class Completed(Struct, frozen=True):
+    """The output and exit code of a process that has ended."""
 
     exit_code: int
     stdout: bytes
     stderr: bytes
-    """Empty for a process with a tty: there, both are one stream, in `stdout`."""
+    """Empty for a process with a tty, where all output is in `stdout`."""
 
 
 class Process:
@@ -62,7 +62,7 @@ class Process:
     def __init__(self, process_id: str, link: Link) -> None:
         self.id = process_id
         self.exit_code: int | None = None
-        """Known once the process has exited; others may still hold its output open."""
+        """Set once the process has exited; its children may still write to its output."""
         self._link = link
         self._order = EventOrder(process_id)
         self._unread: deque[Event] = deque()
@@ -73,7 +73,7 @@ class Process:
         self._ended = asyncio.Event()
         self._is_being_read = False
         self._write_turn = asyncio.Lock()
-        # Unlike a plain count, this cannot meet the ids of another client that had the session before.
+        # Random, so that write ids differ from those of a client that had the session before.
         self._write_series = secrets.token_hex(4)
         self._writes = 0
 
@@ -82,16 +82,16 @@ class Process:
 
     @property
     def is_over(self) -> bool:
-        """No event will come any more."""
+        """No further event will come."""
         return self._order.is_closed or self._failure is not None
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Each event once, in order, to the last (`ProcessClosed`). Raises ProcessLost or SessionLost if there is none.
+        """Each event once, in order; the last is `ProcessClosed`. Raises ProcessLost or SessionLost.
 
-        One reader at a time; a later one goes on where the earlier one stopped.
+        One reader at a time; a later reader continues where the earlier one stopped.
         """
         if self._is_being_read:
-            raise ExecServerError(f"cannot read the events of process {self.id}: somebody else is reading them")
+            raise ExecServerError(f"cannot read the events of process {self.id}: they already have a reader")
         self._is_being_read = True
         try:
             while True:
@@ -108,20 +108,19 @@ class Process:
             self._is_being_read = False
 
     async def collect(self) -> Completed:
-        """Read everything until the end."""
-        parts: dict[Stream, list[bytes]] = {stream: [] for stream in Stream}
+        """Read all output until the process is closed."""
+        parts: dict[OutputStream, list[bytes]] = {stream: [] for stream in OutputStream}
         async for event in self.events():
             if isinstance(event, ProcessOutput):
                 parts[event.stream].append(event.chunk)
         assert self.exit_code is not None, "a process closes after its exit"
-        return Completed(
-            self.exit_code, b"".join(parts[Stream.STDOUT] + parts[Stream.PTY]), b"".join(parts[Stream.STDERR])
-        )
+        stdout = parts[OutputStream.STDOUT] + parts[OutputStream.PTY]
+        return Completed(self.exit_code, b"".join(stdout), b"".join(parts[OutputStream.STDERR]))
 
     async def wait(self) -> int:
-        """Return the exit code once the process has exited. Its output stays to be read.
+        """Return the exit code once the process has exited. Its output can still be read.
 
-        If it says more than is kept unread, it fails: use `collect()`, or read `events()` meanwhile.
+        A process that writes more than is kept unread fails: use `collect()`, or read `events()` meanwhile.
         """
         with self._link.flow.waiting():
             await self._ended.wait()
@@ -133,16 +132,16 @@ class Process:
     async def read(
         self, after_seq: int | None = None, *, max_bytes: int | None = None, wait_ms: int | None = None
     ) -> ProcessRead:
-        """What the server itself retains, whether or not it was published here.
+        """The output that the server retains, whether or not it was published here.
 
-        A server that handles requests one after the other does nothing else while a `wait_ms` runs.
+        A server that handles one request at a time does nothing else during `wait_ms`.
         """
         params = ReadProcess(self.id, after_seq, max_bytes, wait_ms)
         return await self._link.call_until_answered("process/read", params, ProcessRead)
 
     async def write(self, data: bytes) -> None:
-        """Write to the terminal or to stdin, exactly once, also across a broken connection."""
-        async with self._write_turn:  # so that a repeated write cannot pass the one after it
+        """Write to the terminal or to stdin, exactly once even if the connection breaks."""
+        async with self._write_turn:  # so that a later write cannot overtake a repeated one
             for start in range(0, len(data), WRITE_BYTES):
                 self._writes += 1
                 chunk = encode_base64(data[start : start + WRITE_BYTES])
@@ -151,10 +150,9 @@ class Process:
                 self._check_written("write to", answer)
 
     async def close_stdin(self) -> None:
-        """Let the process read the end of its input, after all that was written. Raises NotOffered."""
+        """Close stdin after everything that was written. Raises NotOffered."""
         self._check_offered("close the stdin of", offered=self._link.capabilities.process_close_stdin)
         async with self._write_turn:
-            # The end of the input is the end however often it is announced.
             answer = await self._link.call_until_answered("process/closeStdin", CloseStdin(self.id), ProcessWritten)
         self._check_written("close the stdin of", answer)
 
@@ -164,28 +162,28 @@ class Process:
         await self._link.call("process/resize", ResizeProcess(self.id, rows, cols), Empty)
 
     async def signal(self, signal: Signal = Signal.INTERRUPT) -> None:
-        """Send a signal to the process and all of its group."""
+        """Send a signal to the whole process group."""
         await self._link.call("process/signal", SignalProcess(self.id, signal), Empty)
 
     async def terminate(self) -> bool:
-        """Kill the process and all of its group. False: it had ended already."""
+        """Kill the whole process group. False if the process had already ended."""
         answer = await self._link.call("process/terminate", TerminateProcess(self.id), ProcessTerminated)
         return answer.running
 
     def event_received(self, event: Event) -> None:
-        """An event came, early, late or again. Raises ProcessLost if it cannot be followed any longer."""
+        """An event arrived, perhaps out of order or twice. Raises ProcessLost."""
         if not self.is_over:
             self._publish(self._order.accept(event))
 
     async def catch_up(self, connection: Connection) -> None:
-        """Ask the server for what a broken connection has cost. Raises ProcessLost, RequestRefused, ConnectionLost."""
+        """Fetch the events missed by a lost connection. Raises ProcessLost, RequestRefused, ConnectionLost."""
         params = ReadProcess(self.id, after_seq=self._order.published)
         read = await connection.call("process/read", params, ProcessRead)
         if not self.is_over:
             self._publish(self._order.catch_up(read))
 
     def fail(self, error: ExecServerError) -> None:
-        """No more events will come, for this reason. What is unread can still be read."""
+        """No further events will come, for this reason. Unread events can still be read."""
         if self.is_over:
             return
         self._failure = error
@@ -220,7 +218,7 @@ class Process:
 
     def _check_offered(self, what: str, *, offered: bool) -> None:
         if not offered:
-            raise NotOffered(f"cannot {what} process {self.id}: this exec-server does not offer it")
+            raise NotOffered(f"cannot {what} process {self.id}: this exec-server does not support it")
 
     def _check_written(self, what: str, answer: ProcessWritten) -> None:
         if answer.status is not WriteStatus.ACCEPTED:

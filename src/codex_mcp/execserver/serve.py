@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 
 from codex_mcp import __version__
 from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.file_uris import uri_from_path
 from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans, reap_orphans
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execserver.connection import Connection
 from codex_mcp.execserver.launch import login_entry, own_children
-from codex_mcp.execserver.paths import uri_from_path
 from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
 from codex_mcp.rpc.channel import UnreadableFrame

@@ -106,7 +106,7 @@ async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["true"], USAGE_ERROR, b"say --url"),
+        (["true"], USAGE_ERROR, b"use --url"),
         (["--url", "ws://127.0.0.1:1", "true"], NOT_RUN, b"cannot connect"),
         (["--url", "http://127.0.0.1:1", "true"], NOT_RUN, b"looks like ws://"),
         (["--url", "ws://127.0.0.1:99999", "true"], NOT_RUN, b"looks like ws://"),
@@ -171,7 +171,7 @@ async def test_a_full_disk_ends_the_command_and_is_told(tmp_path: Path) -> None:
             async with asyncio.timeout(PATIENCE):
                 _, stderr = await process.communicate()
     assert process.returncode == NOT_RUN
-    assert stderr == b"codex-mcp exec: cannot write what the command says: No space left on device; it was ended\n"
+    assert stderr == b"codex-mcp exec: cannot write the command's output: No space left on device; ended the command\n"
 
 
 async def test_a_signal_that_we_were_told_to_ignore_ends_nothing(tmp_path: Path) -> None:

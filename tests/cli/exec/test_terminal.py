@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.cli.exec.terminal import Streams, raw, read_input, write_output
+from codex_mcp.cli.exec.terminal import StandardStreams, raw, read_input, write_output
 
 
 async def read_all(fd: int) -> bytes:
@@ -48,8 +48,8 @@ def test_a_raw_terminal_is_put_back_as_it_was() -> None:
             assert termios.tcgetattr(slave) != before
             raise ValueError
         assert termios.tcgetattr(slave) == before
-        assert Streams(slave, slave, slave).is_terminal
-        assert Streams(slave, slave, slave).size() == os.get_terminal_size(slave)
+        assert StandardStreams(slave, slave, slave).is_terminal
+        assert StandardStreams(slave, slave, slave).size() == os.get_terminal_size(slave)
     finally:
         os.close(master)
         os.close(slave)
@@ -58,7 +58,7 @@ def test_a_raw_terminal_is_put_back_as_it_was() -> None:
 def test_a_pipe_is_no_terminal() -> None:
     reading, writing = os.pipe()
     try:
-        assert not Streams(reading, writing, writing).is_terminal
+        assert not StandardStreams(reading, writing, writing).is_terminal
     finally:
         os.close(reading)
         os.close(writing)

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp.base.file_uris import uri_from_path
 from codex_mcp.execserver.files.walk import walk
-from codex_mcp.execserver.paths import uri_from_path
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec.files import Walked, WalkOptions
 

@@ -2,13 +2,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.execserver.processes.output import Closed, Exited, OutputLog
-from codex_mcp.wire.exec.protocol import Chunk, ProcessRead, Stream
+from codex_mcp.wire.exec.protocol import Chunk, OutputStream, ProcessRead
 
 
 def five_chunks() -> OutputLog:
     log = OutputLog(1000, 1000)
     for number in range(1, 6):
-        log.append(Stream.STDOUT, f"chunk{number}".encode())
+        log.append(OutputStream.STDOUT, f"chunk{number}".encode())
     return log
 
 
@@ -25,9 +25,9 @@ def seqs(read: ProcessRead) -> list[int]:
 
 def test_all_events_share_one_sequence() -> None:
     log = OutputLog(1000, 1000)
-    assert log.append(Stream.STDERR, b"x") == Chunk(1, Stream.STDERR, b"x")
+    assert log.append(OutputStream.STDERR, b"x") == Chunk(1, OutputStream.STDERR, b"x")
     assert log.exit(3, sandbox_denied=True) == Exited(2, 3, sandbox_denied=True)
-    assert log.append(Stream.STDOUT, b"late") == Chunk(3, Stream.STDOUT, b"late")
+    assert log.append(OutputStream.STDOUT, b"late") == Chunk(3, OutputStream.STDOUT, b"late")
     assert log.close() == Closed(4)
 
 
@@ -62,23 +62,23 @@ def test_a_read_has_news_when_there_is_output_or_an_end() -> None:
 def test_the_oldest_output_goes_first_and_the_newest_stays_however_large() -> None:
     log = OutputLog(10, 3)
     for _ in range(4):
-        log.append(Stream.PTY, b"x")
+        log.append(OutputStream.PTY, b"x")
     assert seqs(log.read(0, None)) == [2, 3, 4]
-    log.append(Stream.PTY, b"123456789")
+    log.append(OutputStream.PTY, b"123456789")
     assert seqs(log.read(0, None)) == [4, 5]
-    log.append(Stream.PTY, b"x" * 99)
+    log.append(OutputStream.PTY, b"x" * 99)
     assert seqs(log.read(0, None)) == [6]
     assert log.kept_bytes == 99
 
 
 def test_there_is_room_as_long_as_nothing_would_be_forgotten() -> None:
     log = OutputLog(10, 3)
-    log.append(Stream.STDOUT, b"12345")
+    log.append(OutputStream.STDOUT, b"12345")
     log.mark_sent(1)
     assert log.has_room(5)
     assert not log.has_room(6), "sent is not received"
-    log.append(Stream.STDOUT, b"1")
-    log.append(Stream.STDOUT, b"2")
+    log.append(OutputStream.STDOUT, b"1")
+    log.append(OutputStream.STDOUT, b"2")
     assert not log.has_room(1)
     log.mark_sent(0)  # late news changes nothing
     assert log.sent == 1
@@ -86,10 +86,10 @@ def test_there_is_room_as_long_as_nothing_would_be_forgotten() -> None:
 
 def test_what_was_not_sent_comes_in_order_the_end_included() -> None:
     log = OutputLog(1000, 1000)
-    log.append(Stream.STDOUT, b"1")
+    log.append(OutputStream.STDOUT, b"1")
     log.mark_sent(1)
     log.exit(0, sandbox_denied=False)
-    log.append(Stream.STDOUT, b"3")
+    log.append(OutputStream.STDOUT, b"3")
     log.close()
     assert [event.seq for event in log.unsent()] == [2, 3, 4]
 
@@ -98,7 +98,7 @@ def test_what_was_not_sent_comes_in_order_the_end_included() -> None:
 def test_what_is_kept_is_a_tail_within_the_limits(chunks: list[bytes], after: int, size: int, count: int) -> None:
     log = OutputLog(size, count)
     for chunk in chunks:
-        log.append(Stream.STDOUT, chunk)
+        log.append(OutputStream.STDOUT, chunk)
     kept = log.read(0, None).chunks
     assert [chunk.chunk for chunk in kept] == chunks[len(chunks) - len(kept) :]
     assert len(kept) <= count
@@ -111,7 +111,7 @@ def test_what_is_kept_is_a_tail_within_the_limits(chunks: list[bytes], after: in
 def test_reading_in_pieces_gives_everything_once(sizes: list[int], max_bytes: int) -> None:
     log = OutputLog(10_000, 1000)
     for size in sizes:
-        log.append(Stream.STDOUT, b"x" * size)
+        log.append(OutputStream.STDOUT, b"x" * size)
     log.exit(0, sandbox_denied=False)
     log.close()
     after, got = 0, []

@@ -1,9 +1,9 @@
 from codex_mcp.execserver.sandbox.denial import looks_denied
-from codex_mcp.wire.exec.protocol import Chunk, Stream
+from codex_mcp.wire.exec.protocol import Chunk, OutputStream
 
 
 def said(*words: bytes) -> list[Chunk]:
-    return [Chunk(seq, Stream.STDERR, word) for seq, word in enumerate(words, 1)]
+    return [Chunk(seq, OutputStream.STDERR, word) for seq, word in enumerate(words, 1)]
 
 
 def test_a_failure_that_speaks_of_permissions_looks_denied() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codex_mcp.execclient.client import ExecServerClient
-from codex_mcp.execclient.options import Launch
+from codex_mcp.execclient.options import StartOptions
 from codex_mcp.execclient.ordering import Event
 from codex_mcp.execclient.process import Process
 from codex_mcp.wire.exec.protocol import ProcessClosed, ProcessExited, ProcessOutput
@@ -73,8 +73,8 @@ def _argv(number: int, size: Size) -> list[str]:
     return ["bash", "-c", f"exec 9<> <(:); for ((i = 0; i < {size.lines}; i++)); do {each}; done; exit {EXIT_CODE}"]
 
 
-def _launch(number: int) -> Launch:
-    return Launch(pipe_stdin=bool(number % 2))
+def _launch(number: int) -> StartOptions:
+    return StartOptions(pipe_stdin=bool(number % 2))
 
 
 async def _converse(number: int, process: Process, size: Size) -> int:

@@ -6,6 +6,7 @@ from codex_mcp.wire.exec.protocol import (
     EnvironmentInfo,
     Initialize,
     Initialized,
+    OutputStream,
     ProcessClosed,
     ProcessExited,
     ProcessOutput,
@@ -14,7 +15,6 @@ from codex_mcp.wire.exec.protocol import (
     ReadProcess,
     Shell,
     StartProcess,
-    Stream,
 )
 
 
@@ -36,7 +36,7 @@ def test_what_a_request_leaves_open_is_left_out() -> None:
 
 def test_answers_and_notifications_say_everything() -> None:
     assert wire(ProcessStarted("p")) == {"processId": "p", "sandboxType": "none"}
-    assert wire(ProcessRead([Chunk(1, Stream.PTY, b"hi")], 2, exited=False, exit_code=None, closed=False)) == {
+    assert wire(ProcessRead([Chunk(1, OutputStream.PTY, b"hi")], 2, exited=False, exit_code=None, closed=False)) == {
         "chunks": [{"seq": 1, "stream": "pty", "chunk": "aGk="}],
         "nextSeq": 2,
         "exited": False,
@@ -45,7 +45,7 @@ def test_answers_and_notifications_say_everything() -> None:
         "failure": None,
         "sandboxDenied": False,
     }
-    assert wire(ProcessOutput("p", 1, Stream.STDOUT, b"hi")) == {
+    assert wire(ProcessOutput("p", 1, OutputStream.STDOUT, b"hi")) == {
         "processId": "p",
         "seq": 1,
         "stream": "stdout",

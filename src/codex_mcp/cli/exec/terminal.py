@@ -1,7 +1,7 @@
-"""Our own terminal, files or pipes, on behalf of a process somewhere else.
+"""The user's terminal, files or pipes, as the standard streams of a remote process.
 
-Nothing here makes a descriptor non-blocking: it may be shared with the shell that started us, which would suffer. Input
-is read when there is some, output is written by a thread.
+No descriptor is made non-blocking, because it may be shared with the shell that started us. Input is read when it is
+available; output is written in a thread.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import os
 import termios
 import tty
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
+
 READ_BYTES: Final = 1 << 16
-"""What a pipe holds on Linux."""
+"""The capacity of a pipe on Linux."""
 
 
-@dataclass(frozen=True, slots=True)
-class Streams:
-    """The three descriptors."""
+class StandardStreams(Struct, frozen=True):
+    """The descriptors of stdin, stdout and stderr."""
 
     stdin: int = 0
     stdout: int = 1
@@ -29,17 +29,15 @@ class Streams:
 
     @property
     def is_terminal(self) -> bool:
-        """A person sits at both ends."""
         return os.isatty(self.stdin) and os.isatty(self.stdout)
 
     def size(self) -> os.terminal_size:
-        """How large the terminal is."""
         return os.get_terminal_size(self.stdout)
 
 
 @contextlib.contextmanager
 def raw(fd: int) -> Iterator[None]:
-    """Hand every key on as it is, ^C too, until the end."""
+    """Put a terminal into raw mode, so that every key is passed on, ^C included."""
     before = termios.tcgetattr(fd)
     tty.setraw(fd)
     try:
@@ -49,13 +47,13 @@ def raw(fd: int) -> Iterator[None]:
 
 
 async def read_input(fd: int) -> AsyncIterator[bytes]:
-    """What comes in, piece by piece, to its end."""
+    """The bytes of a descriptor until end of file."""
     while True:
         await _readable(fd)
         try:
             data = os.read(fd, READ_BYTES)
         except OSError:
-            return  # a terminal that was hung up says so in this way
+            return  # the terminal was hung up
         if not data:
             return
         yield data
@@ -67,7 +65,7 @@ async def _readable(fd: int) -> None:
     try:
         loop.add_reader(fd, ready.set)
     except PermissionError:
-        return  # a file: it cannot be watched, and need not be
+        return  # a regular file: always readable, cannot be watched
     try:
         await ready.wait()
     finally:
@@ -75,7 +73,7 @@ async def _readable(fd: int) -> None:
 
 
 async def write_output(fd: int, data: bytes) -> None:
-    """Write all of it; the loop goes on meanwhile. Raises BrokenPipeError if nobody reads."""
+    """Write everything without blocking the event loop. Raises BrokenPipeError if the reader is gone."""
     await asyncio.to_thread(_write_all, fd, data)
 
 

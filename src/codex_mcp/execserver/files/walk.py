@@ -7,8 +7,8 @@ import stat
 from collections import deque
 from typing import Final
 
+from codex_mcp.base.file_uris import uri_from_path
 from codex_mcp.execserver.errors import invalid_request, os_error_text
-from codex_mcp.execserver.paths import uri_from_path
 from codex_mcp.wire.exec.files import Walked, WalkEntry, WalkError, WalkKind, WalkOptions
 
 MAX_DEPTH: Final = 64

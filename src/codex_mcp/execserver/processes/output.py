@@ -15,7 +15,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from codex_mcp.wire.exec.protocol import Chunk, ProcessRead, Stream
+from codex_mcp.wire.exec.protocol import Chunk, OutputStream, ProcessRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class OutputLog:
         """Can so much more be kept without forgetting anything?"""
         return self._bytes + size <= self._max_bytes and len(self._chunks) < self._max_chunks
 
-    def append(self, stream: Stream, data: bytes) -> Chunk:
+    def append(self, stream: OutputStream, data: bytes) -> Chunk:
         """Number one chunk, keep it, and forget the oldest beyond the limits."""
         chunk = Chunk(self._take_seq(), stream, data)
         self._chunks.append(chunk)

@@ -31,7 +31,7 @@ from codex_mcp.execserver.processes.terminal_keys import press_keys
 from codex_mcp.execserver.sandbox.denial import looks_denied
 from codex_mcp.wire.exec.base64 import encode_base64_bytes
 from codex_mcp.wire.exec.envelope import encode_notification
-from codex_mcp.wire.exec.protocol import Chunk, ProcessClosed, ProcessExited, Stream
+from codex_mcp.wire.exec.protocol import Chunk, OutputStream, ProcessClosed, ProcessExited
 
 logger = logging.getLogger(__name__)
 
@@ -99,9 +99,9 @@ class Process:
         self._loop = asyncio.get_running_loop()
         self._is_terminal = child.stderr is None
         self.stdin = Stdin(child.stdin, is_terminal=self._is_terminal) if child.stdin is not None else None
-        self._streams = {child.stdout: Stream.PTY if self._is_terminal else Stream.STDOUT}
+        self._streams = {child.stdout: OutputStream.PTY if self._is_terminal else OutputStream.STDOUT}
         if child.stderr is not None:
-            self._streams[child.stderr] = Stream.STDERR
+            self._streams[child.stderr] = OutputStream.STDERR
         self._reading: set[int] = set()
         self._may_read = False
         self._short_reads = 0

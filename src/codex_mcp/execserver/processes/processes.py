@@ -9,9 +9,9 @@ from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from codex_mcp.base.file_uris import BadPath, ForeignPath, path_from_uri
 from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request, os_error_text
 from codex_mcp.execserver.launch import Child, Launch, launch, login_entry
-from codex_mcp.execserver.paths import BadPath, ForeignPath, path_from_uri
 from codex_mcp.execserver.processes.environment import child_environment
 from codex_mcp.execserver.processes.process import Audience, Process
 from codex_mcp.execserver.processes.stdin import StdinFull

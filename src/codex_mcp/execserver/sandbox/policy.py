@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from codex_mcp.execserver.paths import BadPath, path_from_uri
+from codex_mcp.base.file_uris import BadPath, path_from_uri
 from codex_mcp.execserver.sandbox.globs import BadPattern, compile_glob
 from codex_mcp.wire.exec.sandbox import (
     Access,

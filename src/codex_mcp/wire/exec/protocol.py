@@ -155,7 +155,7 @@ class ReadProcess(Struct, frozen=True, rename="camel", omit_defaults=True):
     wait_ms: int | None = None
 
 
-class Stream(StrEnum):
+class OutputStream(StrEnum):
     """Where output came from."""
 
     STDOUT = "stdout"
@@ -167,7 +167,7 @@ class Chunk(Struct, frozen=True):
     """A piece of output with its place in the process's one sequence."""
 
     seq: int
-    stream: Stream
+    stream: OutputStream
     chunk: bytes
 
 
@@ -254,7 +254,7 @@ class ProcessOutput(Struct, frozen=True, rename="camel"):
 
     process_id: str
     seq: int
-    stream: Stream
+    stream: OutputStream
     chunk: bytes
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.execserver.paths import BadPath, ForeignPath, path_from_uri, uri_from_path
+from codex_mcp.base.file_uris import BadPath, ForeignPath, path_from_uri, uri_from_path
 
 
 @pytest.mark.parametrize(

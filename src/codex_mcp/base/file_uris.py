@@ -1,8 +1,7 @@
-"""Pure. file: URIs and native paths, into each other.
+"""Pure. Converts between file: URIs and absolute POSIX paths.
 
-URIs are read as browsers read them: spaces and letters of any script may stand unescaped, `.` and `..` are resolved
-before the path means anything, bytes that are no UTF-8 travel as %FF. A native absolute path is taken as its URI. Paths
-are text with surrogates for such bytes, as Python's os module wants them.
+URIs are parsed as browsers parse them: spaces and non-ASCII letters may be unescaped, `.` and `..` are resolved, and
+bytes that are not UTF-8 are written as %FF. Paths hold such bytes as surrogates, as Python's os module does.
 """
 
 from __future__ import annotations
@@ -13,31 +12,31 @@ from urllib.parse import quote, unquote_to_bytes
 
 
 class BadPath(ValueError):
-    """This names no file; the text says why."""
+    """Not the path of a file; the message says why."""
 
 
 class ForeignPath(BadPath):
-    """A path of another kind of machine: a host name or a drive letter."""
+    """A path of another machine or operating system: it has a host name or a drive letter."""
 
 
 SAFE_IN_PATH: Final = "/!$&'()*+,;=:@-._~[]^|"
-"""What stays as it is in the path of a URI; the rest is percent-encoded."""
+"""Characters of a path that are not percent-encoded."""
 
 SCHEME: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 DRIVE: Final = re.compile(r"/?[a-zA-Z][:|](/|$)")
 PLAIN: Final = re.compile(r"file://((?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._+@=,-]+)+)")
-"""What nearly all URIs look like: nothing to unescape, resolve or refuse. (A drive letter has a colon.)"""
+"""Fast path for most URIs: nothing to unescape, resolve or refuse. (A drive letter has a colon.)"""
 
 DOT: Final = frozenset({".", "%2e"})
 DOT_DOT: Final = frozenset({"..", ".%2e", "%2e.", "%2e%2e"})
 
 
 def path_from_uri(text: str) -> str:
-    """The native path of a file: URI or of a native absolute path. Raises BadPath."""
+    """The path of a file: URI. An absolute path is accepted as well. Raises BadPath."""
     if plain := PLAIN.fullmatch(text):
         return plain[1]
     if text.startswith("/"):
-        return path_from_uri("file://" + quote(text.encode("utf-8", "surrogateescape"), safe=SAFE_IN_PATH))
+        return path_from_uri(uri_from_path(text))
     cleaned = re.sub(r"[\t\n\r]", "", text.strip("".join(map(chr, range(0x21)))))
     scheme = SCHEME.match(cleaned)
     if scheme is None:
@@ -68,7 +67,7 @@ def _native(path: str, whole: str) -> str:
     decoded = unquote_to_bytes("/".join(_resolved(path)))
     if b"\0" in decoded:
         raise BadPath(f"'{whole}' is invalid on 'linux'")
-    # A slash at the end means nothing, as with the real server: the path of a file may have one.
+    # A trailing slash is ignored, as the real exec-server does.
     return "/" + decoded.decode("utf-8", "surrogateescape").strip("/")
 
 
@@ -90,6 +89,6 @@ def _resolved(path: str) -> list[str]:
     return kept
 
 
-def uri_from_path(path: str) -> str:
-    """The file: URI of a native absolute path."""
-    return "file://" + quote(path.encode("utf-8", "surrogateescape"), safe=SAFE_IN_PATH)
+def uri_from_path(path: str, safe: str = SAFE_IN_PATH) -> str:
+    """The file: URI of an absolute path. Characters that are not in `safe` are percent-encoded."""
+    return "file://" + quote(path.encode("utf-8", "surrogateescape"), safe=safe)
