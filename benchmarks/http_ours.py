@@ -13,6 +13,7 @@ from collections.abc import Awaitable
 
 import uvloop
 
+from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launch
@@ -85,7 +86,7 @@ async def _count(exchange: Exchange, token: object, to: int) -> object:
 
 async def serve(home: str) -> None:
     """Serve until stdin ends."""
-    settings = Settings(codex_home=home)
+    settings = Settings(core=CoreSettings(codex_home=home))
     hub = Hub(Methods({**COMMON, "tools/call": call_tool}), NoCodex(), settings, KEY)
     threads = Threads(settings, _launch, _no_pace)
     server = web_server(HttpApp(hub, AccessControl(settings), Metrics(hub, threads), settings), settings)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.lines import Program
+from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.supervisor import Launch, Launcher
@@ -97,7 +98,7 @@ class Place:
     def core(self) -> Program:
         """The `codex app-server` that ours starts, with the same arguments, without ours in front of it."""
         home = self.home("core")
-        settings = Settings(codex_home=str(home / ".codex"))
+        settings = Settings(core=CoreSettings(codex_home=str(home / ".codex")))
         launch = asyncio.run(_launch(launcher(settings, _environment(home))))
         return Program(launch.argv, launch.environment, home / "work")
 

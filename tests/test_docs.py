@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.settings.options import OPTIONS, Place
+from codex_mcp.base.settings.groups import SETTINGS
+from codex_mcp.base.settings.kinds import Place
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -64,7 +65,7 @@ def table_rows(page: Path) -> list[list[str]]:
 
 def test_every_setting_is_documented() -> None:
     named = {name for row in table_rows(ROOT / "docs/settings.md") for name in re.findall(r"`(\w+)`", row[0])}
-    assert sorted(OPTIONS.keys() - named) == []
+    assert sorted(SETTINGS.keys() - named) == []
 
 
 def in_bytes(text: str) -> float:
@@ -80,11 +81,11 @@ def documented_bounds() -> dict[str, tuple[float, float]]:
     return {name: (in_bytes(row[1]), in_bytes(row[2])) for row in rows for name in re.findall(r"`(\w+)`", row[0])}
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", SETTINGS)
 def test_the_bounds_of_every_number_are_documented(name: str) -> None:
     """The error of a number that is too small names the bounds."""
     try:
-        OPTIONS[name].kind("-1", Place("/", "/"))
+        SETTINGS[name].kind("-1", Place("/", "/"))
         says = ""
     except ValueError as exc:
         says = str(exc)

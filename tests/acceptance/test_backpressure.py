@@ -7,7 +7,7 @@ import pytest
 from websockets.asyncio.client import connect as connect_socket
 from websockets.exceptions import ConnectionClosedError
 
-from codex_mcp.base.settings.groups import SlowReader
+from codex_mcp.base.settings.kinds import SlowReader
 from tests.support.http.echo_methods import serving
 from tests.support.http.mcp_client import SESSION, Door, Json, request, shake_hands, stateless
 

@@ -21,14 +21,16 @@ from codex_mcp.base.logs import (
     line_for,
     logs_written,
 )
-from codex_mcp.base.settings.groups import LogLevel, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import LogLevel
 from codex_mcp.base.tasks import TaskSet
+from tests.support.settings import make_settings
 
 logger = logging.getLogger("codex_mcp.threads.threads")
 
 
 def settings(home: Path, level: LogLevel | None = None) -> Settings:
-    return Settings(codex_home=str(home), log_level=level)
+    return make_settings(codex_home=str(home), log_level=level)
 
 
 def record(message: str, *args: object) -> logging.LogRecord:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.groups import SETTINGS
 from tests.support.servers.commands import PROGRAM, command
 
 SECRET = "sk-abcdefghijklmnop"
@@ -23,7 +23,7 @@ def test_every_setting_is_shown_in_a_form_that_a_file_may_have(tmp_path: Path) -
     assert (shown.returncode, shown.stderr) == (0, "")
     settings = tomllib.loads(shown.stdout)["plugins"]["codex-mcp"]
     assert (settings["team"], settings["events"], settings["approval_timeout"]) == ("backend", "none", 600)
-    assert all(name in settings or f"# {name} =" in shown.stdout for name in Settings.__struct_fields__)
+    assert all(name in settings or f"# {name} =" in shown.stdout for name in SETTINGS)
 
 
 def test_what_is_shown_gives_the_same_settings_again(tmp_path: Path, file: Path) -> None:

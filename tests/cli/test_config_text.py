@@ -3,7 +3,7 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.base.settings.groups import Sandbox
+from codex_mcp.base.settings.kinds import Sandbox
 from codex_mcp.cli.config_text import as_json, as_toml
 from codex_mcp.config.layers import Sourced, SourcedRole
 from codex_mcp.team.profile.roles import Role

@@ -10,16 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.errors import NoCodex
-from codex_mcp.base.settings.groups import Backend, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Backend
 from codex_mcp.codex import binary
 from codex_mcp.codex.binary import Binary, Origin, find_codex, find_codex_soon, is_tested, parse_version, shown
+from tests.support.settings import make_settings
 
 OWN = codex_cli_bin.bundled_codex_path()
 
 
 def settings(codex_bin: object = None, *, allow_untested: bool = False, backend: str = "auto") -> Settings:
     name = None if codex_bin is None else str(codex_bin)
-    return Settings(codex_home="home", codex_bin=name, allow_untested_codex=allow_untested, backend=Backend(backend))
+    return make_settings(
+        codex_home="home", codex_bin=name, allow_untested_codex=allow_untested, backend=Backend(backend)
+    )
 
 
 def program(path: Path, says: str) -> Path:

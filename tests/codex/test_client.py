@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import OVERLOAD_DELAYS, AppServer
 from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, CoreLost, ThreadNotFound, ThreadSpec, TurnSpec
@@ -16,6 +15,7 @@ from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY
 from tests.support.core.cores import Listener, no_pace
 from tests.support.rpc.far_end import FarEnd, Json
 from tests.support.rpc.memory_channel import memory_pair
+from tests.support.settings import make_settings
 
 Call = Callable[[AppServer], Awaitable[object]]
 
@@ -43,7 +43,7 @@ async def _of(awaitable: Awaitable[object]) -> object:
 async def core(**changed: object) -> AsyncIterator[Core]:
     near, far = memory_pair()
     listener, tasks = Listener(), TaskSet()
-    settings = Settings(codex_home="/nowhere", **changed)  # type: ignore[arg-type]  # the test knows the types
+    settings = make_settings(codex_home="/nowhere", **changed)
     app = AppServer(near, listener, settings, no_pace)
     tasks.spawn(app.run(), name="app-server")
     try:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.settings_world import World
+from tests.support.settings import World
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.config.files import OF_NO_USE, layer_of
+from codex_mcp.config.files import IGNORED, layer_of
 from codex_mcp.config.layers import RawRole, Sourced
-from tests.support.settings_world import World, table
+from tests.support.settings import World, table
 
 
 def test_a_wrong_value_in_a_file_names_the_file_and_the_line(world: World) -> None:
@@ -102,7 +102,7 @@ def test_a_setting_by_its_own_name_wins_over_its_old_one(world: World) -> None:
     assert world.load().settings.default_identity == "new"
 
 
-@pytest.mark.parametrize("name", sorted(OF_NO_USE))
+@pytest.mark.parametrize("name", sorted(IGNORED))
 def test_what_means_nothing_here_is_left_alone(world: World, name: str) -> None:
     table(world.home_file, f"{name} = 1")
     assert world.load().warnings == ()
@@ -115,11 +115,11 @@ def test_a_repository_without_a_core_table_leaves_the_team_as_it_was(world: Worl
     assert loaded.sources["team"] == Sourced("backend", f"{world.home_file}:2")
     assert loaded.settings.default_identity == "codex"
     world.repo_file.write_text('[core]\ndefault_team = "frontend"\n[plugins.codex-mcp]\n')
-    assert world.load().settings.team == "frontend"
+    assert world.load().settings.team.team == "frontend"
     table(world.repo_file, 'team = "third"')
-    assert world.load().settings.team == "third"
-    assert world.load(ATM_TEAM="fourth").settings.team == "fourth"
-    assert world.load("--team", "fifth", ATM_TEAM="fourth").settings.team == "fifth"
+    assert world.load().settings.team.team == "third"
+    assert world.load(ATM_TEAM="fourth").settings.team.team == "fourth"
+    assert world.load("--team", "fifth", ATM_TEAM="fourth").settings.team.team == "fifth"
 
 
 def test_roles_are_found_in_both_tables_and_ours_win(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 import pytest
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.settings.groups import Sandbox
-from codex_mcp.base.settings.options import Place
+from codex_mcp.base.settings.kinds import Place, Sandbox
 from codex_mcp.config.layers import Layer, RawRole, Sourced, SourcedRole, checked, combined, combined_roles
 from codex_mcp.team.profile.roles import Role
 

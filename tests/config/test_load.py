@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.settings.groups import ApprovalPolicy, Events, LogLevel, Sandbox, Settings
-from codex_mcp.base.settings.options import OPTIONS
+from codex_mcp.base.settings.groups import SETTINGS
+from codex_mcp.base.settings.kinds import ApprovalPolicy, Events, LogLevel, Sandbox
 from codex_mcp.config import load
 from codex_mcp.config.layers import Sourced
 from codex_mcp.config.load import add_arguments
 from codex_mcp.team.profile.roles import Role
-from tests.support.settings_world import World, table
+from tests.support.settings import World, table
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,7 +21,7 @@ def test_with_nothing_said_every_setting_has_its_default(world: World) -> None:
     loaded = world.load()
     assert loaded.settings == world.defaults()
     assert {sourced.source for sourced in loaded.sources.values()} == {"default"}
-    assert set(loaded.sources) == set(Settings.__struct_fields__)
+    assert set(loaded.sources) == set(SETTINGS)
     assert loaded.warnings == ()
 
 
@@ -151,7 +151,7 @@ def test_switches_need_no_value(world: World) -> None:
 
 def test_every_setting_is_in_the_manual() -> None:
     manual = (ROOT / "docs" / "settings.md").read_text()
-    assert [name for name in OPTIONS if f"`{name}`" not in manual] == []
+    assert [name for name in SETTINGS if f"`{name}`" not in manual] == []
 
 
 def test_loading_settings_imports_nothing_slow(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ model = "dear"
 
 
 def test_a_role_that_nobody_described_is_a_wrong_value(world: World) -> None:
-    with pytest.raises(BadSetting, match=r"cannot use role = 'x' from --role: .* \(known: there are none\)"):
+    with pytest.raises(BadSetting, match=r"cannot use role = 'x' from --role: .* \(known: none\)"):
         world.load("--role", "x")
 
 

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.settings.groups import Events, Sandbox, Settings
-from codex_mcp.base.settings.options import OPTIONS, Place
+from codex_mcp.base.settings.groups import SETTINGS, values_of
+from codex_mcp.base.settings.kinds import Events, Place, Sandbox
 from codex_mcp.config.layers import Layer, RawRole, Sourced
 from codex_mcp.config.trust import MAY_BE_TIGHTENED, MAY_COME_FROM_A_REPOSITORY, untrusted
-from tests.support.settings_world import World, table
+from tests.support.settings import World, make_settings, table
 
 PLACE = Place("/repo", "/home/me")
-BELOW = Settings(codex_home="home", max_concurrent_threads=5, tokens_per_thread=1000)
+BELOW = values_of(make_settings(max_concurrent_threads=5, tokens_per_thread=1000))
 RIGHTS = {"codex_bin", "codex_home", "state_dir", "model", "sandbox", "approval_policy", "base_prompt_file", "role"}
 
 
@@ -49,7 +49,7 @@ def test_a_repository_may_not_say_what_runs_unless_the_user_trusts_it(world: Wor
 
 def test_no_setting_is_both_and_none_that_gives_rights_is_harmless() -> None:
     assert not MAY_COME_FROM_A_REPOSITORY & set(MAY_BE_TIGHTENED)
-    assert set(OPTIONS) >= MAY_COME_FROM_A_REPOSITORY | set(MAY_BE_TIGHTENED) | RIGHTS
+    assert set(SETTINGS) >= MAY_COME_FROM_A_REPOSITORY | set(MAY_BE_TIGHTENED) | RIGHTS
     assert not RIGHTS & (MAY_COME_FROM_A_REPOSITORY | set(MAY_BE_TIGHTENED))
 
 
@@ -61,8 +61,8 @@ def test_no_setting_is_both_and_none_that_gives_rights_is_harmless() -> None:
         ("tokens_per_thread", 10, True),
         ("tokens_per_thread", 0, False),
         ("tokens_per_team", 10**9, True),
-        ("turn_timeout", BELOW.turn_timeout, True),
-        ("turn_timeout", BELOW.turn_timeout + 1, False),
+        ("turn_timeout", 1800, True),
+        ("turn_timeout", 1801, False),
         ("turn_timeout", 0, False),
         ("approval_timeout", 60, True),
         ("approval_timeout", 0, True),
@@ -105,10 +105,10 @@ def test_limits_can_be_tightened_within_bounds(name: str, value: object, is_take
 
 
 def test_mail_that_is_off_is_not_switched_on() -> None:
-    kept, warnings = untrusted(layer(auto_mail=True), Settings(codex_home="home", auto_mail=False))
+    kept, warnings = untrusted(layer(auto_mail=True), values_of(make_settings(auto_mail=False)))
     assert kept.values == {}
     assert warnings == [
-        "file:auto_mail sets auto_mail, which is ignored: a repository may lower a limit, and not raise it; "
+        "file:auto_mail sets auto_mail, which is ignored: a repository may lower a limit, not raise it; "
         "set CODEX_MCP_TRUST_REPO_SETTINGS=true if you trust this one"
     ]
 
@@ -132,7 +132,7 @@ def test_a_trusted_file_with_an_absurd_number_is_an_error(world: World) -> None:
 
 @given(
     st.fixed_dictionaries(
-        {}, optional={name: st.booleans() if name == "auto_mail" else st.integers(1, 100) for name in OPTIONS}
+        {}, optional={name: st.booleans() if name == "auto_mail" else st.integers(1, 100) for name in SETTINGS}
     )
 )
 def test_everything_is_kept_as_it_is_or_warned_about(values: dict[str, object]) -> None:
@@ -142,7 +142,7 @@ def test_everything_is_kept_as_it_is_or_warned_about(values: dict[str, object]) 
     assert len(kept.values) + len(warnings) == len(values)
     for name in kept.values.keys() & MAY_BE_TIGHTENED.keys():
         limit = MAY_BE_TIGHTENED[name]
-        assert limit.floor <= limit.height(values[name]) <= limit.height(getattr(BELOW, name)) <= math.inf
+        assert limit.floor <= limit.height(values[name]) <= limit.height(BELOW[name]) <= math.inf
 
 
 def test_a_role_gets_words_and_no_rights() -> None:

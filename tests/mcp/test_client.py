@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.client import Client
 from codex_mcp.rpc.errors import RequestFailed, request_failed
@@ -15,6 +14,7 @@ from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Notification, Request
 from codex_mcp.wire.mcp import ClientInfo
 from tests.support.rpc.memory_channel import memory_pair
 from tests.support.servers.mcp_session import FarEnd, no_hurry
+from tests.support.settings import make_settings
 
 
 def refuse(request: Request) -> object:
@@ -30,7 +30,7 @@ async def connected(home: Path) -> AsyncIterator[tuple[Client, FarEnd, TaskSet]]
     """A client that can be asked; the set of tasks is for those who ask."""
     ours, theirs = memory_pair()
     peer = Peer(ours, Handlers(refuse, ignore), max_requests=1, pace=no_hurry)
-    client = Client(peer, Settings(codex_home=str(home)))
+    client = Client(peer, make_settings(codex_home=str(home)))
     client.capabilities = {"elicitation": {}}
     tasks = TaskSet()
     tasks.spawn(peer.run(), name="client")

@@ -5,7 +5,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.http.streams.stream_link import StreamLink
@@ -13,11 +12,12 @@ from codex_mcp.mcp.session import Session
 from codex_mcp.wire.jsonrpc import Request
 from codex_mcp.wire.mcp import CallTool
 from tests.support.http.endpoints import NoTools
+from tests.support.settings import make_settings
 
 
 def exchange(home: Path, params: bytes) -> tuple[Exchange, LiveStream]:
     stream = LiveStream("r", 10, 1000)
-    session = Session(StreamLink(stream), NoTools(), Settings(codex_home=str(home)))
+    session = Session(StreamLink(stream), NoTools(), make_settings(codex_home=str(home)))
     return Exchange(Request(7, "tools/call", msgspec.Raw(params)), session, session.client, {}), stream
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.serve import serve_stdio
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_session import NO_CODEX, Json, no_codex
+from tests.support.settings import make_settings
 
 
 class Pipes:
@@ -48,7 +48,7 @@ async def serving(home: Path, **settings: Any) -> AsyncIterator[Pipes]:
     its_input, to_server = os.pipe()
     from_server, its_output = os.pipe()
     tasks = TaskSet()
-    chosen = Settings(codex_home=str(home), **settings)
+    chosen = make_settings(codex_home=str(home), **settings)
     with os.fdopen(its_input, "rb", buffering=0) as stdin, os.fdopen(its_output, "wb", buffering=0) as stdout:
         work = serve_stdio(stdin, stdout, chosen, no_codex)
         pipes = Pipes(to_server, from_server, tasks.spawn(work, name="server"))

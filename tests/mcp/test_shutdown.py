@@ -5,7 +5,6 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.mcp.seal import KEY_BYTES
@@ -15,11 +14,12 @@ from codex_mcp.threads.record import Status
 from codex_mcp.threads.threads import Threads
 from tests.support.core.cores import Watcher, scripted_threads
 from tests.support.patience import PATIENCE
+from tests.support.settings import make_settings
 from tests.threads.test_thread import GATE, end, open_thread, submit
 
 
 def ending_of(threads: Threads, home: Path, **settings: Any) -> Ending:
-    return Ending(list, threads, Settings(codex_home=str(home), **settings))
+    return Ending(list, threads, make_settings(codex_home=str(home), **settings))
 
 
 async def test_a_turn_that_ends_within_the_grace_is_not_interrupted(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ async def test_what_the_product_does_at_its_end_happens_while_the_core_runs_unle
             turn = thread.submit(TurnSpec('[[scene: say text="the end"]]'), Watcher(), full_events=False)
             done.append((await turn.wait(PATIENCE)).content)
 
-        settings = Settings(codex_home=str(tmp_path))
+        settings = make_settings(codex_home=str(tmp_path))
         plain = plain_product(threads, settings, bytes(KEY_BYTES))
         await ending_of(threads, tmp_path).close(Product(plain.methods, plain.tools, last_words), asyncio.Queue())
         assert done == ["the end"]
@@ -82,7 +82,7 @@ async def test_a_product_that_takes_its_time_is_cut_short_by_a_signal(tmp_path: 
             raise
 
     async with scripted_threads(tmp_path) as (threads, _model):
-        plain = plain_product(threads, Settings(codex_home=str(tmp_path)), bytes(KEY_BYTES))
+        plain = plain_product(threads, make_settings(codex_home=str(tmp_path)), bytes(KEY_BYTES))
         signals: asyncio.Queue[int] = asyncio.Queue()
         signals.put_nowait(signal.SIGTERM)
         await ending_of(threads, tmp_path).close(Product(plain.methods, plain.tools, for_ever), signals)

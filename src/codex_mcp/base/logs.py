@@ -25,7 +25,8 @@ from typing import NamedTuple
 from codex_mcp.base.files import PRIVATE, make_private_folder
 from codex_mcp.base.quick_records import quick_records
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.base.settings.groups import LogLevel, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import LogLevel
 
 LOG_FILE = os.path.join("log", "codex-rmcp.log")
 

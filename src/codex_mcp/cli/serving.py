@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from codex_mcp.base.logs import logs_written
 from codex_mcp.base.processes.orphans import adopt_orphans
@@ -67,7 +67,8 @@ def _switched(arguments: argparse.Namespace) -> list[str]:
 
 async def _serve(settings: Settings, environment: Mapping[str, str], make: MakeProduct) -> None:
     async with _model(settings) as overrides:
-        told = msgspec.structs.replace(settings, overrides=(*settings.overrides, *overrides))
+        core = replace(settings.core, overrides=(*settings.core.overrides, *overrides))
+        told = replace(settings, core=core)
         launch = launcher(told, environment)
         if settings.port is None:
             await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, told, launch, make)

@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import NoCodex
 from codex_mcp.base.files import read_if_there
-from codex_mcp.base.settings.groups import Backend, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Backend
 
 Version = tuple[int, int, int]
 

@@ -1,11 +1,11 @@
-"""One settings file: which of its tables are ours, by which names, and on which lines.
+"""Read one settings file: its tables, our names for its keys, and their lines.
 
     [core] default_team            the team
-    [plugins.atm-agent-mcp]        the settings of the server that we replace, by its names
-    [plugins.codex-mcp]            ours
+    [plugins.atm-agent-mcp]        settings of the server that we replace, with its names
+    [plugins.codex-mcp]            our settings
     [plugins.codex-mcp.roles.X]    a role
 
-The lower one in this list wins. Other tables are other programs'.
+A later table in this list wins. Other tables belong to other programs.
 """
 
 import os
@@ -17,19 +17,20 @@ from msgspec import Struct, field
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.files import read_if_there
+from codex_mcp.base.settings.groups import SETTINGS
+from codex_mcp.base.settings.kinds import Place
 from codex_mcp.base.settings.nearest import nearest
-from codex_mcp.base.settings.options import OPTIONS, Place
 from codex_mcp.config.layers import Layer, RawRole, Sourced
 from codex_mcp.config.lines import Key, line_of, lines_of
 
 TABLES: Final = ("atm-agent-mcp", "codex-mcp")
-"""The nearer one last."""
+"""The one that wins last."""
 
 ROLES: Final = "roles"
 
 OLD_NAMES: Final = {"identity": "default_identity", "request_timeout_secs": "turn_timeout"}
 
-OF_NO_USE: Final = frozenset(
+IGNORED: Final = frozenset(
     {
         "fast_model",
         "mail_poll_interval_ms",
@@ -40,23 +41,20 @@ OF_NO_USE: Final = frozenset(
         "transport",
     }
 )
-"""Settings of the server that we replace that mean nothing here. Who has them in a file need not be told each time."""
+"""Settings of the server that we replace that have no meaning here. They draw no warning."""
 
 
-class _Text(Struct):
-    """A file that could be read."""
-
+class _File(Struct):
     path: str
     content: Mapping[str, object]
     lines: dict[Key, int]
     warnings: list[str] = field(default_factory=list)
 
     def place(self, *key: str) -> str:
-        """Where a key stands, for people and their editors."""
         return f"{self.path}:{line_of(self.lines, key)}"
 
     def table(self, *key: str) -> Mapping[str, object]:
-        """A table, or an empty one if there is none. Raises BadSetting if it is something else."""
+        """A table, empty if it is missing. Raises BadSetting if the key holds something else."""
         found: object = self.content
         for part in key:
             found = found.get(part, {}) if isinstance(found, Mapping) else {}
@@ -67,56 +65,56 @@ class _Text(Struct):
 
 
 def layer_of(path: str, home: str) -> tuple[Layer, list[str]] | None:
-    """What the file says about us, and warnings; None if there is no such file. Raises BadSetting."""
-    text = _read(path)
-    if text is None:
+    """The settings of the file, and warnings; None if it does not exist. Raises BadSetting."""
+    file = _read(path)
+    if file is None:
         return None
     values: dict[str, Sourced] = {}
     roles: dict[str, RawRole] = {}
-    team = text.table("core").get("default_team") if isinstance(text.content.get("core"), Mapping) else None
+    team = file.table("core").get("default_team") if isinstance(file.content.get("core"), Mapping) else None
     if team is not None:
-        values["team"] = Sourced(team, text.place("core", "default_team"))
+        values["team"] = Sourced(team, file.place("core", "default_team"))
     for name in TABLES:
-        values |= _values(text, name)
-        roles |= _roles(text, name)  # of one role in both tables, ours is the role
-    return Layer(values, Place(os.path.dirname(path), home), roles), text.warnings
+        values |= _values(file, name)
+        roles |= _roles(file, name)  # a role in both tables is taken from ours
+    return Layer(values, Place(os.path.dirname(path), home), roles), file.warnings
 
 
-def _values(text: _Text, table: str) -> dict[str, Sourced]:
+def _values(file: _File, table: str) -> dict[str, Sourced]:
     old: dict[str, Sourced] = {}
     values: dict[str, Sourced] = {}
-    for key, value in text.table("plugins", table).items():
+    for key, value in file.table("plugins", table).items():
         name = key.replace("-", "_")
-        sourced = Sourced(value, text.place("plugins", table, key))
-        if name in OPTIONS:
+        sourced = Sourced(value, file.place("plugins", table, key))
+        if name in SETTINGS:
             values[name] = sourced
         elif name in OLD_NAMES:
             old[OLD_NAMES[name]] = sourced
-        elif name != ROLES and name not in OF_NO_USE:
-            meant = nearest(name, OPTIONS)
+        elif name != ROLES and name not in IGNORED:
+            meant = nearest(name, SETTINGS)
             hint = f"; did you mean {meant}?" if meant else ""
-            text.warnings.append(
+            file.warnings.append(
                 f"{sourced.source} sets {key}, which is not a setting of this version and is ignored{hint}"
             )
     return old | values
 
 
-def _roles(text: _Text, table: str) -> dict[str, RawRole]:
+def _roles(file: _File, table: str) -> dict[str, RawRole]:
     roles: dict[str, RawRole] = {}
-    for name in text.table("plugins", table, ROLES):
+    for name in file.table("plugins", table, ROLES):
         key = ("plugins", table, ROLES, name)
-        found = text.table(*key)
-        roles[name] = RawRole(found, text.place(*key), {inner: text.place(*key, inner) for inner in found})
+        found = file.table(*key)
+        roles[name] = RawRole(found, file.place(*key), {inner: file.place(*key, inner) for inner in found})
     return roles
 
 
-def _read(path: str) -> _Text | None:
+def _read(path: str) -> _File | None:
     try:
         data = read_if_there(path)
         if data is None:
             return None
         content = msgspec.toml.decode(data, type=dict[str, object])
-        return _Text(path, content, lines_of(data.decode()))
+        return _File(path, content, lines_of(data.decode()))
     except OSError as error:
         raise BadSetting(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

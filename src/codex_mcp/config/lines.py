@@ -1,7 +1,6 @@
-"""Pure. On which line of a TOML text each table and each key begins.
+"""Pure. On which line of a TOML text each table and key begins, which the TOML parser does not tell.
 
-The TOML parser says what a file holds, not where. This one says where, and leaves it to the other to find mistakes: for
-a text that is no TOML its answer means nothing.
+For a text that is not valid TOML the result means nothing; the parser reports the errors.
 """
 
 import functools
@@ -15,21 +14,20 @@ _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
 _KEY = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
 
 
-@functools.cache  # compiled when there is a file to read
+@functools.cache  # compiled only if there is a file to read
 def _statement() -> re.Pattern[str]:
-    """A table's head, or a key and its equals sign."""
     return re.compile(rf"[ \t]*(?:\[\[?[ \t]*(?P<table>{_KEY})[ \t]*\]\]?|(?P<key>{_KEY})[ \t]*=)")
 
 
 @functools.cache
 def _token() -> re.Pattern[str]:
-    """What may follow: strings of four kinds, comments, brackets, ends of lines, and everything else."""
+    """Strings of four kinds, comments, brackets, line ends, and everything else."""
     strings = r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'"
     return re.compile(rf"{strings}|#[^\n]*|[\[\]{{}}]|\n|[^\"'#\[\]{{}}\n]+|.", re.DOTALL)
 
 
 def lines_of(text: str) -> dict[Key, int]:
-    """The line, from 1, of each table and key that has a line of its own; keys of inline tables have none."""
+    """The line, from 1, of each table and key, except for keys of inline tables."""
     found: dict[Key, int] = {}
     table: Key = ()
     position, line = 0, 1
@@ -49,7 +47,7 @@ def lines_of(text: str) -> dict[Key, int]:
 
 
 def line_of(lines: Mapping[Key, int], key: Key) -> int:
-    """The line of a key, or of the nearest thing around it that has one."""
+    """The line of a key, or of the innermost table around it that has one."""
     for length in range(len(key), 0, -1):
         if key[:length] in lines:
             return lines[key[:length]]
@@ -57,7 +55,7 @@ def line_of(lines: Mapping[Key, int], key: Key) -> int:
 
 
 def _end_of_statement(text: str, position: int) -> int:
-    """Where the next line begins that is not inside of a string or a bracket."""
+    """The start of the next line that is not inside a string or bracket."""
     depth = 0
     for token in _token().finditer(text, position):
         word = token.group()

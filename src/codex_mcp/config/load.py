@@ -1,8 +1,8 @@
-"""Where settings come from: flags > environment > `$ATM_CONFIG` > the repository's `.atm.toml` > the home's > defaults.
+"""Load the settings: flags > environment > `$ATM_CONFIG` > the repository's `.atm.toml` > the home's file > defaults.
 
-Every setting of base/settings.py has one name in all of these: `--codex-bin`, `CODEX_MCP_CODEX_BIN`, and `codex_bin` in
-the table `[plugins.codex-mcp]` of a file. This module knows where each value came from, and says so when it is wrong.
-What each kind of value may be is in base/options.py.
+Every setting has the same name everywhere: `--codex-bin`, `CODEX_MCP_CODEX_BIN`, and `codex_bin` in the table
+`[plugins.codex-mcp]` of a file. The table of settings is in base/settings. Each value keeps its source, for error
+messages and for `codex-mcp config`.
 """
 
 import argparse
@@ -10,14 +10,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.git import is_repository_root
-from codex_mcp.base.settings.groups import Settings, level_from_filter
+from codex_mcp.base.settings.groups import GROUPS, SETTINGS, Settings, settings_of, values_of
+from codex_mcp.base.settings.kinds import Place, Setting, level_from_filter, path
 from codex_mcp.base.settings.nearest import nearest
-from codex_mcp.base.settings.options import OPTIONS, Place, path
 from codex_mcp.config.files import layer_of
 from codex_mcp.config.layers import Layer, Sourced, SourcedRole, combined, combined_roles
 from codex_mcp.config.trust import untrusted
@@ -28,31 +27,15 @@ HOME_FILE: Final = os.path.join(".config", "atm", "config.toml")
 STATE_FOLDER: Final = os.path.join(".config", "atm", "codex-sessions")
 OUR_PREFIX: Final = "CODEX_MCP_"
 CLIENTS_TOKEN: Final = "CODEX_MCP_TOKEN"
-"""Not ours: docs/clients.md has clients keep their token in it."""
+"""Not a setting: docs/clients.md tells clients to keep their token in it."""
 
 FILE_VARIABLE: Final = "ATM_CONFIG"
 DEFAULT: Final = "default"
-SAYABLE: Final = "each may also come from the environment or a file"
-
-ENVIRONMENT_ALIASES: Final[dict[str, tuple[str, ...]]] = {
-    "codex_home": ("CODEX_HOME",),
-    "log_level": ("CODEX_MCP_LOG", "RUST_LOG"),
-    "otlp_endpoint": ("OTEL_EXPORTER_OTLP_ENDPOINT",),
-    "team": ("ATM_TEAM",),
-    "default_identity": ("CODEX_MCP_IDENTITY", "ATM_AGENT_MCP_IDENTITY"),
-    "turn_timeout": ("CODEX_MCP_TIMEOUT",),
-    "codex_bin": ("ATM_AGENT_MCP_CODEX_BIN",),
-    "model": ("ATM_AGENT_MCP_MODEL",),
-    "reasoning_effort": ("ATM_AGENT_MCP_REASONING_EFFORT",),
-    "sandbox": ("ATM_AGENT_MCP_SANDBOX",),
-    "approval_policy": ("ATM_AGENT_MCP_APPROVAL_POLICY",),
-}
-"""Other variables that count, after our own: Codex's, the old server's, OpenTelemetry's, and those of atm. ATM_IDENTITY
-is not among them: that is the person's own name, not an agent's."""
+FIRST_IN_HELP: Final = ("team", "core", "exec", "calls", "http", "log")
 
 
 class Loaded(Struct, frozen=True):
-    """The settings, where each came from, and what was not heeded."""
+    """The settings, the source of each, and warnings about what was ignored."""
 
     settings: Settings
     sources: dict[str, Sourced]
@@ -62,8 +45,6 @@ class Loaded(Struct, frozen=True):
 
 
 class _Surroundings(Struct, frozen=True):
-    """Where we are."""
-
     environ: Mapping[str, str]
     cwd: str
     home: str
@@ -71,30 +52,40 @@ class _Surroundings(Struct, frozen=True):
 
     @property
     def place(self) -> Place:
-        """Where flags and variables are written."""
         return Place(self.cwd, self.home)
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, with_team: bool = False) -> None:
-    """Give a parser one flag for every setting; those that are about a team, only if they are wanted."""
-    # All of them in the usage would hide what is wrong with a command line behind thirty lines.
+    """Give a parser a flag for every setting; for those of a team only on request."""
+    # A usage with every flag would hide the error of a command line behind thirty lines.
     parser.usage = f"{parser.prog} [-h] [FLAG ...]"
-    team = parser.add_argument_group("team", SAYABLE) if with_team else None
-    others = parser.add_argument_group("settings", SAYABLE)
-    for name, option in OPTIONS.items():
-        group = team if option.is_for_team else others
-        if group is None:
-            continue
-        flags = option.flags_for(name)
-        if option.is_switch:
-            group.add_argument(*flags, dest=name, action="store_const", const="true", help=option.help)
-        else:
-            action = "append" if option.is_list else "store"
-            group.add_argument(*flags, dest=name, action=action, metavar=option.metavar, help=option.help)
+    parser.epilog = "Every setting can also be given in the environment or in a file: see docs/settings.md."
+    for title in FIRST_IN_HELP if with_team else FIRST_IN_HELP[1:]:
+        group = GROUPS[title]
+        arguments = parser.add_argument_group(title, (group.__doc__ or "").partition("\n")[0])
+        for name, default in zip(group.__struct_fields__, _defaults_of(group), strict=True):
+            if setting := SETTINGS.get(name):
+                _add_flag(arguments, name, setting, default)
+
+
+def _defaults_of(group: type[Struct]) -> tuple[object, ...]:
+    fields, defaults = group.__struct_fields__, group.__struct_defaults__
+    return (None,) * (len(fields) - len(defaults)) + defaults
+
+
+def _add_flag(arguments: argparse._ArgumentGroup, name: str, setting: Setting, default: object) -> None:
+    flags = setting.flags_for(name)
+    if not setting.metavar:
+        arguments.add_argument(*flags, dest=name, action="store_const", const="true", help=setting.help)
+        return
+    words = setting.default.replace("`", "") or (default if default or isinstance(default, int) else "")
+    text = f"{setting.help} (default: {words})" if words != "" else setting.help
+    action = "append" if setting.is_list else "store"
+    arguments.add_argument(*flags, dest=name, action=action, metavar=setting.metavar, help=text.replace("%", "%%"))
 
 
 def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loaded:
-    """Put the settings together. Raises BadSetting with one sentence: source, name, value, and what is allowed."""
+    """Load the settings. Raises BadSetting with one sentence: source, name, value, and what is allowed."""
     home = environ.get("HOME") or os.path.expanduser("~")
     here = _Surroundings(environ, cwd, home, environ.get("ATM_HOME", "").strip() or home)
     warnings: list[str] = []
@@ -103,36 +94,35 @@ def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loa
     for name, value in _defaults(here).items():
         sources.setdefault(name, Sourced(value, DEFAULT))
     _check_home(sources["codex_home"])
-    settings = msgspec.convert({name: sourced.value for name, sourced in sources.items()}, Settings)
-    known = {name: Sourced(getattr(settings, name), DEFAULT) for name in Settings.__struct_fields__}
+    settings = settings_of({name: sourced.value for name, sourced in sources.items()})
+    known = {name: Sourced(value, DEFAULT) for name, value in values_of(settings).items()}
     roles = combined_roles(layers)
-    _check_role(settings.role, sources.get("role"), roles)
+    _check_role(settings.team.role, sources.get("role"), roles)
     plain_roles = {name: found.role for name, found in roles.items()}
     return Loaded(settings, known | sources, tuple(warnings), plain_roles, roles)
 
 
 def _layers(flags: argparse.Namespace, here: _Surroundings, warnings: list[str]) -> list[Layer]:
-    """What each place says, the lowest first."""
+    """The layers of all places, the one that wins last."""
     from_home = _from_file(os.path.join(here.atm_home, HOME_FILE), here, warnings)
     from_repo = _from_file(_repo_file(here.cwd), here, warnings)
     from_extra = _from_extra_file(here, warnings)
     warnings += _unknown_variables(here.environ)
     nearer = [*from_extra, _from_environment(here), _from_flags(flags, here)]
-    if from_repo and not _settings([*from_home, *nearer], here).trust_repo_settings:
-        harmless, not_heeded = untrusted(from_repo[0], _settings(from_home, here))
-        warnings += not_heeded
+    if from_repo and not _settings([*from_home, *nearer], here).core.trust_repo_settings:
+        harmless, ignored = untrusted(from_repo[0], values_of(_settings(from_home, here)))
+        warnings += ignored
         from_repo = [harmless]
     return [*from_home, *from_repo, *nearer]
 
 
 def _settings(layers: Sequence[Layer], here: _Surroundings) -> Settings:
-    """As they are with these."""
-    said = {name: sourced.value for name, sourced in combined(layers).items()}
-    return msgspec.convert(_defaults(here) | said, Settings)
+    given = {name: sourced.value for name, sourced in combined(layers).items()}
+    return settings_of(_defaults(here) | given)
 
 
 def _defaults(here: _Surroundings) -> dict[str, object]:
-    """Those that depend on where we are."""
+    """The defaults that depend on the environment."""
     return {
         "codex_home": os.path.join(here.home, ".codex"),
         "state_dir": os.path.join(here.atm_home, STATE_FOLDER),
@@ -140,17 +130,17 @@ def _defaults(here: _Surroundings) -> dict[str, object]:
 
 
 def _check_home(sourced: Sourced) -> None:
-    """A folder that the user names must exist, as Codex wants it: a slip of the pen must not make an empty home."""
+    """A folder that the user names must exist, as for Codex itself: a typo must not create an empty home."""
     if sourced.source != DEFAULT and not os.path.isdir(str(sourced.value)):
         raise BadSetting(
             f"cannot use codex_home = {str(sourced.value)!r} from {sourced.source}: "
-            "it must be a folder that exists; make it, or correct the name"
+            "it must be a folder that exists; create it, or correct the name"
         )
 
 
 def _check_role(name: str | None, sourced: Sourced | None, roles: Mapping[str, SourcedRole]) -> None:
     if name is not None and sourced is not None and name not in roles:
-        known = ", ".join(sorted(roles)) or "there are none"
+        known = ", ".join(sorted(roles)) or "none"
         raise BadSetting(
             f"cannot use role = {name!r} from {sourced.source}: it must be a role that a file describes in a table "
             f"[plugins.codex-mcp.roles.NAME] (known: {known})"
@@ -159,19 +149,19 @@ def _check_role(name: str | None, sourced: Sourced | None, roles: Mapping[str, S
 
 def _from_flags(flags: argparse.Namespace, here: _Surroundings) -> Layer:
     values: dict[str, Sourced] = {}
-    for name, option in OPTIONS.items():
+    for name, setting in SETTINGS.items():
         value = getattr(flags, name, None)
         if value is not None:
-            values[name] = Sourced(value, option.flags_for(name)[-1])
+            values[name] = Sourced(value, setting.flags_for(name)[-1])
     return Layer(values, here.place)
 
 
 def _from_environment(here: _Surroundings) -> Layer:
     values: dict[str, Sourced] = {}
-    for name in OPTIONS:
-        for variable in (f"{OUR_PREFIX}{name.upper()}", *ENVIRONMENT_ALIASES.get(name, ())):
+    for name, setting in SETTINGS.items():
+        for variable in (f"{OUR_PREFIX}{name.upper()}", *setting.variables):
             value = here.environ.get(variable)
-            # An empty variable counts as unset; and RUST_LOG, which belongs to others too, only if it speaks to us.
+            # An empty variable counts as unset. RUST_LOG, which other programs use too, only if it sets our level.
             if value and not (variable == "RUST_LOG" and level_from_filter(value) is None):
                 values[name] = Sourced(value, variable)
                 break
@@ -179,10 +169,10 @@ def _from_environment(here: _Surroundings) -> Layer:
 
 
 def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Warnings of variables that look like ours and are not."""
-    names = {name.upper() for name in OPTIONS}
-    for aliases in ENVIRONMENT_ALIASES.values():
-        names.update(alias.removeprefix(OUR_PREFIX) for alias in aliases if alias.startswith(OUR_PREFIX))
+    """Warnings about variables that look like settings and are not."""
+    names = {name.upper() for name in SETTINGS}
+    aliases = [alias for setting in SETTINGS.values() for alias in setting.variables if alias.startswith(OUR_PREFIX)]
+    names.update(alias.removeprefix(OUR_PREFIX) for alias in aliases)
     warnings = []
     for variable in sorted(environ.keys() - {CLIENTS_TOKEN}):
         name = variable.removeprefix(OUR_PREFIX)
@@ -212,7 +202,7 @@ def _from_extra_file(here: _Surroundings, warnings: list[str]) -> list[Layer]:
 
 
 def _repo_file(cwd: str) -> str | None:
-    """The nearest `.atm.toml`, from here up to the root of the git repository; outside of one, only here."""
+    """The nearest `.atm.toml`, from `cwd` up to the root of the git repository; outside of one, only in `cwd`."""
     folder = cwd
     candidates = []
     while True:
@@ -220,7 +210,7 @@ def _repo_file(cwd: str) -> str | None:
         if is_repository_root(folder):
             break
         parent = os.path.dirname(folder)
-        if parent == folder:  # no repository: what lies above belongs to others
+        if parent == folder:  # not in a repository: folders above may be other people's
             del candidates[1:]
             break
         folder = parent

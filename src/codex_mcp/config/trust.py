@@ -1,25 +1,25 @@
-"""Pure. What a repository's file may decide without being trusted.
+"""Pure. Which settings of a repository's file apply although the repository is not trusted.
 
-Someone who clones a repository and opens it has not agreed to what it says about their machine. So it may name its team
-and its agents, and make limits tighter, within bounds. Everything else tells which program runs, where, with which
-rights, who may come in, who is told, or what the log shows.
+A person who clones and opens a repository has not agreed to its settings. So it may name its team and agents, and
+tighten limits within bounds. Every other setting decides which program runs, where, with which rights, who may connect,
+who is notified, or what is logged.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import Struct
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.settings.groups import Events, Protocol, Sandbox, Settings
+from codex_mcp.base.settings.kinds import Events, Protocol, Sandbox
 from codex_mcp.config.layers import Layer, RawRole, Sourced, checked
 
 MAY_COME_FROM_A_REPOSITORY: Final = frozenset({"team", "default_identity", "reasoning_effort"})
-"""Names and words, which no limit depends on."""
+"""Names, on which no limit depends."""
 
 HARMLESS_IN_A_ROLE: Final = frozenset({"instructions", "reasoning_effort", "identity"})
-"""What its roles may say; and `sandbox`, if that is the one that allows nothing."""
+"""What its roles may set; and `sandbox`, if it is `read-only`."""
 
 HOW_TO_TRUST: Final = "set CODEX_MCP_TRUST_REPO_SETTINGS=true if you trust this one"
 
@@ -33,7 +33,7 @@ def _unlimited_at_zero(value: object) -> float:
 
 
 def _soft_deadline(value: object) -> float:
-    """Never (0) is higher than what depends on the client (None), and that than any number."""
+    """Never (0) is higher than by client (None), which is higher than any number."""
     return 1e9 if value is None else _unlimited_at_zero(value)
 
 
@@ -50,7 +50,7 @@ def _eras(value: object) -> float:
 
 
 class Limit(Struct, frozen=True):
-    """How high a value is: a repository may choose a lower one, down to `floor`."""
+    """How high a value counts: a repository may choose a lower one, down to `floor`."""
 
     height: Callable[[object], float] = _number
     floor: float = -math.inf
@@ -62,7 +62,7 @@ MAY_BE_TIGHTENED: Final[dict[str, Limit]] = {
     "approval_timeout": Limit(),
     "soft_deadline": Limit(_soft_deadline),
     "progress_interval": Limit(_rarer),
-    "start_timeout": Limit(floor=1),  # Codex takes some time to start, and to answer
+    "start_timeout": Limit(floor=1),  # Codex takes some time to start and to answer
     "request_timeout": Limit(floor=1),
     "thread_idle": Limit(floor=10),  # loading a thread again costs more than keeping it
     "interrupt_grace": Limit(),
@@ -78,13 +78,13 @@ MAY_BE_TIGHTENED: Final[dict[str, Limit]] = {
     "max_hops": Limit(),
     "summary_timeout": Limit(),
 }
-"""What it may only make tighter than it is without it."""
+"""What a repository may tighten."""
 
 
-def untrusted(layer: Layer, below: Settings) -> tuple[Layer, list[str]]:
-    """What remains of a repository's file, and a warning for everything that does not.
+def untrusted(layer: Layer, below: Mapping[str, object]) -> tuple[Layer, list[str]]:
+    """What applies of a repository's file, and a warning for everything else.
 
-    `below` is what holds without it.
+    `below` has the values that apply without the file.
     """
     warnings: list[str] = []
     values: dict[str, Sourced] = {}
@@ -97,11 +97,11 @@ def untrusted(layer: Layer, below: Settings) -> tuple[Layer, list[str]]:
     return Layer(values, layer.place, roles), warnings
 
 
-def _refusal(name: str, raw: Sourced, layer: Layer, below: Settings) -> str:
-    """Why a value is ignored; empty if it is not."""
+def _refusal(name: str, raw: Sourced, layer: Layer, below: Mapping[str, object]) -> str:
+    """Why a value is ignored; empty if it applies."""
     limit = MAY_BE_TIGHTENED.get(name)
     if limit is None and name not in MAY_COME_FROM_A_REPOSITORY:
-        return _ignored(raw.source, name, "may not say what runs on this machine")
+        return _ignored(raw.source, name, "may not decide what runs on this machine")
     try:
         value = checked(name, raw, layer.place).value
     except BadSetting as error:
@@ -109,8 +109,8 @@ def _refusal(name: str, raw: Sourced, layer: Layer, below: Settings) -> str:
     if limit is None:
         return ""
     height = limit.height(value)
-    if height > limit.height(getattr(below, name)):
-        return _ignored(raw.source, name, "may lower a limit, and not raise it")
+    if height > limit.height(below[name]):
+        return _ignored(raw.source, name, "may lower a limit, not raise it")
     if height < limit.floor:
         return _ignored(raw.source, name, f"may not set less than {limit.floor:g}")
     return ""

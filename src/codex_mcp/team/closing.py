@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import current_subject
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.state.contract import Fenced, LeaseLost, OwnedBy, Unavailable
@@ -100,7 +100,7 @@ class Closing:
     """Closes agents."""
 
     def __init__(
-        self, settings: Settings, threads: Threads, team: Team, work: Work, store_session: StoreSession
+        self, settings: TeamSettings, threads: Threads, team: Team, work: Work, store_session: StoreSession
     ) -> None:
         self._settings = settings
         self._threads = threads
@@ -197,7 +197,7 @@ class Closing:
             await self._session.writer.settle(member)
             if member.thread is not None:
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self._settings.interrupt_grace):
+                    async with asyncio.timeout(self._threads.interrupt_grace):
                         await self._threads.put_away(member.thread)
         finally:
             self._team.roster.remove(member)
@@ -237,7 +237,7 @@ class Closing:
         # A turn that runs is given up after one grace. One that a core which hangs was asked to begin keeps the thread
         # busy for much longer, though everybody has been told.
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(2 * self._settings.interrupt_grace):
+            async with asyncio.timeout(2 * self._threads.interrupt_grace):
                 await thread.until_idle()
         return thread.idle
 

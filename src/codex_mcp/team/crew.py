@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 from msgspec import Struct
 
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.state.contract import Claim
@@ -43,7 +43,7 @@ class Crew:
     """One server's part of a team, which may have to resume an agent."""
 
     def __init__(
-        self, settings: Settings, threads: Threads, open_store: OpenStore, resume: Resume | None = None
+        self, settings: TeamSettings, threads: Threads, open_store: OpenStore, resume: Resume | None = None
     ) -> None:
         self._settings = settings
         self._threads = threads

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.team import TeamSettings
 
 HOUR: Final = 3600.0
 
@@ -30,7 +30,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How often mail may cause mail without a person in between."""
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: TeamSettings) -> Limits:
     """What the settings allow."""
     return Limits(
         turns_per_hour=settings.turns_per_hour,

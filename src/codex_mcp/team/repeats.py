@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.state.contract import Node
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, RequestKey
@@ -41,7 +41,7 @@ class Repeat(Struct, frozen=True):
 class Repeats:
     """Recognises requests that came before."""
 
-    def __init__(self, settings: Settings, roster: Roster, store_session: StoreSession) -> None:
+    def __init__(self, settings: TeamSettings, roster: Roster, store_session: StoreSession) -> None:
         self._settings = settings
         self._roster = roster
         self._session = store_session

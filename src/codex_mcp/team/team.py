@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from codex_mcp.base import identity
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, CannotResume, ThreadHeld, ThreadNotFound, ThreadSpec, plain_id
 from codex_mcp.state.contract import Claim, IdentityTaken, OwnedBy
 from codex_mcp.team import refusals
@@ -73,7 +73,7 @@ Begin: TypeAlias = Callable[[Member], Awaitable[None]]
 class Team:
     """Agents of one team."""
 
-    def __init__(self, settings: Settings, threads: Threads, store_session: StoreSession) -> None:
+    def __init__(self, settings: TeamSettings, threads: Threads, store_session: StoreSession) -> None:
         self._settings = settings
         self._threads = threads
         self._session = store_session

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.state.contract import Unavailable
@@ -60,7 +60,7 @@ class Assignment(Struct, frozen=True):
 class Work:
     """The turns of a team's agents."""
 
-    def __init__(self, settings: Settings, roster: Roster, store_session: StoreSession) -> None:
+    def __init__(self, settings: TeamSettings, roster: Roster, store_session: StoreSession) -> None:
         self._settings = settings
         self._roster = roster
         self._session = store_session
@@ -155,7 +155,7 @@ class Work:
                 raise
             if isinstance(exc, QueueShut):
                 raise refusals.closed(member.agent) from exc
-            raise refusals.queue_full(member.agent, self._settings.max_turns_waiting) from exc
+            raise refusals.queue_full(member.agent, exc.limit) from exc
         turn.record.warn(warnings)
         member.usage = limits.with_turn(self._limits, member.usage, time.time())
         member.touch(turns=member.agent.turns + 1)

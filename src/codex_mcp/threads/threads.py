@@ -90,6 +90,11 @@ class Threads:
         self._tasks = TaskSet()
         self._sweeping: asyncio.Task[None] | None = None
 
+    @property
+    def interrupt_grace(self) -> float:
+        """How long an interrupted turn may take to end."""
+        return self._settings.interrupt_grace
+
     def __repr__(self) -> str:
         return f"<Threads {len(self._threads)} open, {self._supervisor!r}>"
 

@@ -100,7 +100,11 @@ Action: TypeAlias = Start | Interrupt | Remind | Conclude | Leave
 
 
 class QueueFull(Exception):
-    """As many turns wait as may."""
+    """The most turns that may wait are waiting."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
 
 
 class QueueShut(Exception):
@@ -161,7 +165,7 @@ class TurnQueue:
         if self._current is None:
             return self._begin(place)
         if len(self._waiting) >= self._max_waiting:
-            raise QueueFull
+            raise QueueFull(self._max_waiting)
         self._waiting.append(place)
         return []
 

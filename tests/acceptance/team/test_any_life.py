@@ -12,7 +12,6 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.methods import handle_notification
 from codex_mcp.mcp.seal import KEY_BYTES
@@ -27,6 +26,7 @@ from tests.support.core.cores import Changes, scripted_threads
 from tests.support.patience import PATIENCE
 from tests.support.rpc.memory_channel import memory_pair
 from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
+from tests.support.settings import make_settings
 from tests.support.team.team_server import say
 
 AGENT = "arch"
@@ -147,7 +147,7 @@ async def caller_of_a_team(folder: Path, **changed: Any) -> AsyncIterator[Caller
 
     world, tasks = World(), TaskSet()
     ours, theirs = memory_pair()
-    chosen = Settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **changed)
+    chosen = make_settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **changed)
     async with scripted_threads(folder, **changed) as (threads, model):
         product = team_product({}, open_store)(threads, chosen, bytes(KEY_BYTES))
         handlers = Handlers(

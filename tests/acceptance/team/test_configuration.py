@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.binary import find_codex
 from tests.support.core.told import base_prompt, context, developer_instructions, last, repository
 from tests.support.requirements import requirement
+from tests.support.settings import make_settings
 from tests.support.team.fixtures import Team
 from tests.support.team.team_server import refusal, say, team_server
 
@@ -75,7 +75,7 @@ async def test_settings_of_a_trusted_repository_reach_codex(team: Team, tmp_path
 
 @requirement("FR-12.1")
 async def test_the_codex_of_the_settings_is_the_one_that_runs(tmp_path: Path, codex_flags: Sequence[str]) -> None:
-    real = codex_flags[-1] if codex_flags else find_codex(Settings(codex_home="none"), "").path
+    real = codex_flags[-1] if codex_flags else find_codex(make_settings(codex_home="none"), "").path
     named = tmp_path / "my-codex"
     named.write_text(f'#!/bin/sh\necho "$@" >>"$0.used"\nexec "{real}" "$@"\n')
     named.chmod(0o755)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, ThreadSpec, TurnSpec
 from codex_mcp.codex.legacy.core import LegacyCore, OldRelease
 from tests.support.core.cores import Listener, no_pace
 from tests.support.rpc.far_end import FarEnd, Json
 from tests.support.rpc.memory_channel import memory_pair
+from tests.support.settings import make_settings
 
 TOOLS = [
     {"name": "codex", "inputSchema": {"properties": {"prompt": {}, "config": {}, "model": {}}}},
@@ -62,7 +62,7 @@ class Old(FarEnd):
 async def old(**changed: object) -> AsyncIterator[Old]:
     near, far = memory_pair()
     listener, tasks = Listener(), TaskSet()
-    settings = Settings(codex_home="/nowhere", **changed)  # type: ignore[arg-type]  # the test knows the types
+    settings = make_settings(codex_home="/nowhere", **changed)
     core = LegacyCore(near, listener, settings, no_pace, OldRelease("0.153.4", {"server": {"key": 1}}))
     tasks.spawn(core.run(), name="old codex")
     o = Old(far, core, listener, tasks)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from codex_mcp.base.futures import Waiter, Waiters
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.mcp.asking.ladder import Asker
@@ -25,6 +24,7 @@ from tests.support.clock import Clock, run_with_clock
 from tests.support.core.questions import COMMAND, ask
 from tests.support.rpc.memory_channel import memory_pair
 from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
+from tests.support.settings import make_settings
 
 QUESTION = ask(Method.EXEC, COMMAND)
 CANCEL = {"action": "cancel"}
@@ -97,7 +97,7 @@ async def scene(timeout: float = 60, *, lists: bool = False) -> AsyncIterator[Sc
     """A client that can be asked."""
     ours, theirs = memory_pair()
     peer = Peer(ours, Handlers(refuse, ignore), max_requests=1, pace=no_hurry)
-    client = Client(peer, Settings(codex_home="unused"))
+    client = Client(peer, make_settings(codex_home="unused"))
     client.capabilities = {"elicitation": {}}
     tasks = TaskSet()
     tasks.spawn(peer.run(), name="client")

@@ -10,7 +10,7 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from codex_mcp.base.logs import Subject
-from codex_mcp.base.settings.groups import Events, Settings
+from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call, GivenUp
 from codex_mcp.mcp.client import Client
@@ -23,6 +23,7 @@ from tests.support.core.questions import COMMAND, ask
 from tests.support.rpc.memory_channel import MemoryChannel, memory_pair
 from tests.support.servers.mcp_server import McpServer, scripted_server
 from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
+from tests.support.settings import make_settings
 
 Token = int | str | UnsetType
 
@@ -47,7 +48,7 @@ Test = Callable[[Call, MarkedEnd, Clock], Coroutine[Any, Any, None]]
 
 def with_call(token: Token, **settings: Any) -> Callable[[Test], None]:
     """Run the decorated test at once: with a call of request 7, the client that hears of it, and a clock."""
-    chosen = Settings(codex_home="unused", **settings)
+    chosen = make_settings(codex_home="unused", **settings)
 
     def run(test: Test) -> None:
         async def body(clock: Clock) -> None:

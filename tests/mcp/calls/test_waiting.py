@@ -7,7 +7,6 @@ import pytest
 from msgspec import UNSET
 
 from codex_mcp.base.logs import Subject
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.waiting import LONGEST_IDLE, Wait, Watched, _patience
 from codex_mcp.mcp.client import Client
@@ -21,6 +20,7 @@ from tests.support.http.http_server import ChildServer, scripted_http_server
 from tests.support.http.mcp_client import Door, call, notification, shake_hands, stateless
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import Json, McpServer, scripted_server
+from tests.support.settings import make_settings
 
 Seen = tuple[list[str], int]
 
@@ -343,7 +343,7 @@ class Nothing:
 def test_a_wait_lasts_as_long_as_its_client_allows_and_not_for_hours_without_anything_to_wait_for(
     decided: WaitVerdict, soft_deadline: float | None, timeout: float | None, *, named: bool, patience: float | None
 ) -> None:
-    settings = Settings(codex_home="unused", soft_deadline=soft_deadline)
+    settings = make_settings(codex_home="unused", soft_deadline=soft_deadline)
 
     @run_with_clock
     async def _(clock: Clock) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from codex_mcp.base.futures import Waiter
-from codex_mcp.base.settings.groups import SlowReader
+from codex_mcp.base.settings.kinds import SlowReader
 from codex_mcp.mcp.http.channel import ENDED_STREAMS, INBOX, HttpChannel, InboxFull, Limits
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.http.streams.stream import MOST_VITAL

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.http.hub import Hub, TooManySessions
 from codex_mcp.mcp.methods import Methods
 from codex_mcp.wire.jsonrpc import NO_PARAMS, Request
 from codex_mcp.wire.mcp import Change, ClientInfo, Initialize
 from tests.support.http.echo_methods import EchoMethods, within
 from tests.support.http.endpoints import KEY, NoTools
+from tests.support.settings import make_settings
 
 HELLO = Initialize("2025-11-25", {"elicitation": {"form": {}}, "roots": {}}, ClientInfo("ada", "7"))
 IDLE = 60.0
@@ -23,7 +23,7 @@ IDLE = 60.0
 @contextlib.asynccontextmanager
 async def a_hub(home: Path, **settings: Any) -> AsyncIterator[tuple[Hub, EchoMethods]]:
     methods = EchoMethods()
-    chosen = Settings(**{"codex_home": str(home), "session_idle": IDLE, **settings})
+    chosen = make_settings(**{"codex_home": str(home), "session_idle": IDLE, **settings})
     hub = Hub(Methods(methods.table()), NoTools(), chosen, KEY)
     try:
         yield hub, methods

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codex_mcp.base.settings.groups import Protocol
+from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.wire.mcp import Change
 from tests.support.http.echo_methods import EchoMethods, serving, within
 from tests.support.http.endpoints import served

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.supervisor import Launch
 from codex_mcp.mcp.http.metrics import Metrics
 from codex_mcp.threads.threads import Threads
 from tests.support.http.echo_methods import serving
 from tests.support.http.http_server import scripted_http_server
 from tests.support.http.mcp_client import Door, call, initialize, notification, request, shake_hands
+from tests.support.settings import make_settings
 
 
 async def numbers(port: int) -> dict[str, float]:
@@ -89,7 +89,7 @@ async def test_each_session_of_a_principal_is_counted_for_it_alone(tmp_path: Pat
         await bob.post(request(1, "echo"))
         session = server.hub.find("ada", "x")
         assert session is not None
-        metrics = Metrics(server.hub, Threads(Settings(codex_home=str(tmp_path)), _no_launch, _no_pace))
+        metrics = Metrics(server.hub, Threads(make_settings(codex_home=str(tmp_path)), _no_launch, _no_pace))
         page = metrics.sessions_of("ada").decode()
         found = {
             sample.name.removeprefix("codex_mcp_session_"): sample.value

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.http.serve import serve_http
 from tests.support.exec.small_web import own_certificate
 from tests.support.http.endpoints import KEY
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_session import no_codex
+from tests.support.settings import make_settings
 
 
 def never(url: str) -> None:
@@ -24,7 +24,7 @@ def never(url: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 async def test_another_address_than_loopback_is_refused_without_tokens(tmp_path: Path, host: str) -> None:
-    settings = Settings(codex_home=str(tmp_path), host=host, port=0)
+    settings = make_settings(codex_home=str(tmp_path), host=host, port=0)
     with pytest.raises(Refused, match=r"--tokens FILE, or listen on 127\.0\.0\.1"):
         await serve_http(settings, no_codex, KEY, never)
 
@@ -33,13 +33,13 @@ async def test_a_port_in_use_is_told(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(Refused, match=f"cannot listen on 127.0.0.1 port {port}: Address already in use"):
-            await serve_http(Settings(codex_home=str(tmp_path), port=port), no_codex, KEY, never)
+            await serve_http(make_settings(codex_home=str(tmp_path), port=port), no_codex, KEY, never)
 
 
 async def test_a_name_that_leads_nowhere_is_told(tmp_path: Path) -> None:
     token = tmp_path / "tokens"
     token.write_text("ada 0123456789abcdef\n")
-    settings = Settings(codex_home=str(tmp_path), host="no-such-host.invalid", port=0, tokens=str(token))
+    settings = make_settings(codex_home=str(tmp_path), host="no-such-host.invalid", port=0, tokens=str(token))
     with pytest.raises(Refused, match=r"cannot listen on no-such-host\.invalid port 0"):
         await serve_http(settings, no_codex, KEY, never)
 
@@ -48,7 +48,7 @@ async def test_with_a_certificate_it_speaks_https(tmp_path: Path) -> None:
     certificate = tmp_path / "server.pem"
     own_certificate(certificate)
     served: asyncio.Queue[str] = asyncio.Queue()
-    settings = Settings(codex_home=str(tmp_path), port=0, tls_cert=str(certificate))
+    settings = make_settings(codex_home=str(tmp_path), port=0, tls_cert=str(certificate))
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         tasks.create_task(serve_http(settings, no_codex, KEY, served.put_nowait))
         url = await served.get()
@@ -77,7 +77,7 @@ async def test_a_certificate_that_cannot_be_used_is_told_before_it_serves(tmp_pa
         case "without a key":
             certificate.write_bytes(certificate.read_bytes().partition(b"-----BEGIN PRIVATE")[0])
             key = None
-    settings = Settings(
+    settings = make_settings(
         codex_home=str(tmp_path),
         port=0,
         tokens=str(tokens),
@@ -89,6 +89,6 @@ async def test_a_certificate_that_cannot_be_used_is_told_before_it_serves(tmp_pa
 
 
 async def test_a_key_without_a_certificate_is_told(tmp_path: Path) -> None:
-    settings = Settings(codex_home=str(tmp_path), port=0, tls_key="/key.pem")
+    settings = make_settings(codex_home=str(tmp_path), port=0, tls_key="/key.pem")
     with pytest.raises(Refused, match=r"with the key /key\.pem alone: give --tls-cert FILE as well"):
         await serve_http(settings, no_codex, KEY, never)

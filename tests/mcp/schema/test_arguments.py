@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.base.settings.groups import Events
+from codex_mcp.base.settings.kinds import Events
 from codex_mcp.mcp.schema.arguments import (
     CodexArguments,
     ReplyArguments,

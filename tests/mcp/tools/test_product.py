@@ -4,18 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.settings.groups import Protocol, Settings
+from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.tools.product import plain_product
 from codex_mcp.threads.threads import Threads
 from tests.support.servers.mcp_session import no_codex, no_hurry
+from tests.support.settings import make_settings
 
 
 @pytest.mark.parametrize(("protocol", "stateless"), [(Protocol.BOTH, True), (Protocol.LEGACY, False)])
 async def test_tasks_belong_to_it_and_the_newer_era_can_be_turned_off(
     tmp_path: Path, protocol: Protocol, *, stateless: bool
 ) -> None:
-    settings = Settings(codex_home=str(tmp_path), protocol=protocol)
+    settings = make_settings(codex_home=str(tmp_path), protocol=protocol)
     methods = plain_product(Threads(settings, no_codex, no_hurry), settings, bytes(KEY_BYTES)).methods
     assert {"tools/call", "server/discover", "tasks/get", "tasks/update", "tasks/cancel"} <= methods.table.keys()
     assert methods.stateless is stateless

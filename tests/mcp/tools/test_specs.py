@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings.groups import Events, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.mcp.schema.arguments import CodexArguments
 from codex_mcp.mcp.tools.specs import events_of, new_thread, new_turn
+from tests.support.settings import make_settings
 
 
 def settings(home: Path, **changed: object) -> Settings:
-    return Settings(codex_home=str(home), **changed)  # type: ignore[arg-type]  # each is what the field wants
+    return make_settings(codex_home=str(home), **changed)
 
 
 def spec(home: Path, arguments: CodexArguments, **changed: object) -> ThreadSpec:

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings.groups import ApprovalPolicy, Sandbox, Settings
+from codex_mcp.base.settings.kinds import ApprovalPolicy, Sandbox
 from codex_mcp.mcp.schema.team_arguments import start_arguments, way_of
 from codex_mcp.mcp.tools.team_orders import Ordered, ordered
 from codex_mcp.team.profile.roles import Role
+from tests.support.settings import make_settings
 
 ROLES = {
     "reviewer": Role(
@@ -25,7 +26,7 @@ ROLES = {
 
 def order(folder: Path, given: dict[str, object], **settings: Any) -> Ordered:
     arguments = start_arguments({"cwd": str(folder), **given})
-    return ordered(arguments, way_of(arguments), Settings(codex_home=str(folder), **settings), ROLES)
+    return ordered(arguments, way_of(arguments), make_settings(codex_home=str(folder), **settings), ROLES)
 
 
 def test_without_a_role_the_settings_decide(tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_who_is_told_no_folder_works_at_the_root_of_the_repository(
     (tmp_path / "deep").mkdir()
     monkeypatch.chdir(tmp_path / "deep")
     arguments = start_arguments({"prompt": "p"})
-    made = ordered(arguments, way_of(arguments), Settings(codex_home=str(tmp_path)), ROLES)
+    made = ordered(arguments, way_of(arguments), make_settings(codex_home=str(tmp_path)), ROLES)
     assert made.new.spec.cwd == str(tmp_path)
 
 
@@ -92,4 +93,4 @@ def test_who_is_told_no_folder_hears_that_the_servers_is_gone(
     (tmp_path / "gone").rmdir()
     arguments = start_arguments(given)
     with pytest.raises(Refused, match="the server was started is gone"):
-        ordered(arguments, way_of(arguments), Settings(codex_home=str(tmp_path)), ROLES)
+        ordered(arguments, way_of(arguments), make_settings(codex_home=str(tmp_path)), ROLES)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.tools.team_product import team_product
@@ -10,13 +9,14 @@ from codex_mcp.state.contract import Store
 from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.threads.threads import Threads
 from tests.support.servers.mcp_session import no_codex, no_hurry
+from tests.support.settings import make_settings
 
 
 async def test_a_team_answers_to_all_methods_and_ends_although_nobody_came(tmp_path: Path) -> None:
     async def open_store() -> Store:
         return MemoryStore(World())
 
-    settings = Settings(codex_home=str(tmp_path), state_dir=str(tmp_path / "state"))
+    settings = make_settings(codex_home=str(tmp_path), state_dir=str(tmp_path / "state"))
     product = team_product({}, open_store)(Threads(settings, no_codex, no_hurry), settings, bytes(KEY_BYTES))
     assert {"tools/list", "tools/call", "tasks/get"} <= product.methods.table.keys()
     assert product.methods.instructions == TEAM_INSTRUCTIONS

@@ -23,6 +23,7 @@ from codex_mcp.threads.threads import Threads
 from codex_mcp.wire.jsonrpc import Id
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import TOUR
+from tests.support.settings import make_settings
 
 
 async def no_pace() -> None:
@@ -140,7 +141,7 @@ def settings_below(folder: Path, **changed: object) -> Settings:
     """Settings whose home is below this folder."""
     home = folder / "home" / ".codex"
     home.mkdir(parents=True, exist_ok=True)
-    return Settings(codex_home=str(home), **changed)  # type: ignore[arg-type]  # the test knows the types
+    return make_settings(codex_home=str(home), **changed)
 
 
 def environment_below(folder: Path) -> dict[str, str]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.http.access.access_control import AccessControl
@@ -18,6 +17,7 @@ from codex_mcp.mcp.methods import Handler, Methods
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
+from tests.support.settings import make_settings
 
 KEY = bytes(KEY_BYTES)
 """Seals what clients carry. Every server of these tests has the same one, as a restarted server has."""
@@ -60,7 +60,7 @@ async def served(
     **settings: Any,
 ) -> AsyncIterator[Served]:
     """Serve these methods for a while. At the end every stream is ended and every connection closed."""
-    chosen = Settings(codex_home=str(home), **settings)
+    chosen = make_settings(codex_home=str(home), **settings)
     hub = Hub(Methods(table, capabilities or {"tools": {}}, stateless=stateless), NoTools(), chosen, KEY)
     app = HttpApp(hub, AccessControl(chosen), None, chosen)
     server = web_server(app, chosen)

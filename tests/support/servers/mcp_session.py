@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launch
 from codex_mcp.mcp.methods import handle_notification
@@ -20,6 +19,7 @@ from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.threads import Threads
 from tests.support.patience import PATIENCE
 from tests.support.rpc.memory_channel import MemoryChannel, memory_pair
+from tests.support.settings import make_settings
 
 Json = dict[str, Any]
 
@@ -79,7 +79,7 @@ async def no_hurry() -> None:
 async def memory_session(home: Path, **settings: Any) -> AsyncIterator[tuple[FarEnd, Session]]:
     """A session, and the client at the far end of it."""
     ours, theirs = memory_pair()
-    chosen = Settings(codex_home=str(home), **settings)
+    chosen = make_settings(codex_home=str(home), **settings)
     threads = Threads(chosen, no_codex, no_hurry)
     peer = Peer(
         ours,

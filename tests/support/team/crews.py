@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
@@ -20,6 +19,7 @@ from codex_mcp.threads.turn import Turn
 from tests.support.core.cores import Watcher, scripted_threads
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import TOUR
+from tests.support.settings import make_settings
 
 
 class Crewed:
@@ -65,9 +65,9 @@ async def crewed(
     async def open_store() -> Store:
         return MemoryStore(shared)
 
-    chosen = Settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **settings)
+    chosen = make_settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **settings)
     async with scripted_threads(folder, script=script, **settings) as (threads, model):
-        crew = Crew(chosen, threads, open_store, resume)
+        crew = Crew(chosen.team, threads, open_store, resume)
         try:
             yield Crewed(crew, model, folder, threads)
         finally:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings.groups import Sandbox
+from codex_mcp.base.settings.kinds import Sandbox
 from codex_mcp.team.profile.agent_file import LONGEST, AgentFile, read_agent_file
 
 REVIEWER = """\

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.errors import BadSetting
-from codex_mcp.base.settings.groups import ApprovalPolicy, Sandbox
+from codex_mcp.base.settings.kinds import ApprovalPolicy, Sandbox
 from codex_mcp.team.profile.roles import KINDS, Role, over, role_from
 
 

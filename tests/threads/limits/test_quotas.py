@@ -2,9 +2,9 @@
 
 import pytest
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.threads.limits.quotas import Queued, Quotas, all_busy, over_quota, quotas_of, size_of
+from tests.support.settings import make_settings
 
 QUOTAS = Quotas(threads=3, queued_turns=2, queued_bytes=100)
 
@@ -40,5 +40,5 @@ def test_everything_that_a_turn_carries_has_a_size() -> None:
 
 
 def test_the_limits_are_settings() -> None:
-    settings = Settings(codex_home="x", threads_per_principal=5, queued_turns_per_principal=6)
+    settings = make_settings(codex_home="x", threads_per_principal=5, queued_turns_per_principal=6)
     assert quotas_of(settings) == Quotas(5, 6, 128 * 1024 * 1024)

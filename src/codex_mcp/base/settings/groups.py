@@ -1,388 +1,376 @@
-"""Pure. Every setting of the server in one place: what it means, its default, and why the number is that number.
+"""Pure. All settings. The Structs of the groups are the table of settings: each field is a setting.
 
-Where the values come from is config/load.py's business. Times are in seconds, sizes in bytes. These are msgspec Structs
-and not dataclasses because a dataclass of this size costs 3 ms of the time to the first answer, and a Struct 0.2.
+Its annotation has the type, the kind of value with its bounds, and the help of its flag; its value is the default; the
+text below it gives details and the reason for the default. From this come flags, variables and keys of settings files
+(config/load.py), `--help`, `codex-mcp config`, and docs/settings.md (`make settings`). A package is given only the
+groups that it needs. Times are in seconds, sizes in bytes.
+
+These are msgspec Structs: a dataclass of this size costs 3 ms of the time to the first answer, a Struct 0.2 ms.
 """
 
-from enum import StrEnum
+from collections.abc import Mapping
+from typing import TypeVar
 
 from msgspec import Struct
 
-MIB = 1024 * 1024
+from codex_mcp.base.settings import kinds
+from codex_mcp.base.settings.calls import CallSettings
+from codex_mcp.base.settings.core import CoreSettings, ExecSettings, LogSettings
+from codex_mcp.base.settings.http import HttpSettings
+from codex_mcp.base.settings.kinds import Setting
+from codex_mcp.base.settings.team import TeamSettings
 
-
-class Events(StrEnum):
-    """Which `codex/event` notifications a client gets."""
-
-    STANDARD = "standard"
-    FULL = "full"
-    NONE = "none"
-
-
-class Backend(StrEnum):
-    """As what Codex is run."""
-
-    AUTO = "auto"
-    APP_SERVER = "app-server"
-    MCP_SERVER = "mcp-server"
-
-
-class Protocol(StrEnum):
-    """Which eras of MCP are spoken."""
-
-    BOTH = "both"
-    LEGACY = "legacy"
-
-
-class SlowReader(StrEnum):
-    """What happens to a listener on the bus that lags behind."""
-
-    DROP_OLDEST = "drop-oldest"
-    DISCONNECT = "disconnect"
-    WAIT = "wait"
-
-
-class LogLevel(StrEnum):
-    """How much is logged, from nothing to everything."""
-
-    OFF = "off"
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-    DEBUG = "debug"
-    TRACE = "trace"
-
-
-class Sandbox(StrEnum):
-    """What an agent's commands may do."""
-
-    READ_ONLY = "read-only"
-    WORKSPACE_WRITE = "workspace-write"
-    DANGER_FULL_ACCESS = "danger-full-access"
-
-
-class ApprovalPolicy(StrEnum):
-    """When a person is asked before a command runs."""
-
-    UNTRUSTED = "untrusted"
-    ON_FAILURE = "on-failure"
-    ON_REQUEST = "on-request"
-    NEVER = "never"
+G = TypeVar("G", bound=Struct)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What the server was told, with defaults for what it was not."""
+    """All settings of a server."""
+
+    core: CoreSettings
+    calls: CallSettings = CallSettings()
+    http: HttpSettings = HttpSettings()
+    team: TeamSettings = TeamSettings()
+    log: LogSettings = LogSettings()
+
+    # Until every package takes its own group.
+    @property
+    def codex_home(self) -> str:
+        return self.core.codex_home
+
+    @property
+    def codex_bin(self) -> str | None:
+        return self.core.codex_bin
+
+    @property
+    def allow_untested_codex(self) -> bool:
+        return self.core.allow_untested_codex
+
+    @property
+    def backend(self) -> kinds.Backend:
+        return self.core.backend
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        return self.core.overrides
+
+    @property
+    def profile(self) -> str | None:
+        return self.core.profile
+
+    @property
+    def scripted(self) -> str | None:
+        return self.core.scripted
+
+    @property
+    def trust_repo_settings(self) -> bool:
+        return self.core.trust_repo_settings
+
+    @property
+    def start_timeout(self) -> float:
+        return self.core.start_timeout
+
+    @property
+    def request_timeout(self) -> float:
+        return self.core.request_timeout
+
+    @property
+    def max_requests_in_flight(self) -> int:
+        return self.core.max_requests_in_flight
+
+    @property
+    def max_message_bytes(self) -> int:
+        return self.core.max_message_bytes
+
+    @property
+    def exec_server(self) -> str | None:
+        return self.core.exec.exec_server
+
+    @property
+    def exec_server_token(self) -> str | None:
+        return self.core.exec.exec_server_token
+
+    @property
+    def events(self) -> kinds.Events:
+        return self.calls.events
+
+    @property
+    def protocol(self) -> kinds.Protocol:
+        return self.calls.protocol
+
+    @property
+    def approval_timeout(self) -> float:
+        return self.calls.approval_timeout
+
+    @property
+    def soft_deadline(self) -> float | None:
+        return self.calls.soft_deadline
+
+    @property
+    def progress_interval(self) -> float:
+        return self.calls.progress_interval
+
+    @property
+    def unreachable_timeout(self) -> float:
+        return self.calls.unreachable_timeout
+
+    @property
+    def interrupt_grace(self) -> float:
+        return self.calls.interrupt_grace
+
+    @property
+    def shutdown_grace(self) -> float:
+        return self.calls.shutdown_grace
+
+    @property
+    def max_turns_waiting(self) -> int:
+        return self.calls.max_turns_waiting
+
+    @property
+    def outbox_bytes(self) -> int:
+        return self.calls.outbox_bytes
 
-    codex_home: str
-    """Codex's own folder: config.toml, sign-in, threads; our log. `$CODEX_HOME`, else `~/.codex`."""
+    @property
+    def finished_turns_kept(self) -> int:
+        return self.calls.finished_turns_kept
 
-    codex_bin: str | None = None
-    """The Codex to run, a path or a name on PATH. None: the `codex` on PATH if we know its version, else our own."""
+    @property
+    def thread_idle(self) -> float:
+        return self.calls.thread_idle
 
-    allow_untested_codex: bool = False
-    """Run a `codex_bin` of a version that we were not tested with. Its behaviour changes between versions."""
+    @property
+    def threads_per_principal(self) -> int:
+        return self.calls.threads_per_principal
 
-    backend: Backend = Backend.AUTO
-    """`mcp-server` runs an old Codex (0.103 to 0.153), which can do less; `auto` does so only if `codex_bin` is one."""
+    @property
+    def turns_per_principal(self) -> int:
+        return self.calls.turns_per_principal
 
-    overrides: tuple[str, ...] = ()
-    """`key=value` for Codex's configuration, as its own `-c` takes them, in order; they win over config.toml."""
+    @property
+    def queued_turns_per_principal(self) -> int:
+        return self.calls.queued_turns_per_principal
 
-    profile: str | None = None
-    """The profile of Codex's configuration for calls that name none."""
+    @property
+    def queued_bytes_per_principal(self) -> int:
+        return self.calls.queued_bytes_per_principal
 
-    scripted: str | None = None
-    """A script file: the model is then the scripted one, on this machine, and needs no account."""
+    @property
+    def port(self) -> int | None:
+        return self.http.port
 
-    trust_repo_settings: bool = False
-    """Let a repository's `.atm.toml` say which program runs and with which rights; see config/trust.py."""
+    @property
+    def host(self) -> str:
+        return self.http.host
 
-    events: Events = Events.STANDARD
-    """`full` adds item_* and raw_* events, several times the traffic; `none` sends no `codex/event` at all."""
+    @property
+    def tokens(self) -> str | None:
+        return self.http.tokens
 
-    protocol: Protocol = Protocol.BOTH
-    """`legacy` speaks only the revisions with a handshake: a way out, should a client's newer one misbehave."""
+    @property
+    def generate_token(self) -> bool:
+        return self.http.generate_token
 
-    log_level: LogLevel | None = None
-    """None: info in the file and warnings on stderr. A level: that level in both."""
+    @property
+    def jwks(self) -> str | None:
+        return self.http.jwks
 
-    log_file_bytes: int = 10 * MIB
-    """A log file that would grow beyond this is set aside. Some 80,000 lines; it still opens in any editor."""
+    @property
+    def jwt_issuer(self) -> str | None:
+        return self.http.jwt_issuer
 
-    log_files_kept: int = 3
-    """Older log files kept: with the current one 40 MiB at most, which nobody has to notice on a small disk."""
+    @property
+    def jwt_audience(self) -> str | None:
+        return self.http.jwt_audience
 
-    otlp_endpoint: str | None = None
-    """A collector of OpenTelemetry: a span of every request is sent there, if the extra `otel` is installed."""
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        return self.http.allowed_hosts
 
-    approval_timeout: float = 600
-    """A question to a person is a denial after this. Ten minutes: time to come back from coffee, while a forgotten
-    question does not hold a turn for a day. 0 refuses at once."""
+    @property
+    def allowed_origins(self) -> tuple[str, ...]:
+        return self.http.allowed_origins
 
-    soft_deadline: float | None = None
-    """A call that runs longer returns `status: running`, to be collected by `codex_wait`. None: by client, see
-    `soft_deadline_for`; 0: never."""
+    @property
+    def tls_cert(self) -> str | None:
+        return self.http.tls_cert
 
-    progress_interval: float = 5
-    """At least one progress notification in this time, for clients that asked for them. Often enough to be seen as
-    alive by a person, and far below every client's idle limit (60 s is the shortest known)."""
+    @property
+    def tls_key(self) -> str | None:
+        return self.http.tls_key
 
-    start_timeout: float = 30
-    """The core must have answered its handshake by then. It takes 0.1 s; a cold disk or a busy machine, some more."""
+    @property
+    def max_sessions(self) -> int:
+        return self.http.max_sessions
 
-    request_timeout: float = 120
-    """A core that has not answered a request by then is ended, and the next call starts a new one. Requests take
-    milliseconds, but resuming a thread of a hundred megabytes reads it first. A turn is not a request in this sense:
-    it has no limit."""
+    @property
+    def sessions_per_principal(self) -> int:
+        return self.http.sessions_per_principal
 
-    unreachable_timeout: float = 300
-    """A turn fails when Codex has tried for this long to reach the model, without any progress in between. Codex itself
-    tries for ever where nothing listens. Five minutes: a provider that restarts is back by then. 0: no limit."""
+    @property
+    def sessions_per_address(self) -> int:
+        return self.http.sessions_per_address
 
-    max_requests_in_flight: int = 64
-    """Requests to the core at once; more wait for their turn. The core queues 128, and beyond some 200 it has been
-    measured to leave requests without any answer; half of its queue keeps well away from that."""
+    @property
+    def session_idle(self) -> float:
+        return self.http.session_idle
 
-    max_turns_waiting: int = 32
-    """Prompts that wait behind a running turn of one thread; the next one is refused. Nobody means to queue more, and
-    a client in a loop is stopped before it fills the memory."""
+    @property
+    def strict_sessions(self) -> bool:
+        return self.http.strict_sessions
 
-    max_message_bytes: int = 64 * MIB
-    """The longest message that is read, from client or core. Holds several images in base64. Of a longer one only the
-    outline is read (transports/outline.py): a client's request is refused, a turn that needs all of it fails."""
+    @property
+    def quiet_time(self) -> float:
+        return self.http.quiet_time
 
-    outbox_bytes: int = 8 * MIB
-    """Unsent bytes for one client beyond which its events are held back. Tens of thousands of deltas: a client that is
-    so far behind does not read. Answers are never dropped."""
+    @property
+    def ping_interval(self) -> float:
+        return self.http.ping_interval
 
-    finished_turns_kept: int = 256
-    """Results that were returned as `running` and not yet collected by `codex_wait`; beyond it the oldest is dropped,
-    and remains in the thread's history on disk."""
+    @property
+    def max_body_bytes(self) -> int:
+        return self.http.max_body_bytes
 
-    thread_idle: float = 900
-    """A thread that nobody used for this long is put away by the core, which frees its memory; it is loaded again when
-    somebody asks. A quarter of an hour: a person who reads an answer and thinks is not made to wait."""
+    @property
+    def session_inbox(self) -> int:
+        return self.http.session_inbox
 
-    exec_server: str | None = None
-    """A `ws://` address of an exec-server: agents' commands, patches and file reads happen there, confined there."""
+    @property
+    def subscriber_queue(self) -> int:
+        return self.http.subscriber_queue
 
-    exec_server_token: str | None = None
-    """A file that holds the bearer token for it."""
+    @property
+    def slow_reader(self) -> kinds.SlowReader:
+        return self.http.slow_reader
 
-    host: str = "127.0.0.1"
-    """Where to listen, with `port`. Anything but loopback needs tokens: whoever reaches an agent runs commands."""
+    @property
+    def stall_timeout(self) -> float:
+        return self.http.stall_timeout
 
-    port: int | None = None
-    """Listen for HTTP and WebSocket here, in place of stdin and stdout; 0 takes a free port."""
+    @property
+    def requests_per_second(self) -> float:
+        return self.http.requests_per_second
 
-    tokens: str | None = None
-    """A file of bearer tokens, a principal and its token in each line. Whoever has none stays out, and what one
-    principal started is not there for another."""
+    @property
+    def default_identity(self) -> str:
+        return self.team.default_identity
 
-    generate_token: bool = False
-    """Admit only clients that show the token in `codex-mcp/token` of Codex's home, which the first start makes."""
+    @property
+    def role(self) -> str | None:
+        return self.team.role
 
-    jwks: str | None = None
-    """A file of public keys (JWKS): bearer tokens signed by one of them are taken, and `sub` is the principal."""
+    @property
+    def state_dir(self) -> str:
+        return self.team.state_dir
 
-    jwt_issuer: str | None = None
-    """Who must have signed (`iss`)."""
+    @property
+    def turn_timeout(self) -> float:
+        return self.team.turn_timeout
 
-    jwt_audience: str | None = None
-    """For whom it must have been signed (`aud`)."""
+    @property
+    def max_concurrent_threads(self) -> int:
+        return self.team.max_concurrent_threads
 
-    allowed_hosts: tuple[str, ...] = ()
-    """Names by which we may be called besides our address: a proxy in front of us has one."""
+    @property
+    def model(self) -> str | None:
+        return self.team.model
 
-    allowed_origins: tuple[str, ...] = ()
-    """Origins of web pages that may call us, as https://host:port; by default only our own pages may."""
+    @property
+    def reasoning_effort(self) -> str | None:
+        return self.team.reasoning_effort
 
-    tls_cert: str | None = None
-    """A certificate chain (PEM): speak HTTPS."""
+    @property
+    def sandbox(self) -> kinds.Sandbox | None:
+        return self.team.sandbox
 
-    tls_key: str | None = None
-    """Its private key."""
+    @property
+    def approval_policy(self) -> kinds.ApprovalPolicy | None:
+        return self.team.approval_policy
 
-    max_sessions: int = 10_000
-    """HTTP sessions at once, some 20 KiB each, and as many requests without a session. When it is reached, sessions
-    that nobody uses give way; if there are none, the next client is told to come later."""
+    @property
+    def base_prompt_file(self) -> str | None:
+        return self.team.base_prompt_file
 
-    sessions_per_principal: int = 2000
-    """The same for each principal that shows a token, so that one of them cannot take all. Where no tokens are needed
-    there is one principal, and no such limit."""
+    @property
+    def extra_instructions_file(self) -> str | None:
+        return self.team.extra_instructions_file
 
-    sessions_per_address: int = 5000
-    """The same for each address that is not this machine's. More than for a principal: a proxy brings several."""
+    @property
+    def auto_mail(self) -> bool:
+        return self.team.auto_mail
 
-    threads_per_principal: int = 1000
-    """Threads of one principal that the core has open; then the one unused for longest is put away, to be loaded again
-    when somebody asks."""
+    @property
+    def turns_per_hour(self) -> int:
+        return self.team.turns_per_hour
 
-    turns_per_principal: int = 64
-    """Turns of one principal that run at once; more wait. Only for principals that show a token: without tokens there
-    is one principal, and it need not leave room for others."""
+    @property
+    def tokens_per_thread(self) -> int:
+        return self.team.tokens_per_thread
 
-    queued_turns_per_principal: int = 1000
-    """Turns of one principal that wait, in all its threads; the next one is refused."""
+    @property
+    def tokens_per_team(self) -> int:
+        return self.team.tokens_per_team
 
-    queued_bytes_per_principal: int = 128 * MIB
-    """What the prompts and images of those may hold."""
+    @property
+    def max_hops(self) -> int:
+        return self.team.max_hops
 
-    session_idle: float = 3600
-    """An HTTP session that nobody used for this long, and that has nothing running and no stream open, is put away. Its
-    id can be used again, and its threads go on."""
+    @property
+    def summary_timeout(self) -> float:
+        return self.team.summary_timeout
 
-    strict_sessions: bool = False
-    """Refuse session ids that we did not make, on every door; without it the bus makes a session for any id."""
+    @property
+    def log_level(self) -> kinds.LogLevel | None:
+        return self.log.log_level
 
-    quiet_time: float = 10
-    """A call that ends without a word within this time is answered as plain JSON, a longer one as a stream. Claude Code
-    gives up on a POST that has no headers after 60 s, others after 300; a stream that has begun they wait for."""
+    @property
+    def log_file_bytes(self) -> int:
+        return self.log.log_file_bytes
 
-    ping_interval: float = 15
-    """A stream on which nothing happens shows this often that it is alive; proxies cut a silent one after 60 s."""
+    @property
+    def log_files_kept(self) -> int:
+        return self.log.log_files_kept
 
-    max_body_bytes: int = 16 * MIB
-    """The longest body of a POST, and the longest message on a WebSocket. Holds a prompt with a few images; who needs
-    more uses stdio."""
+    @property
+    def otlp_endpoint(self) -> str | None:
+        return self.log.otlp_endpoint
 
-    session_inbox: int = 128
-    """Messages of one HTTP session that wait to be looked at; beyond it the client is told to come later (503)."""
+    # End.
 
-    subscriber_queue: int = 128
-    """Unread messages of a listener on the bus that has taken nothing for a second, before `slow_reader` applies. Some
-    seconds of a talkative turn. A listener that reads has `outbox_bytes`, whatever their number."""
 
-    slow_reader: SlowReader = SlowReader.DROP_OLDEST
-    """What happens then: `drop-oldest` leaves out events, and says how many; `disconnect` ends the listener's stream;
-    `wait` keeps up to `outbox_bytes` for it and then ends it. A stalled listener delays others by a second at most."""
-
-    stall_timeout: float = 60
-    """A connection that takes nothing for this long, while something waits to be sent on it, is cut. A minute: as long
-    as most proxies allow."""
-
-    requests_per_second: float = 500
-    """HTTP requests and WebSocket messages of one principal, on average; twice as many at once. Far more than an
-    orchestrator needs, and a client in a loop does not starve the others. 0: no limit. Where nobody has to show a
-    token there is one principal, and no limit."""
-
-    interrupt_grace: float = 10
-    """A turn that was told to stop must have ended by then, else its call is answered without it. Commands get killed
-    at once by the core; what takes time is a tool of somebody else's MCP server."""
-
-    shutdown_grace: float = 30
-    """What running turns get after the client closed our stdin or sent SIGTERM, before they are interrupted. A turn
-    that is about to end does so; longer would look like a process that cannot be stopped. With a team it is 5 at most:
-    agents must be asked for their summaries within ten seconds."""
-
-    team: str = "default"
-    """The team to which agents belong. `$ATM_TEAM`, or `default_team` in the table `[core]` of a file."""
-
-    default_identity: str = "codex"
-    """The name of an agent that is given none; the second one is then called codex-2."""
-
-    role: str | None = None
-    """The role, a table `[plugins.codex-mcp.roles.NAME]`, of agents whose call names none."""
-
-    state_dir: str = ""
-    """Where agents are remembered: the registry, summaries, the audit log. config fills it in if nothing is said:
-    `$ATM_HOME`, else the home, and there `.config/atm/codex-sessions`."""
-
-    turn_timeout: float = 1800.0
-    """A turn of an agent is interrupted after this. 0: no limit. Half an hour: longer than honest work on a prompt
-    mostly takes, and a team must not wait for ever for one of its agents. `mcp-server`, without a team, has none."""
-
-    max_concurrent_threads: int = 10
-    """Agents that a server may run for one principal, idle ones as well; the next one is refused. Each has a
-    conversation in memory."""
-
-    model: str | None = None
-    """The model of agents whose call and role name none. None: what Codex's configuration says."""
-
-    reasoning_effort: str | None = None
-    """How hard it thinks. Not a choice of ours: what there is depends on the model."""
-
-    sandbox: Sandbox | None = None
-    """What commands of agents may do whose call and role do not say. None: what Codex's configuration says."""
-
-    approval_policy: ApprovalPolicy | None = None
-    """When a person is asked, likewise."""
-
-    base_prompt_file: str | None = None
-    """A file that takes the place of Codex's own system prompt."""
-
-    extra_instructions_file: str | None = None
-    """A file of instructions that every agent of the team gets in addition."""
-
-    auto_mail: bool = True
-    """Hand new mail to an idle agent as its next prompt."""
-
-    turns_per_hour: int = 0
-    """Turns that one agent may begin in an hour, whoever asks; then it rests. 0: no limit, since who asks also pays."""
-
-    tokens_per_thread: int = 0
-    """Tokens that one agent may use in its life. 0: no limit."""
-
-    tokens_per_team: int = 0
-    """Tokens that all agents of the team may use together. 0: no limit."""
-
-    max_hops: int = 8
-    """How often mail may cause mail, without a person in between, before it waits for one. Eight: a question, an answer
-    and some talk about it; two agents who thank each other stop soon."""
-
-    summary_timeout: float = 10
-    """An agent that is closed must have summed up its work by then, else it is closed without a summary."""
-
-
-class Budget(Struct, frozen=True):
-    """How long a client lets a call run; None is for ever."""
-
-    with_progress: float | None
-    without_progress: float | None
-
-
-# What the clients do was measured; their limits are those of the last version looked at, and a margin is left for
-# the answer to arrive.
-UNKNOWN_CLIENT = Budget(with_progress=240, without_progress=45)
-"""Cursor and others give up at 300 s whatever progress they see. Without a progress token it is most likely a client
-on the TypeScript SDK's default of 60 s."""
-
-CLIENT_BUDGETS: dict[str, Budget] = {
-    # No limit while there is progress; silent calls over stdio end after 30 minutes.
-    "claude-code": Budget(with_progress=None, without_progress=1500),
-    # Claude Desktop has been seen to end calls at 60 s and at 240 s.
-    "claude-ai": Budget(with_progress=45, without_progress=45),
-    # Codex as a client: 300 s (`tool_timeout_sec`), progress or not.
-    "codex-mcp-client": Budget(with_progress=240, without_progress=240),
+GROUPS: dict[str, type[Struct]] = {
+    "core": CoreSettings,
+    "exec": ExecSettings,
+    "calls": CallSettings,
+    "http": HttpSettings,
+    "team": TeamSettings,
+    "log": LogSettings,
 }
 
-
-def soft_deadline_for(client_name: str, settings: Settings, *, has_progress_token: bool) -> float | None:
-    """After how many seconds a call of this client returns `status: running`; None is never."""
-    if settings.soft_deadline is not None:
-        return settings.soft_deadline or None
-    budget = CLIENT_BUDGETS.get(client_name.lower(), UNKNOWN_CLIENT)
-    return budget.with_progress if has_progress_token else budget.without_progress
-
-
-OUR_LOG_TARGETS = ("codex_mcp", "codex_mcp_server")
-"""How a log filter may name us: our package, and the program that we replace."""
-
-_LEVEL_NAMES: dict[str, LogLevel] = {**{level.value: level for level in LogLevel}, "warn": LogLevel.WARNING}
+SETTINGS: dict[str, Setting] = {
+    name: hint.__metadata__[0]
+    for group in GROUPS.values()
+    for name, hint in group.__annotations__.items()
+    if hasattr(hint, "__metadata__")
+}
+"""Every setting by its name."""
 
 
-def level_from_filter(text: str) -> LogLevel | None:
-    """The level that a filter such as `debug` or `codex_mcp_server=debug,axum=info` gives us; None if it gives none.
+def settings_of(values: Mapping[str, object]) -> Settings:
+    """The settings with these values, and defaults for the others."""
+    core = _group(CoreSettings, {**values, "exec": _group(ExecSettings, values)})
+    return Settings(
+        core=core,
+        calls=_group(CallSettings, values),
+        http=_group(HttpSettings, values),
+        team=_group(TeamSettings, values),
+        log=_group(LogSettings, values),
+    )
 
-    Our own target wins over the default, wherever it stands; the last one of a kind wins. Parts that cannot be read
-    are skipped, since RUST_LOG belongs to other programs too.
-    """
-    default: LogLevel | None = None
-    ours: LogLevel | None = None
-    for part in text.lower().split(","):
-        target, is_targeted, level = part.strip().rpartition("=")
-        if not is_targeted:
-            default = _LEVEL_NAMES.get(level.strip(), default)
-        elif target.strip().replace("-", "_") in OUR_LOG_TARGETS:
-            ours = _LEVEL_NAMES.get(level.strip(), ours)
-    return ours or default
+
+def values_of(settings: Settings) -> dict[str, object]:
+    """The values of all settings, by name."""
+    groups = (settings.core, settings.core.exec, settings.calls, settings.http, settings.team, settings.log)
+    return {name: getattr(group, name) for group in groups for name in group.__struct_fields__ if name in SETTINGS}
+
+
+def _group(group: type[G], values: Mapping[str, object]) -> G:
+    return group(**{name: values[name] for name in group.__struct_fields__ if name in values})

@@ -1,21 +1,21 @@
-"""Pure. Which known name somebody may have meant by an unknown one."""
+"""Pure. Guess the known name that an unknown one was meant to be."""
 
 from collections.abc import Iterable
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that differs in the fewest letters, if it is close enough to be a slip of the pen."""
+    """The known name that differs in the fewest letters, if it is close enough to be a typo."""
     plain = name.lower().replace("-", "_")
     candidates = [(_distance(plain, other.lower().replace("-", "_")), other) for other in known]
     if not candidates:
         return None
     distance, found = min(candidates)
-    # One slip in three letters: beyond that, a guess confuses more than it helps.
+    # Beyond one wrong letter in three, a guess confuses more than it helps.
     return found if distance * 3 <= max(len(name), len(found)) else None
 
 
 def _distance(one: str, other: str) -> int:
-    """How many letters must be put in, left out, replaced, or swapped with their neighbour."""
+    """How many letters to insert, delete, replace or swap with their neighbour."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):

@@ -13,7 +13,9 @@ from msgspec import UnsetType
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.logs import Subject
-from codex_mcp.base.settings.groups import Events, Settings, soft_deadline_for
+from codex_mcp.base.settings.calls import soft_deadline_for
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.ladder import Asker
 from codex_mcp.mcp.asking.presence import Unattended
@@ -138,7 +140,7 @@ class Call:
         limit = asked or None
         if asked is None:
             has_token = not isinstance(self._progress_token, UnsetType)
-            limit = soft_deadline_for(self._client.name, self._settings, has_progress_token=has_token)
+            limit = soft_deadline_for(self._client.name, self._settings.calls, has_progress_token=has_token)
         if limit is None:
             return None
         return max(0.0, limit - (asyncio.get_running_loop().time() - self._began))

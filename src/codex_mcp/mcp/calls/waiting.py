@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from codex_mcp.base.settings.groups import UNKNOWN_CLIENT
+from codex_mcp.base.settings.calls import UNKNOWN_CLIENT
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.threads.changes import Changes
 from codex_mcp.threads.news import News, NewsKind, Reported, WaitMode, WaitVerdict, verdict

@@ -19,7 +19,8 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.futures import Waiter, resolve
-from codex_mcp.base.settings.groups import Settings, SlowReader
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import SlowReader
 from codex_mcp.mcp.http.streams.backlog import Backlog
 from codex_mcp.mcp.http.streams.live_stream import Delivery, LiveStream
 from codex_mcp.mcp.http.streams.stream import MOST_BYTES

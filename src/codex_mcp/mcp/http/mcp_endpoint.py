@@ -20,7 +20,8 @@ from typing import Any, Final
 import msgspec
 
 from codex_mcp.base.logs import about_only
-from codex_mcp.base.settings.groups import Protocol, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.eras import (
     VERSION_HEADER,

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from codex_mcp.base.settings.groups import Events
+from codex_mcp.base.settings.kinds import Events
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import read_arguments, read_some

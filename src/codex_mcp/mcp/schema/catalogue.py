@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.base.settings.groups import Events
+from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
 from codex_mcp.mcp.schema.fields import Field, Kind, input_schema
 from codex_mcp.threads.news import WaitMode

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 
 from codex_mcp.base.logs import about
-from codex_mcp.base.settings.groups import Events, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.core import BadThreadId, CoreError, ThreadNotFound
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.question_texts import client_question, fetched_question
@@ -78,9 +79,10 @@ class CodexTools:
             spec = new_turn(arguments, thread.cwd)
             try:
                 turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
-            except QueueFull:
-                limit = self._settings.max_turns_waiting
-                text = f"Thread {thread.id} is busy and {limit} more prompts are waiting already; wait for one to end."
+            except QueueFull as exc:
+                text = (
+                    f"Thread {thread.id} is busy and {exc.limit} more prompts are waiting already; wait for one to end."
+                )
                 return results.refused_in_thread("\n\n".join([text, *self._asks(thread.id)]), thread.id)
             return await self._follower.followed(call, thread, turn, arguments)
 

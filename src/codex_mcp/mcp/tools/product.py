@@ -8,7 +8,8 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from codex_mcp.base.settings.groups import Protocol, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Methods
 from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tools.codex_tools import CodexTools

@@ -9,7 +9,8 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings.groups import Events, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.config.overrides import core_config, lift_profile, parse_overrides, thread_config, tool_layer
 from codex_mcp.codex.config.permissions import refuse_trust
 from codex_mcp.codex.config.profiles import read_profile, read_user_config

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from codex_mcp.base.settings.groups import Protocol, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.mcp.methods import PRODUCT, Around, Methods, listing
 from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS, TEAM_TOOLS
 from codex_mcp.mcp.tools.product import CAPABILITIES, MakeProduct, Product
@@ -23,7 +24,7 @@ def team_product(
     """What makes the product of a team whose state lies in this store."""
 
     def make(threads: Threads, settings: Settings, key: bytes) -> Product:
-        crew = Crew(settings, threads, open_store, resume)
+        crew = Crew(settings.team, threads, open_store, resume)
         tools = TeamTools(threads, settings, key, crew, roles)
         tasks = Tasks(threads, settings, key, tools.says)
         table = {**PRODUCT, "tools/list": listing(TEAM_TOOLS), **tasks.table()}

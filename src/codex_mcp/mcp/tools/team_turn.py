@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from codex_mcp.base.settings.groups import Events, Settings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import TurnArguments

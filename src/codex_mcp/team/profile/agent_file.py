@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import is_repository_root
-from codex_mcp.base.settings.groups import Sandbox
+from codex_mcp.base.settings.kinds import Sandbox
 from codex_mcp.team.profile.front_matter import Value, split
 
 LONGEST: Final = 256 * 1024

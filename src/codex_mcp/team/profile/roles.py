@@ -14,7 +14,7 @@ from msgspec import Struct
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.identity import EXPECTED, is_identity
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.base.settings.groups import ApprovalPolicy, Sandbox
+from codex_mcp.base.settings.kinds import ApprovalPolicy, Sandbox
 from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
 

@@ -4,12 +4,12 @@ import asyncio
 import time
 from pathlib import Path
 
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.access.gate import Admitted
 from codex_mcp.mcp.http.access.grants import Grant, Grants
 from tests.mcp.http.access.test_access_control import ONE, TWO, bearer, key_file, signed, signed_access, token_file
 from tests.support.patience import PATIENCE
+from tests.support.settings import make_settings
 
 
 class Closed:
@@ -42,7 +42,9 @@ def held(grants: Grants, access: AccessControl, token: str, close: ClosedOne) ->
 
 
 async def test_a_revoked_token_closes_what_it_has_open_and_nothing_else(tmp_path: Path) -> None:
-    access = AccessControl(Settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")))
+    access = AccessControl(
+        make_settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}"))
+    )
     grants, closed = Grants(access), Closed()
     ada, bob = held(grants, access, ONE, closed.of("ada")), held(grants, access, TWO, closed.of("bob"))
     over = held(grants, access, TWO, closed.of("over"))

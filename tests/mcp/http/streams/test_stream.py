@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from codex_mcp.base.settings.groups import SlowReader
+from codex_mcp.base.settings.kinds import SlowReader
 from codex_mcp.mcp.http.streams.stream import MOST_VITAL, Batch, Numbered, Stream
 
 MANY = 10**9

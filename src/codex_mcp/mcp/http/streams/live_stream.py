@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from codex_mcp.base.futures import resolve
-from codex_mcp.base.settings.groups import SlowReader
+from codex_mcp.base.settings.kinds import SlowReader
 from codex_mcp.mcp.http.streams.backlog import LAG, Backlog
 from codex_mcp.mcp.http.streams.stream import MOST_BYTES, Batch, Stream
 from codex_mcp.rpc.codec import encode_notification

@@ -25,7 +25,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.base.settings.groups import MIB, SlowReader
+from codex_mcp.base.settings.kinds import MIB, SlowReader
 
 MOST_BYTES: Final = 8 * MIB
 """Where nothing else is said; `outbox_bytes` has the same default."""

@@ -1,14 +1,11 @@
-import contextlib
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from codex_mcp.base.settings.groups import Events, LogLevel, Settings
-from codex_mcp.base.settings.options import (
-    OPTIONS,
+from codex_mcp.base.settings.kinds import (
+    Events,
     Kind,
+    LogLevel,
     Place,
     assignments,
     count,
@@ -28,44 +25,6 @@ from codex_mcp.base.settings.options import (
 )
 
 HERE = Place("/repo/sub", "/home/me")
-anything = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.lists(st.text(max_size=4))
-)
-
-
-def test_every_setting_has_its_option_and_no_option_is_left_over() -> None:
-    assert list(OPTIONS) == list(Settings.__struct_fields__)
-
-
-def test_no_flag_is_used_twice() -> None:
-    flags = [flag for name, option in OPTIONS.items() for flag in option.flags_for(name)]
-    assert len(flags) == len(set(flags))
-
-
-@pytest.mark.parametrize("name", OPTIONS)
-@given(value=anything)
-def test_a_value_is_taken_or_refused_whatever_it_is(name: str, value: object) -> None:
-    with contextlib.suppress(ValueError):
-        OPTIONS[name].kind(value, HERE)
-
-
-def test_every_number_has_bounds() -> None:
-    """Neither the largest nor the smallest number that a file can hold is taken."""
-    numbers = (float, int)
-    defaults = Settings(codex_home="/home/me/.codex")
-    numeric = [name for name in OPTIONS if type(getattr(defaults, name)) in numbers] + ["soft_deadline", "port"]
-    assert len(numeric) > 25
-    for name in numeric:
-        for absurd in (1e300, "1e300", 1e-300, -1, math.inf, math.nan):
-            with pytest.raises(ValueError, match=r"a number|a whole number"):
-                OPTIONS[name].kind(absurd, HERE)
-
-
-@pytest.mark.parametrize("name", OPTIONS)
-def test_every_default_is_a_value_that_could_be_set(name: str) -> None:
-    value = getattr(Settings(codex_home="/home/me/.codex", state_dir="/state"), name)
-    if value is not None and not isinstance(value, tuple):
-        assert OPTIONS[name].kind(value, HERE) == value
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,21 @@
-"""A home and a repository on disk, in which settings are loaded."""
+"""Settings for tests: made directly, or loaded from a home and a repository on disk."""
 
 import argparse
 from pathlib import Path
 
-from codex_mcp.base.settings.groups import Events, Settings
+from codex_mcp.base.settings.groups import SETTINGS, Settings, settings_of
+from codex_mcp.base.settings.kinds import Events
 from codex_mcp.config.load import Loaded, add_arguments, load
 
 
+def make_settings(codex_home: str | Path = "/nowhere", **values: object) -> Settings:
+    """Settings with these values, by their names, whatever their groups."""
+    assert not values.keys() - SETTINGS.keys(), "no such setting"
+    return settings_of({"codex_home": str(codex_home), **values})
+
+
 class World:
-    """Who is at home here, what they cloned, and what is written in both."""
+    """A home and a cloned repository, each with a settings file."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -23,10 +30,8 @@ class World:
         self.home_file.parent.mkdir(parents=True)
 
     def defaults(self, events: Events = Events.STANDARD) -> Settings:
-        """What holds if nothing is said."""
-        return Settings(
-            codex_home=f"{self.home}/.codex", state_dir=f"{self.home}/.config/atm/codex-sessions", events=events
-        )
+        """The settings if no place has any."""
+        return make_settings(f"{self.home}/.codex", state_dir=f"{self.home}/.config/atm/codex-sessions", events=events)
 
     def load(self, *flags: str, **environ: str) -> Loaded:
         """The settings, with these flags and variables."""
