@@ -148,7 +148,7 @@ def test_an_address_must_be_a_websockets(url: str) -> None:
 
 
 async def test_an_address_without_a_host_is_refused_by_name() -> None:
-    with pytest.raises(CannotConnect, match="no WebSocket URL"):
+    with pytest.raises(CannotConnect, match="not a WebSocket URL"):
         await route_to("ws://", DEFAULT_OPTIONS).dial()
 
 

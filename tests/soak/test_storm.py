@@ -28,5 +28,5 @@ async def test_after_a_storm_everything_is_back_where_it_was(tmp_path: Path) -> 
         after = await calm(port, pid, before)
         assert after.kibibytes <= before.kibibytes + GROWTH
         assert (await numbers(port))["core_starts_total"] == 1
-        assert "cut a connection that took nothing" in server.log
+        assert "aborted a connection that read nothing" in server.log
         assert "Traceback" not in server.log

@@ -146,10 +146,10 @@ async def test_it_knows_its_process_id() -> None:
 
 
 async def test_it_may_do_something_before_its_program_begins() -> None:
-    def at_birth() -> None:
+    def before_exec() -> None:
         os.umask(0o27)
 
-    child = await start_child(["sh", "-c", "umask"], ENVIRONMENT, LIMIT, at_birth=at_birth)
+    child = await start_child(["sh", "-c", "umask"], ENVIRONMENT, LIMIT, before_exec=before_exec)
     async with asyncio.timeout(PATIENCE):
         assert await everything(child) == [b"0027"]
         await child.aclose()

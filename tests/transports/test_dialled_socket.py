@@ -6,7 +6,7 @@ from tests.transports.test_websocket import a_pair, messages
 
 
 async def test_what_is_no_websocket_cannot_be_dialled() -> None:
-    with pytest.raises(ValueError, match="no WebSocket URL"):
+    with pytest.raises(ValueError, match="not a WebSocket URL"):
         await dial("http://127.0.0.1", {}, PATIENCE)
     with pytest.raises(ConnectionRefusedError):
         await dial("ws://127.0.0.1:1", {}, PATIENCE)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from typing import IO
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.transports.outgoing import OutgoingBytes, OutgoingSocketBytes
+from codex_mcp.transports.outgoing import HangUpWatch, OutgoingBytes, OutgoingSocketBytes
 from tests.support.patience import PATIENCE
 
 PIPE_BYTES = 65536
@@ -143,3 +143,43 @@ async def test_of_a_socket_only_the_way_out_is_taken() -> None:
         await output.aclose()
         assert theirs.recv(1000) == b"x" * 100
         assert ours.recv(1000) == b"for somebody else"
+
+
+async def test_who_watches_is_told_once_when_the_other_end_is_closed() -> None:
+    ours, theirs = socket.socketpair()
+    gone = asyncio.Event()
+    with ours:
+        watch = HangUpWatch(ours.fileno(), gone.set)
+        theirs.close()
+        async with asyncio.timeout(PATIENCE):
+            await gone.wait()
+        watch.close()
+
+
+async def test_an_end_that_only_writes_no_more_is_still_there() -> None:
+    ours, theirs = socket.socketpair()
+    told: list[str] = []
+    with ours, theirs:
+        watch = HangUpWatch(ours.fileno(), lambda: told.append("gone"))
+        theirs.shutdown(socket.SHUT_WR)
+        loop = asyncio.get_running_loop()
+        seen = asyncio.Event()
+        loop.add_reader(ours.fileno(), seen.set)
+        async with asyncio.timeout(PATIENCE):
+            await seen.wait()
+        loop.remove_reader(ours.fileno())
+        await asyncio.sleep(0)
+        assert told == []
+        ours.send(b"read me")
+        assert theirs.recv(100) == b"read me"
+        watch.close()
+
+
+async def test_a_watched_socket_is_lost_without_a_write() -> None:
+    ours, theirs = socket.socketpair()
+    loop = asyncio.get_running_loop()
+    _, output = await loop.connect_accepted_socket(lambda: OutgoingSocketBytes(is_watched=True), ours)
+    theirs.close()
+    async with asyncio.timeout(PATIENCE):
+        await output.until_lost()
+    assert output.lost

@@ -8,7 +8,7 @@ import pytest
 
 from codex_mcp.transports import dialled_socket, websocket
 from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
-from codex_mcp.transports.websocket import KEEPALIVE, AcceptedSocket, Door, frame_header, listen
+from codex_mcp.transports.websocket import KEEPALIVE, AcceptedSocket, Endpoint, frame_header, listen
 from tests.support.exec.parts import eventually
 from tests.support.patience import PATIENCE
 
@@ -51,8 +51,8 @@ async def a_pair() -> AsyncIterator[tuple[Listener, DialledSocket]]:
         accepted.append(Listener(outlet))
         return accepted[0]
 
-    door = Door(accept, lambda _: None, lambda: False)
-    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, door) as server:
+    endpoint = Endpoint(accept, lambda _: None, lambda: False)
+    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, endpoint) as server:
         client = await dial(f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}", {}, PATIENCE)
         client.send(b"hello")
         await eventually(lambda: bool(accepted))
@@ -165,8 +165,8 @@ async def test_a_client_that_shows_no_life_is_dropped_by_a_probe(monkeypatch: py
         accepted.append(Listener(outlet))
         return accepted[0]
 
-    door = Door(accept, lambda _: None, lambda: False)
-    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, door) as server:
+    endpoint = Endpoint(accept, lambda _: None, lambda: False)
+    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, endpoint) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.sockets[0].getsockname()[1])
         writer.write(UPGRADE)
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
@@ -189,8 +189,8 @@ async def test_the_kernel_is_told_to_notice_a_silent_end() -> None:
     [("no token", False, HTTPStatus.UNAUTHORIZED), (None, True, HTTPStatus.SERVICE_UNAVAILABLE)],
 )
 async def test_who_may_not_come_in_is_told_why(refusal: str | None, is_full: bool, status: HTTPStatus) -> None:  # noqa: FBT001
-    door = Door(Listener, lambda _: refusal, lambda: is_full)
-    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, door) as server:
+    endpoint = Endpoint(Listener, lambda _: refusal, lambda: is_full)
+    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, endpoint) as server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(HandshakeRefused) as caught:
             await dial(f"ws://127.0.0.1:{port}", {}, PATIENCE)
@@ -230,8 +230,8 @@ async def test_a_client_that_breaks_the_rules_is_cut_off_and_not_heard(frames: b
         accepted.append(Listener(outlet))
         return accepted[0]
 
-    door = Door(accept, lambda _: None, lambda: False)
-    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, door) as server:
+    endpoint = Endpoint(accept, lambda _: None, lambda: False)
+    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, endpoint) as server:
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         writer.write(UPGRADE + WHOLE)
         await reader.readuntil(b"\r\n\r\n")

@@ -205,9 +205,9 @@ class Supervisor:
         async with self._making:
             try:
                 limit = self._settings.max_message_bytes
-                at_birth = to_die_with_us() if launch.dies_with_us else None
+                before_exec = to_die_with_us() if launch.dies_with_us else None
                 environment = {**launch.environment, SERVED_BY: self.mark}
-                child = await start_child(launch.argv, environment, limit, at_birth=at_birth)
+                child = await start_child(launch.argv, environment, limit, before_exec=before_exec)
             except OSError as exc:
                 raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
             self._children.add(child.pid)

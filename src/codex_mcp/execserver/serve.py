@@ -25,7 +25,7 @@ from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
 from codex_mcp.rpc.channel import UnreadableFrame
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
-from codex_mcp.transports.websocket import Door, listen
+from codex_mcp.transports.websocket import Endpoint, listen
 from codex_mcp.wire.exec.protocol import Capabilities, EnvironmentInfo, Shell
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
@@ -170,9 +170,9 @@ def _has_orphans() -> bool:
 
 async def _serve_websocket(server: Server, plan: Plan, stdout: IO[bytes], stop: asyncio.Event) -> None:
     assert plan.address.host is not None
-    door = Door(server.accept, plan.refusal, server.is_full)
+    endpoint = Endpoint(server.accept, plan.refusal, server.is_full)
     try:
-        listener = await listen(plan.address.host, plan.address.port, door)
+        listener = await listen(plan.address.host, plan.address.port, endpoint)
     except OSError as exc:
         raise Refused(f"cannot listen on {plan.address.host}:{plan.address.port}: {exc.strerror}") from exc
     host, port = listener.sockets[0].getsockname()[:2]

@@ -16,14 +16,13 @@ from codex_mcp.transports import framing
 from codex_mcp.wire.jsonrpc import Id
 
 READ_BYTES = 1 << 18
-"""As much as one read of a pipe can return."""
+"""The most that one read from a pipe can return."""
 
 STDERR_TAIL_BYTES = 64 * 1024
-"""Enough of the child's last words for an error report: a backtrace of Codex's has some 20 KiB, and its reason comes
-first."""
+"""Enough of stderr for an error report: a backtrace of Codex has some 20 KiB, and its reason comes first."""
 
-LAST_WORDS_GRACE = 0.5
-"""Seconds in which what an ended child wrote to stderr must have arrived."""
+STDERR_GRACE = 0.5
+"""Seconds to read the rest of stderr after the child has ended."""
 
 
 class Exit(Struct, frozen=True):
@@ -41,7 +40,7 @@ class Exit(Struct, frozen=True):
 
 
 class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
-    """Knows when the process has ended, whoever still holds its pipes and whoever does not read them."""
+    """Knows when the process has ended, even if its pipes are still open or unread."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -71,23 +70,20 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """The last words so far."""
+        """The end of its stderr so far."""
         return self._stderr_tail.decode(errors="replace")
 
     async def receive(self) -> Sequence[Frame]:
-        """Return the frames of the next read; nothing when it has closed its stdout."""
         while data := await self._stdout.read(READ_BYTES):
             if frames := self._frames.feed(data):
                 return frames
         return self._frames.end()
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
-        """Write one line to its stdin."""
         if not self._stdin.is_closing():
             self._stdin.write(frame + b"\n")
 
     async def drain(self, below: int) -> None:
-        """Wait until it has read enough."""
         with contextlib.suppress(ConnectionError):
             await self._stdin.drain()
 
@@ -96,18 +92,18 @@ class Child:
         self._stdin.close()
 
     def kill(self) -> None:
-        """End it now, with everything in its process group."""
+        """Kill its whole process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
     async def wait(self) -> Exit:
-        """Wait until it has ended. What it said and nobody read is dropped then."""
-        # Not process.wait(): that waits for the pipes too, and a reader that is held back never comes to their end.
+        """Wait until it has ended. Its unread output is dropped."""
+        # Not process.wait(): that also waits for the pipes, and a reader that is held back never reaches their end.
         await asyncio.wait([self._exited])
         code = self._transport.get_returncode()
         assert code is not None
-        # A grandchild may hold stderr open long after; the last words were said by then.
-        await asyncio.wait([self._stderr_task], timeout=LAST_WORDS_GRACE)
+        # A grandchild may hold stderr open for much longer.
+        await asyncio.wait([self._stderr_task], timeout=STDERR_GRACE)
         self._stderr_task.cancel()
         self._transport.close()
         return Exit(code, self.stderr)
@@ -124,11 +120,11 @@ async def start_child(
     max_message_bytes: int,
     *,
     cwd: str | None = None,
-    at_birth: Callable[[], None] | None = None,
+    before_exec: Callable[[], None] | None = None,
 ) -> Child:
-    """Start it in a process group of its own, so that a Ctrl-C at our terminal is not its business.
+    """Start it in its own process group, so that a Ctrl-C at our terminal does not reach it.
 
-    `at_birth` is run in the child, before the program: it may do next to nothing there.
+    `before_exec` runs in the child before the program starts; very little is safe there.
     """
     transport, protocol = await asyncio.get_running_loop().subprocess_exec(
         _Protocol,
@@ -139,6 +135,6 @@ async def start_child(
         env=dict(environment),
         cwd=cwd,
         start_new_session=True,
-        preexec_fn=at_birth,
+        preexec_fn=before_exec,
     )
     return Child(transport, protocol, max_message_bytes)

@@ -1,4 +1,4 @@
-"""WebSockets that we dial, as a Channel."""
+"""WebSocket connections that we open, as a Channel."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ QUEUE_HIGH: Final = 1024 * 1024
 """Bytes of unread messages above which the socket is not read."""
 
 DIALLED_FRAME_BYTES: Final = 128 * 1024 * 1024
-"""The real server answers with frames of up to 84 MB."""
+"""Codex's own server sends frames of up to 84 MB."""
 
 QUICK_ACKNOWLEDGEMENT: Final[int] = getattr(socket, "TCP_QUICKACK", 0)
-"""Linux has it; elsewhere it is 0, and left alone."""
+"""Linux only; 0 elsewhere, and then not used."""
 
 
 class DialledSocket(WSListener):
-    """A connection that we opened, as a Channel."""
+    """An open connection, as a Channel."""
 
     def __init__(self) -> None:
         self._socket: WSTransport | None = None
@@ -41,14 +41,14 @@ class DialledSocket(WSListener):
         self._lost = False
 
     def on_ws_connected(self, transport: WSTransport) -> None:
-        """The handshake is done."""
+        """Called when the handshake is done."""
         self._socket = transport
         transport.underlying_transport.set_write_buffer_limits(high=1, low=0)
         if QUICK_ACKNOWLEDGEMENT:
             self._tcp = transport.underlying_transport.get_extra_info("socket")
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        """A frame arrived; a message may be whole now."""
+        """Called for each frame; the last frame of a message completes it."""
         if frame.msg_type in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION):
             self._parts.append(frame.get_payload_as_bytes())
             if frame.fin:
@@ -64,22 +64,21 @@ class DialledSocket(WSListener):
             transport.disconnect()
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
-        """The connection is over."""
+        """Called when the connection is lost."""
         self._lost = True
         resolve(self._news, None)
         self.resume_writing()
 
     def pause_writing(self) -> None:
-        """The socket is full."""
+        """The socket is full; `drain` notices."""
 
     def resume_writing(self) -> None:
-        """What was queued has left, or nobody will read it."""
+        """The queue is empty, or the connection is lost."""
         waiters, self._drained = self._drained, []
         for waiter in waiters:
             resolve(waiter, None)
 
     async def receive(self) -> Sequence[bytes]:
-        """Return the messages that came; nothing at the end."""
         while not self._inbox and not self._lost:
             self._news = asyncio.get_running_loop().create_future()
             await self._news
@@ -91,19 +90,17 @@ class DialledSocket(WSListener):
         return messages
 
     def _acknowledge(self) -> None:
-        """Let the kernel say at once that this came: Codex's server sends no small message before it knows, which else
-        costs 40 ms each. The kernel forgets the wish, so that it is repeated."""
+        """Let the kernel acknowledge at once: Codex's server sends no further small message before, which costs 40 ms
+        each time. The kernel resets the option, so it is set after every read."""
         if self._tcp is not None and not self._lost:
             with suppress(OSError):
                 self._tcp.setsockopt(socket.IPPROTO_TCP, QUICK_ACKNOWLEDGEMENT, 1)
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
-        """Queue one message."""
         if self._socket is not None and not self._lost and not self._socket.underlying_transport.is_closing():
             self._socket.send(WSMsgType.TEXT, frame)
 
     async def drain(self, below: int) -> None:
-        """Wait until fewer bytes than that are queued, or nobody reads any longer."""
         while self._socket is not None and not self._lost:
             if self._socket.underlying_transport.get_write_buffer_size() < below:
                 return
@@ -112,7 +109,7 @@ class DialledSocket(WSListener):
             await waiter
 
     async def aclose(self) -> None:
-        """Say goodbye and close; twice is fine."""
+        """Close with a close frame. May be called twice."""
         if self._socket is not None and not self._lost:
             self._socket.send_close(picows.WSCloseCode.OK)
             self._socket.disconnect()
@@ -146,7 +143,7 @@ async def dial(url: str, headers: Mapping[str, str], timeout: float) -> DialledS
         status = exc.response.status if exc.response is not None else HTTPStatus.BAD_GATEWAY
         raise HandshakeRefused(status, exc.raw_body or b"") from exc
     except picows.WSInvalidURL as exc:
-        raise ValueError(f"cannot dial {url}: it is no WebSocket URL") from exc
+        raise ValueError(f"cannot dial {url}: not a WebSocket URL") from exc
     except picows.WSError as exc:
         raise ConnectionError(f"{url} does not speak WebSocket: {exc}") from exc
     if not isinstance(listener, DialledSocket):

@@ -1,8 +1,8 @@
-"""What comes before a WebSocket: the first line of a request decides who answers it.
+"""The start of a WebSocket connection: the first line of the request decides what answers it.
 
-A GET of HTTP/1.1 is handed to the WebSocket library with all that came so far, and from then on this module is out of
-the way. Every other request is answered here, since the library would call it malformed: as the real server does, a
-probe gets its answer, and the rest is told what is allowed.
+An HTTP/1.1 GET is handed to the WebSocket library with all bytes received so far. Every other request is answered
+here, as Codex's own server does, because the library would call it malformed: a readiness probe gets 200, anything
+else an error status.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from http import HTTPStatus
 from typing import Final, cast
 
 MAX_HEAD_BYTES: Final = 16 * 1024
-"""The longest head of a request that is answered here; probes need a hundredth of it."""
+"""The longest request head that is answered here; probes need a hundredth of it."""
 
 HEAD_SECONDS: Final = 5.0
-"""For the head of a request; the library gives a handshake as much."""
+"""For the head of a request; the library allows a handshake as much."""
 
 READY: Final = b"/readyz"
 HEAD_END: Final = b"\r\n\r\n"
 
 
 class FirstBytes(asyncio.Protocol):
-    """A connection of which nothing is known yet."""
+    """A connection before its first line."""
 
     def __init__(self, websocket: Callable[[], asyncio.BufferedProtocol]) -> None:
         self._websocket = websocket
@@ -32,12 +32,12 @@ class FirstBytes(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Somebody came."""
+        """Wait for a request head, but not for long."""
         self._transport = cast("asyncio.Transport", transport)
         self._timer = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._transport.abort)
 
     def connection_lost(self, _exc: Exception | None) -> None:
-        """It is gone."""
+        """Stop waiting."""
         self._stop_waiting()
 
     def data_received(self, data: bytes) -> None:
@@ -81,7 +81,7 @@ def answer_to(head: bytes) -> bytes:
         return _answer(HTTPStatus.BAD_REQUEST)
     method, path = words[0], words[1].partition(b"?")[0]
     if any(field.lower().startswith(b"origin:") for field in fields):
-        return _answer(HTTPStatus.FORBIDDEN)  # a web page, in somebody's browser
+        return _answer(HTTPStatus.FORBIDDEN)  # a web page in a browser
     if path == READY:
         is_probe = method in (b"GET", b"HEAD")
         return _answer(HTTPStatus.OK) if is_probe else _answer(HTTPStatus.METHOD_NOT_ALLOWED, b"allow: GET,HEAD\r\n")

@@ -1,11 +1,11 @@
-"""Pure. Where a message ends: at a newline, or after Content-Length bytes.
+"""Pure. Splits bytes into frames, which end at a newline or after Content-Length bytes.
 
-A reader takes both, message by message, because nothing but the first bytes of a message tells them apart:
+The reader accepts both, message by message: only the first bytes of a message tell which one it is.
 
     state    input                            becomes
     -------  -------------------------------  -----------------------------------------------
     LINE     "Content-…:" at a line's start   HEADERS
-    LINE     line feed                        the line is a frame; blank lines are nothing
+    LINE     line feed                        the line is a frame; blank lines are skipped
     LINE     more than the limit, no line feed  SKIP_LINE
     HEADERS  a blank line                     BODY, or SKIP_BODY if over the limit
     HEADERS  no usable Content-Length         LINE, and one `UnreadableFrame`
@@ -24,17 +24,17 @@ from codex_mcp.rpc.channel import Frame, UnreadableFrame
 from codex_mcp.transports.outline import Outline
 
 MAX_HEADER_BYTES: Final = 4096
-"""Two short headers are expected; whoever sends more is not talking to us."""
+"""Two short headers are expected; more means that the client speaks another protocol."""
 
 
 class Style(StrEnum):
-    """How frames are marked off."""
+    """How frames are separated."""
 
     LINES = "lines"
     CONTENT_LENGTH = "content-length"
 
 
-class State(StrEnum):
+class ReaderState(StrEnum):
     """What the reader is in the middle of."""
 
     LINE = "line"
@@ -45,20 +45,20 @@ class State(StrEnum):
 
 
 def encode(frame: bytes, style: Style) -> bytes:
-    """Mark off one frame."""
+    """The bytes of one frame."""
     if style is Style.LINES:
         return frame + b"\n"
     return b"Content-Length: %d\r\n\r\n%b" % (len(frame), frame)
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames."""
+    """Splits a stream of bytes into frames."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self.style = Style.LINES
         """The style of the newest frame: answer in this one."""
-        self._state = State.LINE
+        self._state = ReaderState.LINE
         self._parts: list[bytes] = []
         self._size = 0
         self._body_left = 0
@@ -69,12 +69,12 @@ class FrameReader:
         return f"<FrameReader {self._state}, {self._size} bytes held>"
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take what was read; return the frames that are now whole."""
+        """Take what was read; return the frames that are now complete."""
         frames: list[Frame] = []
-        if self._state is State.LINE:
+        if self._state is ReaderState.LINE:
             data = self._feed_plain_lines(data, frames)
         while data:
-            if self._state in (State.BODY, State.SKIP_BODY):
+            if self._state in (ReaderState.BODY, ReaderState.SKIP_BODY):
                 data = self._feed_body(data, frames)
             else:
                 data = self._feed_line(data, frames)
@@ -84,22 +84,22 @@ class FrameReader:
         """The stream ended; a last line without a line feed still counts."""
         line = b"".join(self._parts).strip()
         state = self._state
-        self._reset(State.LINE)
-        if state in (State.SKIP_LINE, State.SKIP_BODY):
+        self._reset(ReaderState.LINE)
+        if state in (ReaderState.SKIP_LINE, ReaderState.SKIP_BODY):
             return [self._too_large()]
-        return [line] if state is State.LINE and line else []
+        return [line] if state is ReaderState.LINE and line else []
 
-    def _reset(self, state: State) -> None:
+    def _reset(self, state: ReaderState) -> None:
         self._state = state
         self._parts = []
         self._size = 0
 
     def _feed_plain_lines(self, data: bytes, frames: list[Frame]) -> bytes:
-        """The common case in one split: whole lines, none of them a header. Return what is left for the careful way."""
+        """The common case in one split: complete lines without headers. Return the rest for the general case."""
         *lines, rest = data.split(b"\n")
         if self._parts and lines:
             lines[0] = b"".join([*self._parts, lines[0]])
-            self._reset(State.LINE)
+            self._reset(ReaderState.LINE)
         for index, line in enumerate(lines):
             if len(line) > self.max_bytes or _is_header(line):
                 return b"\n".join([*lines[index:], rest])
@@ -113,7 +113,7 @@ class FrameReader:
         if end < 0:
             self._hold(data)
             return b""
-        if self._state is State.SKIP_LINE:
+        if self._state is ReaderState.SKIP_LINE:
             self._outline.feed(data[:end])
             self._skipped(frames)
             return data[end + 1 :]
@@ -121,9 +121,9 @@ class FrameReader:
         state = self._state
         self._reset(state)
         if len(line) > self.max_bytes:
-            self._give_up(State.SKIP_LINE, [line])
+            self._give_up(ReaderState.SKIP_LINE, [line])
             self._skipped(frames)
-        elif state is State.HEADERS or _is_header(line):
+        elif state is ReaderState.HEADERS or _is_header(line):
             self._header_received(line.strip(), frames)
         elif line := line.strip():
             self.style = Style.LINES
@@ -131,17 +131,17 @@ class FrameReader:
         return data[end + 1 :]
 
     def _hold(self, data: bytes) -> None:
-        """A part of a line: keep it, unless the line is too long already."""
-        if self._state is State.SKIP_LINE:
+        """Keep a part of a line, unless the line is already too long."""
+        if self._state is ReaderState.SKIP_LINE:
             self._outline.feed(data)
             return
         self._parts.append(data)
         self._size += len(data)
         if self._size > self.max_bytes:
-            self._give_up(State.SKIP_LINE, self._parts)
+            self._give_up(ReaderState.SKIP_LINE, self._parts)
 
-    def _give_up(self, state: State, parts: list[bytes]) -> None:
-        """A message is too long: of what it says, keep the outline. Headers before a long line belong to nothing."""
+    def _give_up(self, state: ReaderState, parts: list[bytes]) -> None:
+        """A message is too long: keep only its outline, and drop any headers before it."""
         self._headers = []
         self._outline = Outline()
         for part in parts:
@@ -149,47 +149,47 @@ class FrameReader:
         self._reset(state)
 
     def _skipped(self, frames: list[Frame]) -> None:
-        """A message that was too long has come to its end."""
+        """A message that was too long has ended."""
         frames.append(self._too_large(self._outline.text()))
         self._outline = Outline()
-        self._reset(State.LINE)
+        self._reset(ReaderState.LINE)
 
     def _too_large(self, outline: bytes = b"") -> UnreadableFrame:
         return UnreadableFrame(f"the message is larger than {self.max_bytes} bytes", outline)
 
     def _header_received(self, line: bytes, frames: list[Frame]) -> None:
         if line:
-            self._state = State.HEADERS
+            self._state = ReaderState.HEADERS
             self._headers.append(line)
             if sum(map(len, self._headers)) > MAX_HEADER_BYTES:
                 frames.append(UnreadableFrame(f"the headers of the message are larger than {MAX_HEADER_BYTES} bytes"))
                 self._headers = []
-                self._state = State.LINE
+                self._state = ReaderState.LINE
             return
         length = _content_length(self._headers)
         self._headers = []
         self.style = Style.CONTENT_LENGTH
         if length is None:
             frames.append(UnreadableFrame("the headers of the message have no usable Content-Length"))
-            self._state = State.LINE
+            self._state = ReaderState.LINE
         elif length > self.max_bytes:
-            self._give_up(State.SKIP_BODY, [])
+            self._give_up(ReaderState.SKIP_BODY, [])
             self._body_left = length
         else:
             self._body_left = length
-            self._state = State.BODY if length else State.LINE
+            self._state = ReaderState.BODY if length else ReaderState.LINE
 
     def _feed_body(self, data: bytes, frames: list[Frame]) -> bytes:
         taken, rest = data[: self._body_left], data[self._body_left :]
         self._body_left -= len(taken)
-        if self._state is State.BODY:
+        if self._state is ReaderState.BODY:
             self._parts.append(taken)
         else:
             self._outline.feed(taken)
         if self._body_left == 0:
-            if self._state is State.BODY:
+            if self._state is ReaderState.BODY:
                 frames.append(b"".join(self._parts))
-                self._reset(State.LINE)
+                self._reset(ReaderState.LINE)
             else:
                 self._skipped(frames)
         return rest

@@ -1,12 +1,10 @@
-"""One HTTP request and its answer, over raw ASGI: what the doors need, and no more."""
+"""One HTTP request and its answer over raw ASGI, with just what the endpoints need."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
-
-from codex_mcp.transports import sse
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -18,50 +16,48 @@ JSON: Final = (b"content-type", b"application/json")
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 
 SSE_HEADERS: Final[Sequence[Header]] = (
-    (b"content-type", sse.CONTENT_TYPE),
+    (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 )
-"""The last two keep proxies from holding a stream back."""
+"""The last two keep proxies from buffering a stream."""
 
 
 WHOLE_BODY: Final = "codex_mcp.whole_body"
-"""In a request's scope as soon as its body is here to the end."""
-
+"""In a request's scope as soon as its whole body has arrived."""
 
 CONNECTION: Final = "codex_mcp.connection"
-"""In a request's scope: the connection that it came on."""
-
+"""In a request's scope: its connection."""
 
 WholeAnswer: TypeAlias = Callable[[int, Sequence[Header], bytes], bool]
 
 WHOLE_ANSWER: Final = "codex_mcp.whole_answer"
-"""In a request's scope, where a server has it: sends status, headers and body in one piece, or answers False."""
+"""In a request's scope, if the server supports it: sends status, headers and body in one write, or returns False."""
 
 
 class Connection(Protocol):
     """What a request may do with its connection."""
 
     when_lost: dict[object, Callable[[], None]]
-    """By request: what to call when the connection is over."""
+    """By request: what to call when the connection is lost."""
 
     def admitted(self) -> None:
-        """Whoever is at the other end may use this server."""
+        """The client was let in."""
 
     def close(self) -> None:
-        """End it, with whatever is on its way."""
+        """Close the connection, with all requests on it."""
 
 
 class BodyTooLarge(Exception):
-    """The client sends more than it may."""
+    """The body exceeds the limit."""
 
 
 class Disconnected(Exception):
-    """The client went away before it had said everything."""
+    """The client disconnected before it had sent the whole body."""
 
 
 class HttpExchange:
-    """A request, and the way to answer it."""
+    """A request and its answer."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
@@ -71,14 +67,14 @@ class HttpExchange:
         self.headers = header_map(scope["headers"])
         self.client: str = scope["client"][0] if scope.get("client") else ""
         self.extra_headers: list[Header] = []
-        """Sent with whatever answer."""
+        """Sent with every answer."""
         self.started = False
         self.is_stream = False
-        """The answer is, or will be, a stream of events."""
+        """The answer is a stream of events."""
         self.status = 0
-        """Of the answer, once it has begun."""
+        """The status of the answer, once it has begun."""
         self.gone: asyncio.Task[None] | None = None
-        """Whoever waits for the client's end, if somebody does."""
+        """The task that waits for the client's disconnect, if there is one."""
         self.connection: Connection | None = scope.get(CONNECTION)
         self._scope = scope
         self._receive = receive
@@ -86,11 +82,11 @@ class HttpExchange:
 
     @property
     def body_is_here(self) -> bool:
-        """Nobody has to wait for the body."""
+        """The whole body has arrived."""
         return WHOLE_BODY in self._scope
 
     async def read_body(self, limit: int) -> bytes:
-        """The whole body. Raises BodyTooLarge or Disconnected."""
+        """Read the whole body. Raises BodyTooLarge or Disconnected."""
         if self.headers.get("content-length", "0").isdigit() and int(self.headers.get("content-length", "0")) > limit:
             raise BodyTooLarge
         parts: list[bytes] = []
@@ -107,12 +103,12 @@ class HttpExchange:
                 return b"".join(parts)
 
     async def wait_disconnected(self) -> None:
-        """Wait until the client is gone. To be called once, after the body was read."""
+        """Wait until the client is gone. Call this once, after the body was read."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
     def when_lost(self, call: Callable[[], None] | None) -> None:
-        """Call this as soon as the client is gone; None: nothing any longer."""
+        """Call this as soon as the client is gone; None cancels that."""
         if self.connection is None:
             return
         if call is None:
@@ -121,7 +117,7 @@ class HttpExchange:
             self.connection.when_lost[self] = call
 
     async def respond(self, status: int, body: bytes = b"", *headers: Header) -> None:
-        """Answer in one piece."""
+        """Send a complete answer."""
         self.started = True
         self.status = status
         whole: WholeAnswer | None = self._scope.get(WHOLE_ANSWER)
@@ -132,17 +128,17 @@ class HttpExchange:
         await self._send({"type": "http.response.body", "body": body})
 
     async def start_stream(self, first: bytes = b"") -> None:
-        """Begin to answer with server-sent events, the first of which may be there already."""
+        """Begin an answer of server-sent events, perhaps with the first event."""
         self.started = self.is_stream = True
         await self._start(200, list(SSE_HEADERS))
         await self.write(first)
 
     async def write(self, data: bytes) -> None:
-        """Send a piece of the stream."""
+        """Send a part of the stream."""
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def end_stream(self, last: bytes = b"") -> None:
-        """The stream is complete, with this piece."""
+        """End the stream with this part."""
         await self._send({"type": "http.response.body", "body": last})
 
     async def _start(self, status: int, headers: list[Header]) -> None:
@@ -151,7 +147,7 @@ class HttpExchange:
 
 
 def header_map(headers: Sequence[Header]) -> Mapping[str, str]:
-    """Headers by lower-case name; of several with one name, joined as HTTP says."""
+    """Headers by lower-case name; several with one name are joined by commas."""
     found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
     if len(found) == len(headers):
         return found
@@ -163,6 +159,6 @@ def header_map(headers: Sequence[Header]) -> Mapping[str, str]:
 
 
 def accepts(headers: Mapping[str, str], kind: str) -> bool:
-    """Does the client accept this content type? Without the header it accepts anything."""
+    """Whether the client accepts this content type. Without an Accept header it accepts anything."""
     accepted = headers.get("accept", "*/*").lower()
     return kind in accepted or "*/*" in accepted or f"{kind.split('/', 1)[0]}/*" in accepted

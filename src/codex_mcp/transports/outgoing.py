@@ -1,15 +1,17 @@
-"""Bytes on their way out through a pipe or a socket: collected for one pass of the event loop, then written together.
+"""Writes to a pipe or a socket: bytes are collected during one pass of the event loop, then written together.
 
-A streamed turn sends thousands of small frames; one write per pass is a tenth of the system calls, and the reader at
-the other end wakes a tenth as often. What is queued counts against `drain()`, here as well as in the transport.
+A streamed turn sends thousands of small frames. One write per pass needs a tenth of the system calls, and wakes the
+reader at the other end a tenth as often. `drain()` counts bytes queued here and in the transport.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import select
+from collections.abc import Callable
 
 from codex_mcp.base.futures import resolve
-from codex_mcp.transports.hang_up import HangUpWatch
 
 
 class OutgoingBytes(asyncio.BaseProtocol):
@@ -26,24 +28,22 @@ class OutgoingBytes(asyncio.BaseProtocol):
 
     @property
     def queued(self) -> int:
-        """Bytes that nobody has read yet."""
+        """Bytes that have not left yet."""
         in_transport = self._transport.get_write_buffer_size() if self._transport is not None else 0
         return self._held + in_transport
 
     @property
     def lost(self) -> bool:
-        """Nobody will ever read again."""
+        """The reader is gone."""
         return self._lost
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The pipe is open."""
         assert isinstance(transport, asyncio.WriteTransport)
         self._transport = transport
-        # Every time the buffer falls to this mark, those who wait look again.
+        # `drain` checks again each time the buffer falls to this mark.
         transport.set_write_buffer_limits(high=0)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The reader is gone, or the pipe was closed."""
         self._lost = True
         resolve(self._gone, None)
         self._parts.clear()
@@ -51,16 +51,16 @@ class OutgoingBytes(asyncio.BaseProtocol):
         self.resume_writing()
 
     def pause_writing(self) -> None:
-        """The pipe is full; what is written from now on waits in the transport."""
+        """The pipe is full; further writes wait in the transport."""
 
     def resume_writing(self) -> None:
-        """The transport's buffer is empty again, or gone."""
+        """The transport's buffer is empty, or the reader is gone."""
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             resolve(waiter, None)
 
     def write(self, data: bytes) -> None:
-        """Queue these bytes; they leave at the end of this pass of the loop."""
+        """Queue these bytes; they are written at the end of this pass of the loop."""
         if self._lost:
             return
         if not self._parts:
@@ -69,14 +69,14 @@ class OutgoingBytes(asyncio.BaseProtocol):
         self._held += len(data)
 
     def flush(self) -> None:
-        """Hand everything to the transport now."""
+        """Pass everything to the transport now."""
         if self._transport is not None and self._parts:
             self._transport.write(b"".join(self._parts))
             self._parts.clear()
             self._held = 0
 
     async def drain(self, below: int) -> None:
-        """Wait until fewer than `below` bytes are queued, or until nobody reads any longer."""
+        """Wait until fewer than `below` bytes are queued, or the reader is gone."""
         while not self._lost and self.queued >= below:
             self.flush()
             if self.queued < below:
@@ -86,37 +86,61 @@ class OutgoingBytes(asyncio.BaseProtocol):
             await waiter
 
     async def until_lost(self) -> None:
-        """Wait until nobody will ever read again."""
+        """Wait until the reader is gone."""
         await asyncio.wait([self._gone])
 
     async def aclose(self) -> None:
-        """Write what is queued, as long as somebody reads, then close."""
+        """Write what is queued while the reader is there, then close."""
         self.flush()
         await self.drain(below=1)
         if self._transport is not None:
             self._transport.close()
 
 
+class HangUpWatch:
+    """Calls `gone` once when the other end is closed. One that has only closed its sending side is still there."""
+
+    def __init__(self, descriptor: int, gone: Callable[[], None]) -> None:
+        self._gone = gone
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = os.dup(descriptor)  # the transport owns the original
+        self._loop.add_reader(self._descriptor, self._look)
+
+    def _look(self) -> None:
+        poll = select.poll()
+        poll.register(self._descriptor, 0)  # a hang-up is always reported
+        is_gone = any(events & (select.POLLHUP | select.POLLERR) for _, events in poll.poll(0))
+        self.close()  # otherwise it is half-closed or sends data: only a write can tell more
+        if is_gone:
+            self._gone()
+
+    def close(self) -> None:
+        """Stop watching. May be called twice."""
+        if self._descriptor >= 0:
+            self._loop.remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
 class OutgoingSocketBytes(OutgoingBytes):
-    """The same for a socket, of which only the way out is ours."""
+    """The same for a socket that is only written here."""
 
     def __init__(self, *, is_watched: bool = False) -> None:
-        """`is_watched`: nothing is read from it elsewhere, so that its end has to be noticed here."""
+        """`is_watched`: the socket is not read elsewhere either, so its end must be noticed here."""
         super().__init__()
         self._is_watched = is_watched
         self._watch: HangUpWatch | None = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The reader is gone, or the socket was closed."""
         if self._watch is not None:
             self._watch.close()
         super().connection_lost(exc)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is open; what comes in is for somebody else."""
+        """Never read from the socket."""
         assert isinstance(transport, asyncio.Transport)
-        # Not now: the releases before Python 3.11.5 begin to read right after this, whatever was said here. What is
-        # scheduled comes before anything is read.
+        # Not now: Python before 3.11.5 starts reading right after this call anyway. A scheduled call runs before
+        # anything is read.
         self._loop.call_soon(transport.pause_reading)
         if self._is_watched:
             self._watch = HangUpWatch(transport.get_extra_info("socket").fileno(), transport.abort)

@@ -1,9 +1,9 @@
-"""Pure. The outline of a JSON object that is too long to keep: what it is and what it is about.
+"""Pure. The outline of a JSON object that is too long to keep.
 
 The text is fed in pieces of any size and not kept. The outline is the same object with long strings shortened, long
-arrays and objects cut off, and deep values left out, so that `method`, `id` and the ids of thread, turn and item can be
-read wherever they stand in the text. Close to the root everything short is kept; what arrays and deep objects hold is
-kept as far as `BUDGET` goes.
+arrays and objects cut off, and deep values left out. So `method`, `id` and the ids of thread, turn and item can be
+read wherever they are in the text. Near the root every short value is kept; the contents of arrays and deep objects
+are kept up to `BUDGET` bytes.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final
 import msgspec
 
 LONGEST_STRING: Final = 1024
-"""Bytes of a string that are kept. Ids, methods and paths are shorter; what is longer is content."""
+"""Bytes of a string that are kept. Ids, methods and paths are shorter; longer strings are content."""
 
 MOST_ENTRIES: Final = 64
-"""Entries kept of one object or array. The messages of Codex have some twenty fields in one place."""
+"""Entries kept of one object or array. Codex's messages have up to some twenty fields in one object."""
 
 DEEPEST: Final = 12
 """Levels of nesting that are kept."""
 
 ALWAYS_KEPT: Final = 4
-"""Levels of nested objects, from the root, that the budget does not limit: the message, its params, an item in them."""
+"""Levels of nested objects, from the root, that the budget does not limit: the message, its params, an item."""
 
 BUDGET: Final = 64 * 1024
 """Bytes kept below those levels."""
@@ -46,11 +46,11 @@ class _Container:
         self.key: str | None = None
         self.kept = kept
         self.near = near
-        """Only objects lie between it and the root, and not many."""
+        """It is within `ALWAYS_KEPT` levels of the root, with only objects between."""
 
 
 class Outline:
-    """Reads one object, piece by piece."""
+    """Reads one object piece by piece."""
 
     def __init__(self) -> None:
         self._stack: list[_Container] = []
@@ -68,20 +68,17 @@ class Outline:
         return f"<Outline of depth {len(self._stack) + self._deeper}, {self._kept_bytes} bytes kept>"
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece of the text."""
         at = 0
         while at < len(data) and not self._bad:
             at = self._feed_string(data, at) if self._in_string else self._feed_token(data, at)
 
     def text(self) -> bytes:
-        """The outline as JSON; nothing if the text was not one whole object."""
+        """The outline as JSON; empty if the text was not one complete object."""
         whole = not self._bad and not self._stack and not self._in_string and isinstance(self._root, dict)
         return msgspec.json.encode(self._root) if whole else b""
 
-    # -- tokens -------------------------------------------------------------------------------------------------------
-
     def _feed_string(self, data: bytes, at: int) -> int:
-        if self._escape:  # the piece before ended in a backslash
+        if self._escape:  # the previous piece ended in a backslash
             self._keep_of_string(self._escape + data[at : at + 1])
             self._escape = b""
             return at + 1
@@ -143,8 +140,6 @@ class Outline:
         else:
             self._add(value, len(value))
 
-    # -- values -------------------------------------------------------------------------------------------------------
-
     def _open(self, value: dict[str, object] | list[object]) -> None:
         if self._deeper or len(self._stack) >= DEEPEST:
             self._deeper += 1
@@ -168,9 +163,9 @@ class Outline:
             self._bad = True
 
     def _add(self, value: object, size: int) -> bool:
-        """Put a value where it belongs. False: it is left out."""
+        """Add a value to its parent. False: it is left out."""
         if not self._stack:
-            self._bad = True  # the message is an object, and nothing stands beside it
+            self._bad = True  # the text must be a single object
             return False
         if self._deeper:
             return False

@@ -1,7 +1,7 @@
 """Our own stdin and stdout as a channel.
 
-Pipes and sockets are read and written by the event loop. Anything else (a file, a terminal, /dev/null) cannot be
-watched by it: such an input is read by a thread, such an output is written directly, which never blocks for long.
+The event loop reads and writes pipes and sockets. It cannot watch anything else (a file, a terminal, /dev/null): such
+an input is read by a thread, and such an output is written directly, which never blocks for long.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from codex_mcp.transports.outgoing import OutgoingBytes, OutgoingSocketBytes
 from codex_mcp.wire.jsonrpc import Id
 
 READ_BYTES = 1 << 18
-"""A pipe holds 64 KiB on Linux and a read never returns more; larger reads serve files and large pipes."""
+"""A pipe holds 64 KiB on Linux, so a read never returns more; the rest is for files and large pipes."""
 
 
-LOOK_INTERVAL = 0.2
-"""Seconds between two looks whether the loop is still there; a thread that waits in vain ends by then."""
+CHECK_INTERVAL = 0.2
+"""Seconds between two checks whether the loop is closed; the reading thread then ends."""
 
 
 class _Output(Protocol):
@@ -40,7 +40,7 @@ class _Output(Protocol):
 
 
 class StdioChannel:
-    """Frames on two file descriptors, in the framing that the other side uses."""
+    """Frames on two file descriptors, separated as the other side does it."""
 
     def __init__(
         self,
@@ -55,32 +55,28 @@ class StdioChannel:
         self._frames = framing.FrameReader(max_message_bytes)
 
     async def receive(self) -> Sequence[Frame]:
-        """Return the frames of the next read; nothing at the end of stdin."""
         while data := await self._reader.read(READ_BYTES):
             if frames := self._frames.feed(data):
                 return frames
         return self._frames.end()
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
-        """Queue one frame for stdout."""
         self._output.write(framing.encode(frame, self._frames.style))
 
     async def drain(self, below: int) -> None:
-        """Wait until the client has read enough."""
         await self._output.drain(below)
 
     async def until_unread(self) -> None:
-        """Wait until nobody will ever read our stdout again."""
+        """Wait until the reader of stdout is gone."""
         await self._output.until_lost()
 
     async def aclose(self) -> None:
-        """Write what is queued, and read no more."""
         self._close_input()
         await self._output.aclose()
 
 
 async def open_stdio(stdin: IO[bytes], stdout: IO[bytes], max_message_bytes: int) -> StdioChannel:
-    """Take over the two streams."""
+    """A channel on the two streams."""
     reader, close_input = await _open_input(stdin)
     output = await _open_output(stdout, is_stdin=_are_one(stdin.fileno(), stdout.fileno()))
     return StdioChannel(reader, close_input, output, max_message_bytes)
@@ -110,14 +106,14 @@ async def _open_input(stdin: IO[bytes]) -> tuple[asyncio.StreamReader, Callable[
 
 
 def _read_blocking(fd: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is there to be told
+    with contextlib.suppress(RuntimeError):  # the loop is closed
         while (data := _read(fd)) and _fed(data, reader, loop):
             pass
         loop.call_soon_threadsafe(reader.feed_eof)
 
 
 def _fed(data: bytes, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> bool:
-    """Wait until the loop has taken what was read, so that one read is under way at most. False: it never will."""
+    """Wait until the loop has taken the data, so that at most one read is in progress. False: the loop is closed."""
     taken = threading.Event()
 
     def feed() -> None:
@@ -125,7 +121,7 @@ def _fed(data: bytes, reader: asyncio.StreamReader, loop: asyncio.AbstractEventL
         taken.set()
 
     loop.call_soon_threadsafe(feed)
-    while not taken.wait(LOOK_INTERVAL):
+    while not taken.wait(CHECK_INTERVAL):
         if loop.is_closed():
             return False
     return True
@@ -135,7 +131,7 @@ def _read(fd: int) -> bytes:
     try:
         return os.read(fd, READ_BYTES)
     except OSError:
-        return b""  # a terminal that was hung up says so in this way
+        return b""  # the terminal was closed
 
 
 async def _open_output(stdout: IO[bytes], *, is_stdin: bool) -> _Output:
@@ -143,15 +139,15 @@ async def _open_output(stdout: IO[bytes], *, is_stdin: bool) -> _Output:
     if _is_pipe(stdout.fileno()):
         return (await loop.connect_write_pipe(OutgoingBytes, stdout))[1]
     if _is_socket(stdout.fileno()):
-        # Not as a pipe: if stdin is the same socket (as below socat or inetd), asyncio would take what the client says
-        # for the end of the pipe.
+        # Not as a pipe: if stdin is the same socket (under socat or inetd), asyncio would take the client's input for
+        # the end of the pipe.
         our_end = socket.socket(fileno=os.dup(stdout.fileno()))
         return (await loop.connect_accepted_socket(lambda: OutgoingSocketBytes(is_watched=not is_stdin), our_end))[1]
     return _BlockingOutput(stdout.fileno())
 
 
 class _BlockingOutput:
-    """A file or a terminal: it takes what it is given."""
+    """A file or a terminal."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -163,14 +159,13 @@ class _BlockingOutput:
             while view:
                 view = view[os.write(self._fd, view) :]
         except OSError as exc:
-            if exc.errno in (errno.EPIPE, errno.EIO):  # a terminal that was hung up; a full disk may have room again
+            if exc.errno in (errno.EPIPE, errno.EIO):  # a closed terminal; a full disk may have space again later
                 self._lost.set()
 
     async def drain(self, below: int) -> None:
         """Nothing is ever queued."""
 
     async def until_lost(self) -> None:
-        """Wait until nobody will ever read again."""
         await self._lost.wait()
 
     async def aclose(self) -> None:

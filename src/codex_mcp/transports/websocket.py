@@ -1,9 +1,8 @@
-"""WebSockets that we accept; with `dialled_socket` the only module that knows the library.
+"""WebSocket connections that we accept. Only this module and `dialled_socket` use the WebSocket library.
 
-They are driven by calls, not by tasks: a frame arrives and is answered within the same pass of the loop, and everything
-written in one pass leaves in one system call (the event loop's own doing, if it is uvloop). Pings go out every half
-minute; answers to them are not asked for, as a laptop may sleep for longer than anybody would wait, unless somebody
-else wants what the client has (`probe`).
+Sockets are driven by calls, not by tasks: a frame is handled within the pass of the event loop in which it arrives, and
+uvloop sends everything written in one pass with one system call. Pings are sent every half minute. Their answers are
+not required, because a laptop may sleep for long, unless another connection wants the client's session (`probe`).
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol
 
 import picows
+from msgspec import Struct
 from picows import (
     WSAutoPingStrategy,
     WSCloseCode,
@@ -34,43 +33,43 @@ from codex_mcp.transports.first_bytes import FirstBytes
 logger = logging.getLogger(__name__)
 
 MAX_FRAME_BYTES: Final = 16 * 1024 * 1024
-"""The largest frame that the server reads, as the real server does."""
+"""The largest frame that is read, as in Codex's own server."""
 
 MAX_MESSAGE_BYTES: Final = 64 * 1024 * 1024
-"""The largest message, in as many frames as it likes: a file of 48 MiB in base64."""
+"""The largest message, in any number of frames: a file of 48 MiB in base64."""
 
 FRAGMENT_BYTES: Final = 4 * 1024 * 1024
-"""Longer messages leave in frames of this size: clients refuse frames above 16 MiB."""
+"""Longer messages are sent in frames of this size: clients refuse frames above 16 MiB."""
 
 HANDSHAKE_SECONDS: Final = 5.0
 READ_BUFFER_BYTES: Final = 16 * 1024
-"""The library's own numbers."""
+"""The library's defaults."""
 
 PING_INTERVAL: Final = 30.0
 
 PROBE_SECONDS: Final = 5.0
-"""For a sign of life from a client whose session another connection wants. Clients try for 25 seconds to come back."""
+"""For a sign of life from a client whose session another connection wants. Clients try to reconnect for 25 seconds."""
 
 KEEPALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 30, "TCP_KEEPCNT": 10, "TCP_USER_TIMEOUT": 360_000}
-"""A peer that is gone without a word is noticed after six minutes, whether or not something was on its way to it. A
-laptop may sleep for as long, and find its processes alive."""
+"""A client that vanished is noticed after six minutes, whether or not data was on its way to it. A laptop may sleep
+that long and still find its processes."""
 
 QUEUE_HIGH: Final = 1024 * 1024
-"""Unsent bytes above which whoever produces them is told to wait: some ten chunks, more than a local socket takes."""
+"""Unsent bytes above which the producer is told to wait: some ten chunks, more than a local socket takes."""
 
 QUEUE_LOW: Final = 256 * 1024
-"""Unsent bytes at which they may go on: the socket must not run dry meanwhile."""
+"""Unsent bytes at which it may continue: the socket must not run empty meanwhile."""
 
 TEXT: Final = 0x1
 CONTINUATION: Final = 0x0
 FIN: Final = 0x80
 
 
-class Inlet(Protocol):
-    """Hears what happens on one accepted socket."""
+class SocketListener(Protocol):
+    """Is told what happens on one accepted socket."""
 
     def frame_received(self, frame: bytes) -> None:
-        """One whole message."""
+        """A complete message has arrived."""
 
     def outlet_full(self) -> None:
         """The client reads too slowly; produce nothing until `outlet_ready`."""
@@ -79,11 +78,11 @@ class Inlet(Protocol):
         """There is room again."""
 
     def connection_lost(self) -> None:
-        """It is over."""
+        """The connection has ended."""
 
 
 def frame_header(size: int, opcode: int, fin: int = FIN) -> bytes:
-    """The head of a frame from server to client, which is never masked."""
+    """The header of a frame from server to client, which is never masked."""
     if size < 126:
         return bytes((fin | opcode, size))
     if size < 1 << 16:
@@ -94,17 +93,17 @@ def frame_header(size: int, opcode: int, fin: int = FIN) -> bytes:
 class AcceptedSocket(WSListener):
     """One client's connection."""
 
-    def __init__(self, accept: Callable[[AcceptedSocket], Inlet]) -> None:
+    def __init__(self, accept: Callable[[AcceptedSocket], SocketListener]) -> None:
         self._accept = accept
-        self._inlet: Inlet | None = None
+        self._listener: SocketListener | None = None
         self._socket: WSTransport | None = None
         self._transport: asyncio.Transport | None = None
         self._parts: list[bytes] = []
         self._size = 0
         self._is_fragmented = False
-        """A message has begun, and its last frame has not come."""
+        """A message has begun, and its last frame has not arrived."""
         self._is_broken = False
-        """The client broke the rules of the protocol: what it still sends is not read."""
+        """The client violated the protocol: its further input is ignored."""
         self._ping: asyncio.TimerHandle | None = None
         self._probe: asyncio.TimerHandle | None = None
         self.peer = ""
@@ -112,21 +111,19 @@ class AcceptedSocket(WSListener):
     def __repr__(self) -> str:
         return f"<AcceptedSocket {self.peer}>"
 
-    # What the library calls.
-
     def on_ws_connected(self, transport: WSTransport) -> None:
-        """The handshake is done."""
+        """Called when the handshake is done."""
         self._socket = transport
         self._transport = transport.underlying_transport
         self._transport.set_write_buffer_limits(high=QUEUE_HIGH, low=QUEUE_LOW)
         _notice_death(self._transport.get_extra_info("socket"))
         host, port = self._transport.get_extra_info("peername")[:2]
         self.peer = f"{host}:{port}"
-        self._inlet = self._accept(self)
+        self._listener = self._accept(self)
         self._send_ping()
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        """A frame arrived; a message may be whole now."""
+        """Called for each frame; the last frame of a message completes it."""
         if self._probe is not None:
             self._is_alive()
         kind = frame.msg_type
@@ -156,27 +153,25 @@ class AcceptedSocket(WSListener):
         transport.disconnect()
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
-        """The connection is over."""
+        """Called when the connection is lost."""
         self._is_alive()
         if self._ping is not None:
             self._ping.cancel()
-        inlet, self._inlet = self._inlet, None
-        if inlet is not None:
-            inlet.connection_lost()
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.connection_lost()
 
     def pause_writing(self) -> None:
-        """Too much is queued."""
-        if self._inlet is not None:
-            self._inlet.outlet_full()
+        if self._listener is not None:
+            self._listener.outlet_full()
 
     def resume_writing(self) -> None:
-        """The queue is short again."""
-        if self._inlet is not None:
-            self._inlet.outlet_ready()
+        if self._listener is not None:
+            self._listener.outlet_ready()
 
     def _deliver(self, message: bytes) -> None:
-        if self._inlet is not None:
-            self._inlet.frame_received(message)
+        if self._listener is not None:
+            self._listener.frame_received(message)
 
     def _assemble(self, payload: bytes, *, is_last: bool) -> None:
         self._parts.append(payload)
@@ -196,15 +191,13 @@ class AcceptedSocket(WSListener):
 
     @property
     def is_probed(self) -> bool:
-        """A sign of life is being waited for."""
+        """A probe waits for a sign of life."""
         return self._probe is not None
 
-    # What the owner calls.
-
     def send(self, *parts: bytes) -> None:
-        """Queue one message, given in pieces."""
+        """Queue one message, given in parts."""
         transport = self._transport
-        if transport is None or self._inlet is None or transport.is_closing():
+        if transport is None or self._listener is None or transport.is_closing():
             return
         size = sum(map(len, parts))
         if size <= FRAGMENT_BYTES:
@@ -221,17 +214,17 @@ class AcceptedSocket(WSListener):
             opcode = CONTINUATION
 
     def pause_reading(self) -> None:
-        """Take nothing from the client for now."""
+        """Stop reading from the client."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Go on."""
+        """Read from the client again."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
     def probe(self) -> None:
-        """Somebody else wants what this client has: end the connection if it shows no sign of life."""
+        """Another connection wants this client's session: end this connection if it shows no sign of life."""
         transport = self._transport
         if self._probe is None and transport is not None and self._socket is not None and not transport.is_closing():
             self._socket.send_ping()
@@ -240,7 +233,7 @@ class AcceptedSocket(WSListener):
 
     def _probed(self, transport: asyncio.Transport, queued: int) -> None:
         self._probe = None
-        # A client that is not read for now cannot answer; it lives if it takes what is sent.
+        # A client that is not being read cannot answer; it is alive if it takes what is sent.
         is_silent = transport.get_write_buffer_size() >= queued if queued else transport.is_reading()
         if is_silent:
             logger.warning("connection %s: dropped, it showed no sign of life", self.peer)
@@ -252,43 +245,44 @@ class AcceptedSocket(WSListener):
             self._probe = None
 
     def drop(self) -> None:
-        """Write what is queued, then close, without a word."""
+        """Send what is queued, then close without a close frame."""
         if self._transport is not None:
             self._transport.close()
 
 
 def _notice_death(tcp: socket.socket) -> None:
-    """Let the kernel end a connection whose other side is gone without a word."""
+    """Let the kernel end a connection whose client has vanished."""
     tcp.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in KEEPALIVE.items():
         if (option := getattr(socket, name, None)) is not None:  # Linux has them all, macOS some
             tcp.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
-    """Who may come in."""
+class Endpoint(Struct, frozen=True):
+    """What a listener needs to know about connections."""
 
-    accept: Callable[[AcceptedSocket], Inlet]
+    accept: Callable[[AcceptedSocket], SocketListener]
     refusal: Callable[[str | None], str | None]
-    """Given the Authorization header: why not, or None."""
+    """Given the Authorization header: why the connection is refused, or None."""
     is_full: Callable[[], bool]
 
 
-async def listen(host: str, port: int, door: Door) -> asyncio.Server:
+async def listen(host: str, port: int, endpoint: Endpoint) -> asyncio.Server:
     """Accept WebSockets on `/`, and answer `/readyz`."""
 
-    def knocked(request: WSUpgradeRequest) -> picows.WSUpgradeResponseWithListener | WSListener:
-        answer = _answer(request, door)
-        return picows.WSUpgradeResponseWithListener(answer, None) if answer is not None else AcceptedSocket(door.accept)
+    def requested(request: WSUpgradeRequest) -> picows.WSUpgradeResponseWithListener | WSListener:
+        answer = _answer(request, endpoint)
+        if answer is not None:
+            return picows.WSUpgradeResponseWithListener(answer, None)
+        return AcceptedSocket(endpoint.accept)
 
     def websocket() -> asyncio.BufferedProtocol:
-        # What the library's own server does for each connection; but that one would meet every request itself.
+        # As the library's own server does for each connection; but that one would answer every request itself.
         protocol: asyncio.BufferedProtocol = WSProtocol(
             host_port=None,
             ws_path=None,
             is_client_side=False,
-            ws_listener_factory=knocked,
+            ws_listener_factory=requested,
             logger=logging.getLogger("picows.quiet"),
             disconnect_on_exception=True,
             websocket_handshake_timeout=HANDSHAKE_SECONDS,
@@ -306,20 +300,20 @@ async def listen(host: str, port: int, door: Door) -> asyncio.Server:
     return await asyncio.get_running_loop().create_server(lambda: FirstBytes(websocket), host, port)
 
 
-def _answer(request: WSUpgradeRequest, door: Door) -> WSUpgradeResponse | None:
-    """The answer to a request that shall not become a WebSocket; None lets it."""
+def _answer(request: WSUpgradeRequest, endpoint: Endpoint) -> WSUpgradeResponse | None:
+    """The answer to a request that does not become a WebSocket; None if it does."""
     if "Origin" in request.headers:
-        return _error(HTTPStatus.FORBIDDEN)  # a web page, in somebody's browser
+        return _error(HTTPStatus.FORBIDDEN)  # a web page in a browser
     path = request.path.partition(b"?")[0]
     if path == b"/readyz":
         ready: WSUpgradeResponse = WSUpgradeResponse.create_ok_response(b"")
         return ready
     if path != b"/":
         return _error(HTTPStatus.NOT_FOUND)
-    why_not = door.refusal(request.headers.get("Authorization"))
+    why_not = endpoint.refusal(request.headers.get("Authorization"))
     if why_not is not None:
         return _error(HTTPStatus.UNAUTHORIZED, why_not)
-    if door.is_full():
+    if endpoint.is_full():
         return _error(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections")
     return None
 

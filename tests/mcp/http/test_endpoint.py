@@ -1,18 +1,22 @@
-"""What the doors have in common is tested with each of them; here is what they cannot show."""
+"""What the endpoints share and their own tests cannot show."""
 
 import asyncio
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.http.endpoint import BODY_TIME, Refusal, read_message, refusal
+from codex_mcp.mcp.http.endpoint import BODY_TIME, PING, Refusal, priming, read_message, refusal, sse_event
+from codex_mcp.rpc.codec import encode_notification
 from codex_mcp.transports.http import WHOLE_BODY, HttpExchange
 from codex_mcp.wire.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, NO_PARAMS, ErrorObject, Request
 from tests.support.clock import Clock, run_with_clock
+from tests.support.json_values import JSON_VALUES
 
-PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+PING_REQUEST = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
 async def never() -> Any:
@@ -21,7 +25,7 @@ async def never() -> Any:
 
 
 async def ping() -> dict[str, Any]:
-    return {"type": "http.request", "body": PING}
+    return {"type": "http.request", "body": PING_REQUEST}
 
 
 async def nowhere(message: Any) -> None:
@@ -45,7 +49,7 @@ def test_a_body_that_does_not_come_is_waited_for_and_then_no_longer() -> None:
 @pytest.mark.parametrize("facts", [{}, {WHOLE_BODY: True}])
 async def test_a_body_is_read_whether_it_is_known_to_be_here_or_not(facts: dict[str, object]) -> None:
     http = HttpExchange({"method": "POST", "path": "/mcp", "headers": [], **facts}, ping, nowhere)
-    assert await read_message(http, len(PING)) == Request(1, "ping", NO_PARAMS)
+    assert await read_message(http, len(PING_REQUEST)) == Request(1, "ping", NO_PARAMS)
 
 
 def test_a_refusal_is_an_error_about_its_request() -> None:
@@ -62,3 +66,27 @@ def test_one_about_http_is_about_no_request() -> None:
     refused = refusal(405, "Method Not Allowed: use POST", (b"allow", b"POST"))
     answer = msgspec.json.decode(refused.body)
     assert (answer["id"], answer["error"]["code"]) == (None, INVALID_REQUEST)
+
+
+def fields(block: bytes) -> dict[str, str]:
+    """The fields of one event."""
+    assert block.endswith(b"\n\n")
+    lines = block.decode().removesuffix("\n\n").split("\n")
+    return {name: value.removeprefix(" ") for name, _, value in (line.partition(":") for line in lines)}
+
+
+@given(JSON_VALUES, st.from_regex(r"\A[a-z0-9-]{1,20}\Z"), st.integers(min_value=1))
+def test_a_message_is_one_event_whatever_it_says(value: object, stream: str, number: int) -> None:
+    frame = encode_notification("note", {"value": value})
+    assert fields(sse_event(frame)) == {"event": "message", "data": frame.decode()}
+    numbered = sse_event(frame, stream.encode(), number)
+    assert fields(numbered) == {"id": f"{stream}:{number}", "event": "message", "data": frame.decode()}
+
+
+def test_a_stream_that_can_be_resumed_begins_with_an_id_and_no_message() -> None:
+    assert fields(priming(b"s", 0, 1000)) == {"id": "s:0", "retry": "1000", "data": ""}
+
+
+def test_a_sign_of_life_is_a_comment() -> None:
+    assert PING.startswith(b":")
+    assert PING.endswith(b"\n\n")

@@ -12,7 +12,6 @@ from codex_mcp.mcp.http.streams.live_stream import LiveStream, dropped_marker
 from codex_mcp.mcp.http.streams.stream import Batch
 from codex_mcp.rpc import codec
 from codex_mcp.rpc.nesting import why_unreadable
-from codex_mcp.transports import sse
 from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, PARSE_ERROR, ErrorObject, Id, Malformed, Message, Request
 
@@ -21,6 +20,9 @@ BODY_TIME: Final = 30.0
 
 RETRY_MS: Final = 1000
 """When a client that was cut off may come back."""
+
+PING: Final = b": ping\n\n"
+"""A comment of server-sent events: clients and proxies see that the stream is alive, and ignore it."""
 
 RETRY_LATER: Final[Header] = (b"retry-after", b"1")
 
@@ -100,7 +102,7 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, pin
     gone.add_done_callback(lambda _: stream.poke())
     name = stream.name.encode() if resumable else b""
     try:
-        await http.start_stream(sse.priming(name, number, RETRY_MS) if resumable else b"")
+        await http.start_stream(priming(name, number, RETRY_MS) if resumable else b"")
         while not gone.done():
             batch = await stream.take(number, ping)
             if gone.done():
@@ -111,7 +113,7 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, pin
             if stream.ended and batch.last >= stream.stream.last:
                 await http.end_stream(_events(batch, name))
                 return True
-            await http.write(_events(batch, name) or sse.PING)
+            await http.write(_events(batch, name) or PING)
             number = batch.last
         return False
     finally:
@@ -119,8 +121,20 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, pin
         await tasks.aclose()
 
 
+def sse_event(frame: bytes, stream: bytes = b"", number: int = 0) -> bytes:
+    """One message as a server-sent event, with an id if it has a place in a stream. JSON is always a single line."""
+    if stream:
+        return b"id: %b:%d\nevent: message\ndata: %b\n\n" % (stream, number, frame)
+    return b"event: message\ndata: %b\n\n" % frame
+
+
+def priming(stream: bytes, number: int, retry_ms: int) -> bytes:
+    """The first event of a resumable stream: an id to resume from, and how soon. It carries no message."""
+    return b"id: %b:%d\nretry: %d\ndata: \n\n" % (stream, number, retry_ms)
+
+
 def _events(batch: Batch, stream: bytes) -> bytes:
-    events = [sse.event(message.frame, stream, message.number) for message in batch.messages]
+    events = [sse_event(message.frame, stream, message.number) for message in batch.messages]
     if batch.dropped:
-        events.insert(0, sse.event(dropped_marker(batch.dropped)))
+        events.insert(0, sse_event(dropped_marker(batch.dropped)))
     return b"".join(events)

@@ -5,13 +5,15 @@ import logging
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from codex_mcp.transports.held_head import HeldHead
 from codex_mcp.transports.http import JSON, Header
-from codex_mcp.transports.whole_answer import send_whole
+from codex_mcp.transports.response_writes import HeldHead, send_whole
 
+HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 DATE = (b"date", b"Sun, 15 Nov 2026 21:00:00 GMT")
 SESSION = (b"mcp-session-id", b"one")
 BODY = b'{"answer": 42}'
@@ -23,13 +25,19 @@ class Connection(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.pieces: list[bytes] = []
+        self.closed = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Keep it."""
         self.pieces.append(bytes(data))
 
+    def is_closing(self) -> bool:
+        """Is it closed?"""
+        return self.closed
+
     def close(self) -> None:
         """Nothing follows."""
+        self.closed = True
 
 
 class Request:
@@ -99,3 +107,24 @@ async def test_a_header_that_would_break_the_head_is_refused(header: Header) -> 
         send_whole(request.cycle, 200, (header,), BODY)
     assert request.connection.pieces == []
     assert not request.cycle.response_started
+
+
+@given(st.lists(st.binary(), min_size=1))
+def test_the_first_piece_goes_out_with_the_head_and_every_other_as_it_comes(body: list[bytes]) -> None:
+    written = Connection()
+    answer = HeldHead(written)
+    answer.write(HEAD)
+    assert written.pieces == []
+    for number, piece in enumerate(body, 1):
+        answer.write(piece)
+        assert len(written.pieces) == number
+    assert written.pieces == [HEAD + body[0], *body[1:]]
+
+
+def test_a_connection_is_closed_through_it() -> None:
+    written = Connection()
+    answer = HeldHead(written)
+    assert not answer.is_closing()
+    answer.close()
+    assert answer.is_closing()
+    assert written.closed
