@@ -2,36 +2,24 @@
 
 import contextlib
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.client import Client
-from codex_mcp.rpc.errors import RequestFailed, request_failed
-from codex_mcp.rpc.peer import Handlers, Peer
-from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Notification, Request
+from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.mcp import ClientInfo
 from tests.support.rpc.memory_channel import memory_pair
-from tests.support.servers.mcp_session import FarEnd, no_hurry
-from tests.support.settings import make_settings
-
-
-def refuse(request: Request) -> object:
-    raise request_failed(METHOD_NOT_FOUND, request.method)
-
-
-def ignore(message: Notification) -> None:
-    """Nothing of interest."""
+from tests.support.servers.mcp_session import FarEnd, plain_peer
 
 
 @contextlib.asynccontextmanager
-async def connected(home: Path) -> AsyncIterator[tuple[Client, FarEnd, TaskSet]]:
+async def connected() -> AsyncIterator[tuple[Client, FarEnd, TaskSet]]:
     """A client that can be asked; the set of tasks is for those who ask."""
     ours, theirs = memory_pair()
-    peer = Peer(ours, Handlers(refuse, ignore), max_requests=1, pace=no_hurry)
-    client = Client(peer, make_settings(codex_home=str(home)))
-    client.capabilities = {"elicitation": {}}
+    peer = plain_peer(ours)
+    client = Client(peer)
+    client.introduce(None, {"elicitation": {}})
     tasks = TaskSet()
     tasks.spawn(peer.run(), name="client")
     try:
@@ -41,16 +29,16 @@ async def connected(home: Path) -> AsyncIterator[tuple[Client, FarEnd, TaskSet]]
         await tasks.aclose()
 
 
-async def test_a_client_has_a_name_once_it_has_said_it(tmp_path: Path) -> None:
-    async with connected(tmp_path) as (client, _far, _tasks):
+async def test_a_client_has_a_name_once_it_has_said_it() -> None:
+    async with connected() as (client, _far, _tasks):
         assert client.name == ""
-        client.info = ClientInfo("ada", "1")
+        client.introduce(ClientInfo("ada", "1"), {})
         assert client.name == "ada"
 
 
-async def test_what_it_declared_it_can_be_asked(tmp_path: Path) -> None:
-    async with connected(tmp_path) as (client, far, tasks):
-        client.capabilities = {"roots": {}}
+async def test_what_it_declared_it_can_be_asked() -> None:
+    async with connected() as (client, far, tasks):
+        client.introduce(None, {"roots": {}})
         asking = tasks.spawn(client.request("roots/list", {}, 7), name="roots")
         question = await far.next()
         assert question["method"] == "roots/list"
@@ -59,9 +47,9 @@ async def test_what_it_declared_it_can_be_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("capabilities", [{}, {"elicitation": {}}, {"roots": None}])
-async def test_what_it_did_not_it_is_not_asked(tmp_path: Path, capabilities: dict[str, object]) -> None:
-    async with connected(tmp_path) as (client, far, _tasks):
-        client.capabilities = capabilities
+async def test_what_it_did_not_it_is_not_asked(capabilities: dict[str, object]) -> None:
+    async with connected() as (client, far, _tasks):
+        client.introduce(None, capabilities)
         with pytest.raises(RequestFailed) as failed:
             await client.request("roots/list", {}, 7)
         assert failed.value.error.code == -32021

@@ -6,34 +6,33 @@ import msgspec
 import pytest
 
 from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.http.streams.live_stream import LiveStream
-from codex_mcp.mcp.http.streams.stream_link import StreamLink
 from codex_mcp.mcp.session import Session
 from codex_mcp.wire.jsonrpc import Request
 from codex_mcp.wire.mcp import CallTool
 from tests.support.http.endpoints import NoTools
+from tests.support.rpc.memory_channel import memory_pair
+from tests.support.servers.mcp_session import FarEnd, plain_peer
 from tests.support.settings import make_settings
 
 
-def exchange(home: Path, params: bytes) -> tuple[Exchange, LiveStream]:
-    stream = LiveStream("r", 10, 1000)
-    session = Session(StreamLink(stream), NoTools(), make_settings(codex_home=str(home)))
-    return Exchange(Request(7, "tools/call", msgspec.Raw(params)), session, session.client, {}), stream
+def exchange(home: Path, params: bytes) -> tuple[Exchange, FarEnd]:
+    ours, theirs = memory_pair()
+    session = Session(plain_peer(ours), NoTools(), make_settings(codex_home=str(home)))
+    return Exchange(Request(7, "tools/call", msgspec.Raw(params)), session, session.client, {}), FarEnd(theirs)
 
 
 async def test_parameters_are_read_in_their_form(tmp_path: Path) -> None:
-    one, _stream = exchange(tmp_path, b'{"name":"codex","arguments":{"a":1}}')
+    one, _far = exchange(tmp_path, b'{"name":"codex","arguments":{"a":1}}')
     assert one.params(CallTool) == CallTool("codex", {"a": 1})
 
 
 async def test_others_are_an_error(tmp_path: Path) -> None:
-    one, _stream = exchange(tmp_path, b'{"name":1}')
+    one, _far = exchange(tmp_path, b'{"name":1}')
     with pytest.raises(msgspec.ValidationError):
         one.params(CallTool)
 
 
 async def test_what_it_says_reaches_the_client(tmp_path: Path) -> None:
-    one, stream = exchange(tmp_path, b"{}")
+    one, far = exchange(tmp_path, b"{}")
     one.notify("note", {"a": 1})
-    (message,) = stream.stream.after(0).messages
-    assert msgspec.json.decode(message.frame)["params"] == {"a": 1}
+    assert (await far.next())["params"] == {"a": 1}

@@ -14,8 +14,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.http.streams.live_stream import LiveStream
-from codex_mcp.mcp.http.streams.stream_link import StreamLink
 from codex_mcp.mcp.methods import Handler, Methods
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tracing import Tracing
@@ -24,6 +22,7 @@ from codex_mcp.wire.jsonrpc import Request
 from tests.support.http.endpoints import NoTools
 from tests.support.http.http_server import scripted_http_server
 from tests.support.http.mcp_client import call, request, shake_hands
+from tests.support.servers.mcp_session import plain_peer
 from tests.support.settings import make_settings
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -39,7 +38,7 @@ class House:
     """A server of one method, and the spans that it leaves."""
 
     def __init__(self, home: Path, handler: Handler) -> None:
-        self.session = Session(StreamLink(LiveStream("r", 10, 1000)), NoTools(), make_settings(codex_home=str(home)))
+        self.session = Session(plain_peer(), NoTools(), make_settings(codex_home=str(home)))
         self._exporter = InMemorySpanExporter()
         self._tracing = Tracing(SimpleSpanProcessor(self._exporter))
         self._methods = Methods({"tools/call": handler, "ping": handler}, around=self._tracing.around)

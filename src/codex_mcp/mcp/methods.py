@@ -82,7 +82,7 @@ class Methods(Struct, frozen=True):
             raise _not_found(request.method)
         client = session.client
         if isinstance(era, Stateless):
-            client = client.with_facts(era.client, era.capabilities)
+            client = client.stateless(era.client, era.capabilities)
         try:
             answer = handler(Exchange(request, session, client, self.capabilities, self.instructions))
         except msgspec.MsgspecError as exc:

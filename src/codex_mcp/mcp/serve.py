@@ -60,17 +60,17 @@ class StdioServer:
         )
         key = secrets.token_bytes(KEY_BYTES)
         self._product = make(self._threads, settings, key)
-        self._session = Session(self._peer, self._product.tools, settings)
+        self._session = Session(self._peer, self._product.tools, settings, on_shutdown=self._stop_reading)
         self._tasks = TaskSet()
+        self._reading: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Serve until stdin ends, nobody reads stdout any longer or a signal comes, then stop in order."""
         with about_only(self._session.subject):
             logger.info("serving on stdio")
             with signals_received() as signals:
-                reading = self._tasks.spawn(self._peer.run(), name="stdin")
+                reading = self._reading = self._tasks.spawn(self._peer.run(), name="stdin")
                 unread = self._tasks.spawn(self._channel.until_unread(), name="stdout")
-                self._session.on_shutdown = reading.cancel
                 await first(reading, signals, unread)
                 self._peer.stop_accepting()
                 logger.info("stopping: %s", _why_stopped(reading, unread))
@@ -88,6 +88,10 @@ class StdioServer:
                 await self._session.wait_idle(FLUSH_GRACE)
                 await self._peer.aclose()
         await self._tasks.aclose()
+
+    def _stop_reading(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
 
     def _request_received(self, request: Request) -> object:
         return self._product.methods.handle(self._session, request)

@@ -8,10 +8,13 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from codex_mcp.base.logs import Subject, about, about_only
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.mcp.calls.call import Call
-from codex_mcp.mcp.client import Client, Link
+from codex_mcp.mcp.calls.call import Call, CallRequest
+from codex_mcp.mcp.client import Client, Reach
+from codex_mcp.rpc.peer import Peer
 from codex_mcp.threads.owners import LOCAL
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
@@ -50,28 +53,46 @@ class Listener:
         self.ended = asyncio.Event()
 
 
+class Origin(Struct, frozen=True):
+    """Where a session comes from; the defaults are for the one client on stdin and stdout."""
+
+    principal: str = LOCAL
+    log_id: str = ""
+    """Its id in the log; a random one by default."""
+    caller: str = ""
+    """Whom news is reported to, also after the session was closed and opened again; by default the session's id."""
+    reach: Reach | None = None
+    """Its connections, if there may be several."""
+
+
+ON_STDIO: Final = Origin()
+
+
 class Session:
     """A client and its calls."""
 
     def __init__(
-        self, link: Link, tools: ToolBox, settings: Settings, *, principal: str = LOCAL, log_id: str = ""
+        self,
+        peer: Peer,
+        tools: ToolBox,
+        settings: Settings,
+        origin: Origin = ON_STDIO,
+        on_shutdown: Callable[[], object] | None = None,
     ) -> None:
-        self.id = log_id or os.urandom(ID_BYTES).hex()
+        """`on_shutdown` ends this session when its client asks for that."""
+        self.id = origin.log_id or os.urandom(ID_BYTES).hex()
         """For the log and for traces. It gives access to nothing."""
-        self.subject = Subject(self.id, principal)
-        self.principal = principal
-        self.caller = self.id
-        """Who is told the answers: the session, even if it was idle and put away meanwhile; the client of a stateless
-        request."""
-        self.client = Client(link, settings)
+        self.principal = origin.principal
+        self.subject = Subject(self.id, self.principal)
+        self.caller = origin.caller or self.id
+        self.client = Client(peer, origin.reach)
         self._tools = tools
         self._settings = settings
         self._calls: dict[Id, Call] = {}
         self._listeners: dict[Id, Listener] = {}
-        self.on_shutdown: Callable[[], object] | None = None
-        """Ends the session, and nothing of others."""
+        self._on_shutdown = on_shutdown
         self._idle: asyncio.Event | None = None
-        """Made when somebody waits for it; every stateless request is a session."""
+        """Created by `wait_idle`, because every stateless request is a session and few are waited for."""
 
     def __repr__(self) -> str:
         return f"<Session {self.id} of {self.client.name or 'a client without a name'}: {len(self._calls)} calls>"
@@ -88,8 +109,7 @@ class Session:
 
     def introduce(self, params: mcp.Initialize) -> None:
         """The client says who it is. It will want a turn soon, so that the core may as well start now."""
-        self.client.info = params.client_info
-        self.client.capabilities = params.capabilities
+        self.client.introduce(params.client_info, params.capabilities)
         info = params.client_info
         said = (info.name, info.version, params.protocol_version)
         with about_only(self.subject):
@@ -100,8 +120,8 @@ class Session:
     def shut_down(self) -> None:
         """The client asks to end its session: what it has running is ended as well, after this request is answered."""
         logger.info("the client asks to end the session")
-        if self.on_shutdown is not None:
-            asyncio.get_running_loop().call_soon(self.on_shutdown)
+        if self._on_shutdown is not None:
+            asyncio.get_running_loop().call_soon(self._on_shutdown)
 
     def call_tool(self, request_id: Id, params: mcp.CallTool, client: Client) -> object:
         """Answer a call at once, without a task of its own, or begin it: from then on it can be cancelled."""
@@ -113,8 +133,7 @@ class Session:
             if answer is not None:
                 logger.info("call of %s %s", name, ending_of(answer))
                 return answer
-        call = Call(client, request_id, params, self._settings, subject)
-        call.caller = self.caller
+        call = Call(client, CallRequest(request_id, params, subject, self.caller), self._settings)
         self._calls[request_id] = call
         return self._run(call)
 
@@ -175,7 +194,7 @@ class Session:
         """The connection that was to read the answer is gone; the client may come back for it, or ask again."""
         call = self._calls.get(request_id)
         if call is not None:
-            call.is_unread = True
+            call.answer_unread()
         else:
             self._tools.answer_lost(self.caller, request_id)
 
@@ -183,7 +202,7 @@ class Session:
         """The client has come back to read the answer."""
         call = self._calls.get(request_id)
         if call is not None:
-            call.is_unread = False
+            call.answer_read_again()
 
     def cancel_all(self) -> None:
         """Take everything back."""

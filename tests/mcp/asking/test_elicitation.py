@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types.methods import parse_server_request
 
-from codex_mcp.mcp.asking.elicitation import can_ask, elicitation_params, message_for, why_not_asked
-from codex_mcp.threads.questions.decisions import NO_CAPABILITY
+from codex_mcp.mcp.asking.elicitation import client_question, elicitation_params, fetched_question, message_for
 from codex_mcp.threads.questions.questions import Method, Question
 from tests.support.core.questions import (
     CHANGES,
@@ -22,9 +21,6 @@ from tests.support.core.questions import (
     ask,
     every_question,
 )
-
-FORMS: dict[str, object] = {"elicitation": {}}
-BOTH: dict[str, object] = {"elicitation": {"form": {}, "url": {}}}
 
 
 def test_a_command_is_asked_as_the_old_server_asked_with_the_reason_and_choices_beside() -> None:
@@ -170,59 +166,15 @@ def test_the_official_sdk_reads_every_question(question: Question, version: str)
     assert isinstance(read.params, mcp_types.ElicitRequestURLParams) == ("url" in params)
 
 
-CAPABILITIES: list[tuple[dict[str, object], bool, bool]] = [
-    ({}, False, False),
-    ({"elicitation": None}, False, False),
-    ({"elicitation": True}, False, False),
-    ({"elicitation": {}}, True, False),
-    ({"elicitation": {"form": {}}}, True, False),
-    ({"elicitation": {"url": {}}}, False, True),
-    ({"elicitation": {"form": {}, "url": {}}}, True, True),
-    ({"elicitation": {"form": None, "url": {}}}, False, True),
-    ({"elicitation": {"applyDefaults": True}}, True, False),
-    ({"sampling": {}}, False, False),
-]
-
-
-@pytest.mark.parametrize(("capabilities", "form", "url"), CAPABILITIES)
-def test_a_client_can_be_asked_what_it_declared(capabilities: dict[str, object], *, form: bool, url: bool) -> None:
-    assert can_ask(capabilities) is form
-    assert can_ask(capabilities, "url") is url
-
-
-def test_every_question_can_be_asked_of_a_client_that_declared_both_modes() -> None:
-    assert [why_not_asked(question, BOTH) for question in every_question()] == [None] * len(every_question())
-
-
-def test_a_client_without_elicitation_is_not_asked() -> None:
-    for question in every_question():
-        assert why_not_asked(question, {}) is not None
-    assert why_not_asked(ask(Method.EXEC, COMMAND), {}) == NO_CAPABILITY
-
-
-REFUSED: list[tuple[dict[str, object], str]] = [
-    (
-        {"mode": "url"},
-        "nobody could be asked: the MCP server weather wants a page opened, and the MCP client does not support that",
-    ),
-    (
-        {"requestedSchema": {"type": "object", "properties": {"a": {"type": "object"}}}},
-        "nobody could be asked: the MCP server weather sent a form that MCP clients cannot show",
-    ),
-    (
-        {"mode": "openai/other"},
-        "nobody could be asked: the MCP server weather asks in a way (openai/other) that MCP has no form for",
-    ),
-]
-
-
-@pytest.mark.parametrize(("changed", "why"), REFUSED)
-def test_what_a_client_cannot_show_is_refused_with_the_reason(changed: dict[str, object], why: str) -> None:
-    assert why_not_asked(ask(Method.MCP, INNER_FORM, **changed), FORMS) == why
-
-
 @given(st.text(), st.text(), st.text())
 def test_any_text_of_the_model_makes_a_readable_question(command: str, cwd: str, reason: str) -> None:
     question = ask(Method.EXEC, COMMAND, command=command, cwd=cwd, reason=reason)
     read = mcp_types.ElicitRequestFormParams.model_validate(elicitation_params(question, tool_call_id=1))
     assert read.message.startswith("Allow Codex to run `")
+
+
+def test_where_there_is_no_list_no_tool_is_named_that_does_not_exist() -> None:
+    question = ask(Method.EXEC, COMMAND)
+    for told in (client_question(question), fetched_question(question)):
+        assert "make docs" in told
+        assert "codex_approvals" not in told

@@ -3,7 +3,7 @@
 import jsonschema
 import pytest
 
-from codex_mcp.mcp.asking.forms import decision_form, is_flat_form, user_form
+from codex_mcp.mcp.asking.elicitation import decision_form, is_flat_form, user_form
 from codex_mcp.threads.questions.approvals import decide, offered
 from codex_mcp.threads.questions.decisions import Filled
 from codex_mcp.threads.questions.questions import Method, Question, UserQuestion

@@ -1,279 +1,206 @@
-"""A question goes down the ladder: to the person at the client, to the list of open questions, to a denial."""
+"""The approval ladder: every question, client and era has exactly one step, and a reason where nobody is asked."""
 
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+import itertools
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from codex_mcp.base.futures import Waiter, Waiters
-from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.core import TurnSpec
-from codex_mcp.mcp.asking.ladder import Asker
-from codex_mcp.mcp.asking.presence import Unattended
-from codex_mcp.mcp.client import Client
-from codex_mcp.rpc.errors import request_failed
-from codex_mcp.rpc.peer import Handlers, Peer
-from codex_mcp.team.closing import Nobody
-from codex_mcp.threads.questions.decisions import DISMISSED, NO_CAPABILITY, SESSION_GONE, Approved, Decision, Denied
-from codex_mcp.threads.questions.questions import Method
-from codex_mcp.threads.turn import Turn
-from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Notification, Request
-from tests.support.clock import Clock, run_with_clock
-from tests.support.core.questions import COMMAND, ask
-from tests.support.rpc.memory_channel import memory_pair
-from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
-from tests.support.settings import make_settings
+from codex_mcp.mcp.asking.ladder import (
+    AT_ONCE,
+    REACTION_TIME,
+    REMEMBERED,
+    Obstacle,
+    Pace,
+    Route,
+    Step,
+    Terms,
+    Unattended,
+    after_failure,
+    is_unattended,
+    obstacle_to,
+    reason_for,
+    route,
+    supports,
+    understood,
+)
+from codex_mcp.threads.questions.decisions import DISMISSED, NO_CAPABILITY, Denied
+from codex_mcp.threads.questions.questions import Method, Question
+from tests.support.core.questions import COMMAND, INNER_FORM, ask, every_question
+
+NONE: dict[str, object] = {}
+FORMS: dict[str, object] = {"elicitation": {}}
+PAGES: dict[str, object] = {"elicitation": {"url": {}}}
+BOTH: dict[str, object] = {"elicitation": {"form": {}, "url": {}}}
+
+NESTED: dict[str, object] = {"type": "object", "properties": {"a": {"type": "object"}}}
+QUESTIONS = [
+    *every_question(),
+    ask(Method.MCP, INNER_FORM, mode="url"),
+    ask(Method.MCP, INNER_FORM, requestedSchema=NESTED),
+    ask(Method.MCP, INNER_FORM, mode="openai/other"),
+]
+BOOLS = (False, True)
+ALL_TERMS = [Terms(*each) for each in itertools.product((NONE, FORMS, PAGES, BOTH), BOOLS, BOOLS, BOOLS, (0.0, 600.0))]
 
 QUESTION = ask(Method.EXEC, COMMAND)
 CANCEL = {"action": "cancel"}
 
 
-def refuse(request: Request) -> object:
-    raise request_failed(METHOD_NOT_FOUND, request.method)
+def terms(
+    capabilities: dict[str, object] = FORMS,
+    *,
+    is_stateless: bool = False,
+    has_person: bool = True,
+    lists: bool = False,
+    timeout: float = 600,
+) -> Terms:
+    return Terms(capabilities, is_stateless, has_person, lists, timeout)
 
 
-def ignore(message: Notification) -> None:
-    """Nothing of interest."""
-
-
-class Connections:
-    """The connections of a client over HTTP, all of which can be cut."""
-
-    def __init__(self) -> None:
-        self._waiters = Waiters()
-
-    def watch_unheard(self, about: Id, waiter: Waiter) -> None:
-        """Tell this one when they are cut."""
-        assert about == 7
-        self._waiters.add(waiter)
-
-    def cut(self) -> None:
-        """No connection is left."""
-        self._waiters.tell()
-
-
-@dataclass
-class Scene:
-    """A turn that asks, and the client at the far end that it asks."""
-
-    client: Client
-    far: FarEnd
-    tasks: TaskSet
-    turn: Turn
-    timeout: float = 60
-    lists: bool = False
-    unattended: Unattended = field(default_factory=Unattended)
-
-    def asked(self) -> asyncio.Task[Decision]:
-        """Ask the question."""
-        asker = Asker(self.client, "ada", 7, self._turn, self.unattended, self.lists, self.timeout)
-        return self.tasks.spawn(asker.ask(QUESTION), name="question")
-
-    async def _turn(self) -> Turn:
-        return self.turn
-
-    def answer(self, question: Json, result: object) -> None:
-        """The client answers."""
-        self.far.send({"jsonrpc": "2.0", "id": question["id"], "result": result})
-
-    async def is_not_asked(self) -> None:
-        """Make sure that the client has heard nothing."""
-        self.client.notify("marker", {})
-        assert (await self.far.next())["method"] == "marker"
-
-    async def listed(self) -> str:
-        """Wait until the question is on the list; its key."""
-        waiter: Waiter = asyncio.get_running_loop().create_future()
-        self.turn.parked.watch(waiter)
-        await waiter
-        (key,) = self.turn.parked.open
-        return key
-
-
-@contextlib.asynccontextmanager
-async def scene(timeout: float = 60, *, lists: bool = False) -> AsyncIterator[Scene]:
-    """A client that can be asked."""
-    ours, theirs = memory_pair()
-    peer = Peer(ours, Handlers(refuse, ignore), max_requests=1, pace=no_hurry)
-    client = Client(peer, make_settings(codex_home="unused"))
-    client.capabilities = {"elicitation": {}}
-    tasks = TaskSet()
-    tasks.spawn(peer.run(), name="client")
-    turn = Turn("t-1", TurnSpec("hi"), Nobody(), full_events=False)
-    try:
-        yield Scene(client, FarEnd(theirs), tasks, turn, timeout, lists)
-    finally:
-        await peer.aclose()
-        await tasks.aclose()
-
-
-async def test_a_yes_is_a_yes() -> None:
-    async with scene() as at:
-        decision = at.asked()
-        question = await at.far.next()
-        at.answer(question, {"action": "accept", "content": {}})
-        assert await decision == Approved()
-        assert question["method"] == "elicitation/create"
-        assert question["params"]["codex_mcp_tool_call_id"] == "7"
-
-
-async def test_an_error_is_a_no_with_its_reason() -> None:
-    async with scene() as at:
-        decision = at.asked()
-        question = await at.far.next()
-        at.far.send({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -32603, "message": "no screen"}})
-        assert await decision == Denied("the MCP client could not ask the user: no screen")
-
-
-async def test_nobody_in_time_is_a_no_and_the_question_is_taken_back() -> None:
-    async with scene(0.01) as at:
-        decision = at.asked()
-        question = await at.far.next()
-        withdrawn = await at.far.next()
-        assert await decision == Denied("nobody answered within 0.01 seconds")
-        assert withdrawn["method"] == "notifications/cancelled"
-        assert withdrawn["params"] == {"requestId": question["id"], "reason": "nobody answered in time"}
-
-
-async def test_a_late_answer_changes_nothing_and_the_next_question_is_a_new_one() -> None:
-    async with scene(0.01) as at:
-        decision = at.asked()
-        first = await at.far.next()
-        await decision
-        await at.far.next()
-        at.answer(first, {"action": "accept"})
-        again = at.asked()
-        second = await at.far.next()
-        assert second["id"] != first["id"]
-        assert isinstance(await again, Denied)
-
-
-async def test_without_any_time_nobody_is_asked() -> None:
-    async with scene(0) as at:
-        assert await at.asked() == Denied("nobody answered within 0 seconds")
-        await at.is_not_asked()
-
-
-@pytest.mark.parametrize("capabilities", [{}, {"elicitation": None}, {"elicitation": {"url": {}}}])
-async def test_a_client_that_cannot_ask_is_not_asked(capabilities: dict[str, object]) -> None:
-    async with scene() as at:
-        at.client.capabilities = capabilities
-        assert await at.asked() == Denied(NO_CAPABILITY)
-        await at.is_not_asked()
-
-
-async def test_a_question_that_is_withdrawn_is_taken_back_from_the_client() -> None:
-    async with scene() as at:
-        decision = at.asked()
-        question = await at.far.next()
-        decision.cancel()
-        withdrawn = await at.far.next()
-        assert withdrawn["method"] == "notifications/cancelled"
-        assert withdrawn["params"] == {"requestId": question["id"], "reason": "the question is no longer open"}
-        assert decision.cancelled()
-
-
-async def test_a_client_that_goes_away_has_said_no() -> None:
-    async with scene() as at:
-        decision = at.asked()
-        await at.far.next()
-        await at.far.close()
-        assert await decision == Denied(SESSION_GONE)
-        assert await at.asked() == Denied(SESSION_GONE)
-
-
-def test_where_questions_are_not_listed_a_cancel_at_once_denies_like_any_other() -> None:
-    @run_with_clock
-    async def _(clock: Clock) -> None:
-        async with scene() as at:
-            for _ in range(2):
-                decision = at.asked()
-                at.answer(await at.far.next(), CANCEL)
-                assert await decision == Denied(DISMISSED)
-
-
-def test_where_questions_are_listed_that_one_and_all_later_ones_are() -> None:
-    @run_with_clock
-    async def _(clock: Clock) -> None:
-        async with scene(lists=True) as at:
-            decision = at.asked()
-            at.answer(await at.far.next(), CANCEL)
-            at.turn.parked.answer(await at.listed(), Approved())
-            assert await decision == Approved()
-            await clock.advance(60)
-            later = at.asked()
-            at.turn.parked.answer(await at.listed(), Denied("no"))
-            assert await later == Denied("no")
-            await at.is_not_asked()
-
-
-@pytest.mark.parametrize("lists", [True, False])
-def test_a_cancel_after_a_second_is_a_decision_and_the_next_question_is_asked(*, lists: bool) -> None:
-    @run_with_clock
-    async def _(clock: Clock) -> None:
-        async with scene(lists=lists) as at:
-            decision = at.asked()
-            question = await at.far.next()
-            await clock.advance(1)
-            at.answer(question, CANCEL)
-            assert await decision == Denied(DISMISSED)
-            again = at.asked()
-            at.answer(await at.far.next(), {"action": "accept"})
-            assert await again == Approved()
-
-
-async def test_a_question_that_is_listed_in_vain_is_denied_in_time() -> None:
-    async with scene(0.01, lists=True) as at:
-        at.client.capabilities = {}
-        assert await at.asked() == Denied("nobody answered within 0.01 seconds")
-        assert not at.turn.parked.open
-
-
-async def test_a_client_that_is_gone_leaves_its_question_on_the_list() -> None:
-    async with scene(lists=True) as at:
-        decision = at.asked()
-        await at.far.next()
-        await at.far.close()
-        at.turn.parked.answer(await at.listed(), Approved())
-        assert await decision == Approved()
-
-
-async def test_while_the_client_is_asked_the_question_is_not_listed_and_can_be_named() -> None:
-    async with scene(lists=True) as at:
-        decision = at.asked()
-        question = await at.far.next()
-        assert (dict(at.turn.parked.open), at.turn.parked.asked) == ({}, [QUESTION])
-        at.answer(question, {"action": "decline"})
-        assert await decision == Denied()
-        assert at.turn.parked.asked == []
-
-
-@pytest.mark.parametrize("who", ["client", "list"])
-async def test_a_question_that_no_connection_reads_is_listed_as_well_and_the_first_answer_counts(who: str) -> None:
-    async with scene(lists=True) as at:
-        at.client.reach = connections = Connections()
-        decision = at.asked()
-        question = await at.far.next()
-        connections.cut()
-        key = await at.listed()
-        if who == "list":
-            at.turn.parked.answer(key, Approved())
-            assert (await at.far.next())["params"]["requestId"] == question["id"], "it is withdrawn"
-            assert await decision == Approved()
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_combination_has_the_step_of_the_table(question: Question) -> None:
+    for each in ALL_TERMS:
+        obstacle = obstacle_to(question, each)
+        if obstacle is not None and not each.lists:
+            expected = Route(Step.DENY, obstacle)
+        elif not each.timeout:
+            expected = Route(Step.DENY, Obstacle.NO_TIME)
+        elif obstacle is not None:
+            expected = Route(Step.LIST, obstacle)
         else:
-            at.answer(question, {"action": "decline"})
-            assert await decision == Denied()
-        assert not at.turn.parked.open
+            expected = Route(Step.FETCH) if each.is_stateless else Route(Step.ASK)
+        assert route(question, each) == expected
 
 
-async def test_where_questions_are_not_listed_a_cut_changes_nothing() -> None:
-    async with scene() as at:
-        at.client.reach = connections = Connections()
-        decision = at.asked()
-        question = await at.far.next()
-        connections.cut()
-        at.answer(question, {"action": "accept"})
-        assert await decision == Approved()
-        assert not at.turn.parked.open
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_whoever_is_not_asked_has_an_obstacle_and_whoever_is_has_none(question: Question) -> None:
+    for each in ALL_TERMS:
+        taken = route(question, each)
+        assert (taken.obstacle is None) == (taken.step in (Step.ASK, Step.FETCH))
+        if taken.obstacle is not None:
+            assert reason_for(taken.obstacle, question).startswith("nobody ")
+
+
+@given(st.sampled_from(QUESTIONS), st.sampled_from(ALL_TERMS))
+def test_no_client_is_asked_that_cannot_show_the_question_or_has_no_person(question: Question, each: Terms) -> None:
+    if route(question, each).step in (Step.ASK, Step.FETCH):
+        assert each.has_person
+        assert supports(each.capabilities) or supports(each.capabilities, "url")
+
+
+@given(st.sampled_from(QUESTIONS), st.sampled_from(ALL_TERMS))
+def test_a_question_is_listed_only_where_there_is_a_list(question: Question, each: Terms) -> None:
+    taken = [route(question, each), *(after_failure(obstacle, each) for obstacle in Obstacle)]
+    assert all(each.lists for one in taken if one.step is Step.LIST)
+
+
+def test_a_client_that_turns_out_not_to_be_there_leaves_the_question_to_the_list_or_denies_it() -> None:
+    assert after_failure(Obstacle.GONE, terms(lists=True)) == Route(Step.LIST, Obstacle.GONE)
+    assert after_failure(Obstacle.GONE, terms()) == Route(Step.DENY, Obstacle.GONE)
+
+
+def test_a_cancel_at_once_means_no_person_where_there_is_a_list_and_is_a_denial_elsewhere() -> None:
+    assert understood(QUESTION, CANCEL, terms(lists=True), Pace(0.01)) is Obstacle.NO_PERSON
+    assert understood(QUESTION, CANCEL, terms(), Pace(0.01)) == Denied(DISMISSED)
+    assert understood(QUESTION, CANCEL, terms(lists=True), Pace(1)) == Denied(DISMISSED)
+
+
+CAPABILITIES: list[tuple[dict[str, object], bool, bool]] = [
+    ({}, False, False),
+    ({"elicitation": None}, False, False),
+    ({"elicitation": True}, False, False),
+    ({"elicitation": {}}, True, False),
+    ({"elicitation": {"form": {}}}, True, False),
+    ({"elicitation": {"url": {}}}, False, True),
+    ({"elicitation": {"form": {}, "url": {}}}, True, True),
+    ({"elicitation": {"form": None, "url": {}}}, False, True),
+    ({"elicitation": {"applyDefaults": True}}, True, False),
+    ({"sampling": {}}, False, False),
+]
+
+
+@pytest.mark.parametrize(("capabilities", "form", "url"), CAPABILITIES)
+def test_a_client_can_be_asked_what_it_declared(capabilities: dict[str, object], *, form: bool, url: bool) -> None:
+    assert supports(capabilities) is form
+    assert supports(capabilities, "url") is url
+
+
+def test_every_question_can_be_asked_of_a_client_that_declared_both_modes() -> None:
+    assert [obstacle_to(question, terms(BOTH)) for question in every_question()] == [None] * len(every_question())
+
+
+def test_a_client_without_elicitation_is_not_asked() -> None:
+    for question in every_question():
+        assert obstacle_to(question, terms(NONE)) is not None
+    assert obstacle_to(QUESTION, terms(NONE)) is Obstacle.NO_ELICITATION
+    assert reason_for(Obstacle.NO_ELICITATION, QUESTION) == NO_CAPABILITY
+
+
+REFUSED: list[tuple[dict[str, object], str]] = [
+    (
+        {"mode": "url"},
+        "nobody could be asked: the MCP server weather wants a page opened, and the MCP client does not support that",
+    ),
+    (
+        {"requestedSchema": NESTED},
+        "nobody could be asked: the MCP server weather sent a form that MCP clients cannot show",
+    ),
+    (
+        {"mode": "openai/other"},
+        "nobody could be asked: the MCP server weather asks in a way (openai/other) that MCP has no form for",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changed", "why"), REFUSED)
+def test_what_a_client_cannot_show_is_refused_with_the_reason(changed: dict[str, object], why: str) -> None:
+    question = ask(Method.MCP, INNER_FORM, **changed)
+    obstacle = obstacle_to(question, terms())
+    assert obstacle is not None
+    assert reason_for(obstacle, question) == why
+
+
+@pytest.mark.parametrize(
+    ("answer", "seconds", "load", "unattended"),
+    [
+        (CANCEL, 0.0, 0.0, True),
+        (CANCEL, 0.01, 1.0, True),
+        ({"action": "cancel", "content": None}, 0.01, 1.0, True),
+        (CANCEL, AT_ONCE, 0.0, True),
+        (CANCEL, AT_ONCE + 0.001, 0.0, False),
+        (CANCEL, AT_ONCE + 0.001, 1.0, False),
+        (CANCEL, 0.2, 5.0, True),
+        (CANCEL, REACTION_TIME, 100.0, True),
+        (CANCEL, REACTION_TIME + 0.001, 100.0, False),
+        (CANCEL, 2.0, 0.0, False),
+        (CANCEL, -1.0, 0.0, False),
+        ({"action": "decline"}, 0.01, 0.0, False),
+        ({"action": "accept"}, 0.01, 0.0, False),
+        ({"action": "cancel", "decision": "denied"}, 0.01, 0.0, False),
+        ({"decision": "abort"}, 0.01, 0.0, False),
+        ("cancel", 0.01, 0.0, False),
+        (None, 0.01, 0.0, False),
+    ],
+)
+def test_only_a_cancel_at_once_means_that_no_person_is_there(
+    answer: object, seconds: float, load: float, *, unattended: bool
+) -> None:
+    assert is_unattended(answer, seconds, load) is unattended
+
+
+def test_a_client_without_a_person_is_remembered_for_a_while() -> None:
+    clients = Unattended()
+    assert not clients.has("ada", 0)
+    clients.add("ada", 0)
+    assert clients.has("ada", REMEMBERED - 1)
+    assert not clients.has("bob", 1)
+    assert not clients.has("ada", REMEMBERED)
+    assert not clients.has("ada", 1), "it was forgotten"
+
+
+def test_of_too_many_clients_the_oldest_is_forgotten() -> None:
+    clients = Unattended(max_clients=2)
+    for caller in ("ada", "bob", "ada", "eve"):
+        clients.add(caller, 0)
+    assert [clients.has(caller, 1) for caller in ("ada", "bob", "eve")] == [True, False, True]

@@ -12,9 +12,9 @@ from msgspec import UNSET, UnsetType
 from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.mcp.calls.call import Call, GivenUp
+from codex_mcp.mcp.calls.call import Call, CallRequest, GivenUp
 from codex_mcp.mcp.client import Client
-from codex_mcp.rpc.peer import Handlers, Peer
+from codex_mcp.rpc.peer import Peer
 from codex_mcp.threads.questions.decisions import NO_CAPABILITY, Denied
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.wire.mcp import CallTool, ClientInfo, Meta
@@ -22,7 +22,7 @@ from tests.support.clock import Clock, run_with_clock
 from tests.support.core.questions import COMMAND, ask
 from tests.support.rpc.memory_channel import MemoryChannel, memory_pair
 from tests.support.servers.mcp_server import McpServer, scripted_server
-from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
+from tests.support.servers.mcp_session import FarEnd, Json, plain_peer
 from tests.support.settings import make_settings
 
 Token = int | str | UnsetType
@@ -53,11 +53,12 @@ def with_call(token: Token, **settings: Any) -> Callable[[Test], None]:
     def run(test: Test) -> None:
         async def body(clock: Clock) -> None:
             ours, theirs = memory_pair()
-            peer = Peer(ours, Handlers(lambda request: None, lambda note: None), max_requests=1, pace=no_hurry)
-            client = Client(peer, chosen)
-            client.info = ClientInfo("ada", "1")
+            peer = plain_peer(ours)
+            client = Client(peer)
+            client.introduce(ClientInfo("ada", "1"), {})
             params = CallTool("codex", {}, Meta(progress_token=token))
-            await test(Call(client, 7, params, chosen, Subject("s1", "local", "7")), MarkedEnd(theirs, peer), clock)
+            request = CallRequest(7, params, Subject("s1", "local", "7"))
+            await test(Call(client, request, chosen), MarkedEnd(theirs, peer), clock)
             await peer.aclose()
 
         run_with_clock(body)
@@ -113,7 +114,7 @@ def test_events_carry_the_request_and_the_thread() -> None:
     @with_call(UNSET)
     async def _(call: Call, far: MarkedEnd, clock: Clock) -> None:
         call.event_happened("t-1", Event("turn-1", {"type": "task_started"}))
-        call.events = Events.NONE
+        call.send_events(Events.NONE)
         call.event_happened("t-1", Event("turn-1", {"type": "task_complete"}))
         assert await far.heard() == [
             {

@@ -7,11 +7,9 @@ import pytest
 from msgspec import UNSET
 
 from codex_mcp.base.logs import Subject
-from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.call import Call, CallRequest
 from codex_mcp.mcp.calls.waiting import LONGEST_IDLE, Wait, Watched, _patience
 from codex_mcp.mcp.client import Client
-from codex_mcp.mcp.http.streams.live_stream import LiveStream
-from codex_mcp.mcp.http.streams.stream_link import StreamLink
 from codex_mcp.threads.news import WaitVerdict
 from codex_mcp.wire.mcp import CallTool, Meta
 from tests.mcp.tools.test_tasks import meta
@@ -20,6 +18,7 @@ from tests.support.http.http_server import ChildServer, scripted_http_server
 from tests.support.http.mcp_client import Door, call, notification, shake_hands, stateless
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import Json, McpServer, scripted_server
+from tests.support.servers.mcp_session import plain_peer
 from tests.support.settings import make_settings
 
 Seen = tuple[list[str], int]
@@ -347,8 +346,8 @@ def test_a_wait_lasts_as_long_as_its_client_allows_and_not_for_hours_without_any
 
     @run_with_clock
     async def _(clock: Clock) -> None:
-        client = Client(StreamLink(LiveStream("r", 1, 1)), settings)
-        waiting = Call(client, 1, CallTool("codex_wait", {}, Meta(progress_token=UNSET)), settings, Subject())
+        request = CallRequest(1, CallTool("codex_wait", {}, Meta(progress_token=UNSET)), Subject())
+        waiting = Call(Client(plain_peer()), request, settings)
         wait = Wait(Nothing(), timeout=timeout, is_named=named)
         assert _patience(waiting, wait, decided) == patience
         await clock.advance(4, step=4)

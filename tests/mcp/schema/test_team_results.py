@@ -13,6 +13,7 @@ from codex_mcp.mcp.schema.team_results import (
     OpenApproval,
     approvals_result,
     close_result,
+    listed_question,
     refused_by_team,
     status_result,
     threads_result,
@@ -71,3 +72,20 @@ def test_a_question_of_another_servers_agent_says_where_alone_it_can_be_answered
     assert isinstance(structured, dict)
     (row,) = structured["approvals"]
     assert (row["owner"], "decisions" in row) == ({"pid": 7, "host": "h"}, False)
+
+
+ROW = {"id": "turn/question-1", "identity": "arch", "question": "May I?", "decisions": ["approved", "denied"]}
+
+
+def test_a_listed_question_says_its_id_and_the_call_that_answers_it() -> None:
+    assert listed_question(ROW) == (
+        "arch asks: May I?\n"
+        "  question id: turn/question-1\n"
+        '  answer with codex_approvals {"id": "turn/question-1", "decision": "approved"}\n'
+        '  decisions: approved, denied; "denied" takes a "reason", which the agent is told'
+    )
+
+
+def test_a_question_of_another_server_says_where_it_can_be_answered() -> None:
+    told = listed_question({**ROW, "owner": {"pid": 7, "host": "h"}})
+    assert told == "arch asks: May I?\n  can be answered only at its own server, process 7 on h"

@@ -15,8 +15,11 @@ from codex_mcp.mcp.methods import handle_notification
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.product import plain_product
+from codex_mcp.rpc.channel import Channel
+from codex_mcp.rpc.errors import request_failed
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.threads.threads import Threads
+from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Notification, Request
 from tests.support.patience import PATIENCE
 from tests.support.rpc.memory_channel import MemoryChannel, memory_pair
 from tests.support.settings import make_settings
@@ -73,6 +76,19 @@ async def no_codex() -> Launch:
 
 async def no_hurry() -> None:
     """A client that is never overrun."""
+
+
+def _refuse(request: Request) -> object:
+    raise request_failed(METHOD_NOT_FOUND, request.method)
+
+
+def _ignore(message: Notification) -> None:
+    """Nothing of interest."""
+
+
+def plain_peer(channel: Channel | None = None) -> Peer:
+    """A peer that only sends; without a channel it sends to nobody."""
+    return Peer(channel or MemoryChannel(), Handlers(_refuse, _ignore), max_requests=1, pace=no_hurry)
 
 
 @contextlib.asynccontextmanager

@@ -1,20 +1,31 @@
-"""Pure. A question as the parameters of `elicitation/create`.
+"""Pure. A question as the parameters of `elicitation/create`, and in words.
 
-The form is a flat object of primitives, valid for MCP 2025-06-18 and later; beside it stand the `codex_*` fields of
-0.153.4, so that a client made for `codex mcp-server` finds what it knows. `decision` is never required and has no
-default: a client that accepts without choosing approves this once, and nothing more.
+A form is a flat object of strings, numbers, booleans and string enumerations titled by `enumNames`, as MCP 2025-06-18
+allows. 2025-11-25 adds `oneOf` titles and arrays of choices, which are forwarded from inner servers. The `codex_*`
+fields beside the form are those of 0.153.4, for clients written for `codex mcp-server`. `decision` is never required
+and has no default: a client that accepts without choosing approves this once.
 
-Text of the model or of an inner server is made visible in the message; the `codex_*` fields carry it as it is.
+In the message, text from the model or an inner server is made printable; the `codex_*` fields carry it unchanged.
 """
 
+import shlex
 from typing import assert_never
 
 import msgspec
 
 from codex_mcp.base.printable import one_line, visible
-from codex_mcp.mcp.asking.forms import decision_form, is_flat_form, user_form
-from codex_mcp.threads.questions.approvals import offered
-from codex_mcp.threads.questions.decisions import NO_CAPABILITY, old_decision
+from codex_mcp.threads.questions.approvals import OTHER_SUFFIX, offered
+from codex_mcp.threads.questions.decisions import (
+    MAX_REASON_CHARS,
+    Aborted,
+    Approved,
+    Decision,
+    NetworkRuled,
+    RuleApproved,
+    Scope,
+    old_decision,
+    word_for,
+)
 from codex_mcp.threads.questions.questions import (
     CommandQuestion,
     Json,
@@ -24,6 +35,7 @@ from codex_mcp.threads.questions.questions import (
     ServerQuestion,
     UserQuestion,
 )
+from codex_mcp.wire.app.questions import InputQuestion
 
 ELICITATION_KINDS = {
     CommandQuestion: "exec-approval",
@@ -32,44 +44,24 @@ ELICITATION_KINDS = {
     UserQuestion: "user-input",
     ServerQuestion: "mcp-elicitation",
 }
-"""Values of `codex_elicitation`; the first two are those of 0.153.4."""
+"""Values of `codex_elicitation`; the first two come from 0.153.4."""
 
 PATCH_MESSAGE = "Allow Codex to apply proposed code changes?"
 URL_MODE = "url"
 FORM_MODES = ("form", "openai/form", "openaiForm")
-"""Modes of an inner server's question that are forms; ours is forwarded as the standard one if it is flat."""
+"""Modes of an inner server's question that are forms. A flat form is forwarded as a standard one."""
 
 LOCAL_ENVIRONMENT = "local"
 """Codex's name for this machine; any other place is named in the message."""
 
+PRIMITIVES = ("string", "number", "integer", "boolean")
 
-def can_ask(capabilities: Json, mode: str = "form") -> bool:
-    """Has the client declared elicitation of this mode? An empty declaration means forms (2025-06-18)."""
-    declared = capabilities.get("elicitation")
-    if not isinstance(declared, dict):
-        return False
-    if "form" not in declared and "url" not in declared:
-        return mode == "form"
-    return isinstance(declared.get(mode), dict)
-
-
-def why_not_asked(question: Question, capabilities: Json) -> str | None:
-    """Why this client cannot be asked this question; None if it can."""
-    is_form = True
-    if isinstance(question, ServerQuestion) and not question.is_tool_approval:
-        who = f"the MCP server {question.server_name}"
-        is_form = question.mode in FORM_MODES
-        if question.mode == URL_MODE and not can_ask(capabilities, URL_MODE):
-            return f"nobody could be asked: {who} wants a page opened, and the MCP client does not support that"
-        if is_form and not is_flat_form(question.schema):
-            return f"nobody could be asked: {who} sent a form that MCP clients cannot show"
-        if not is_form and question.mode != URL_MODE:
-            return f"nobody could be asked: {who} asks in a way ({question.mode}) that MCP has no form for"
-    return NO_CAPABILITY if is_form and not can_ask(capabilities) else None
+NESTING_KEYS = ("properties", "items", "$ref", "anyOf", "allOf", "not", "if")
+"""Keys of JSON Schema that make a property more than a primitive."""
 
 
 def elicitation_params(question: Question, *, tool_call_id: str | int) -> dict[str, object]:
-    """The parameters of `elicitation/create`. `tool_call_id` is the id of the tools/call that is waiting."""
+    """The parameters of `elicitation/create`; `tool_call_id` is the id of the waiting tools/call."""
     params: dict[str, object] = {
         "message": message_for(question),
         **_form(question),
@@ -88,7 +80,7 @@ def elicitation_params(question: Question, *, tool_call_id: str | int) -> dict[s
 
 
 def message_for(question: Question) -> str:
-    """What the person reads. The first line of a command and the last of a patch are those of 0.153.4."""
+    """What the person reads. The first line for a command and the last for a patch are those of 0.153.4."""
     match question:
         case CommandQuestion():
             lines = [_command_message(question), *_permission_lines(question.permissions or {})]
@@ -123,7 +115,7 @@ def _command_message(question: CommandQuestion) -> str:
 
 
 def _tool_lines(meta: Json) -> list[str]:
-    """The tool's arguments: nobody should allow a call without seeing what it is called with."""
+    """The tool's arguments, without which a person cannot judge the call."""
     arguments = meta.get("tool_params")
     return [f"Arguments: {one_line(msgspec.json.encode(arguments).decode())}"] if arguments else []
 
@@ -161,7 +153,7 @@ def _form(question: Question) -> dict[str, object]:
 
 
 def _details(question: Question) -> dict[str, object]:
-    """What a client's own screen needs, by kind of question. Raw: the client shows it its own way."""
+    """The `codex_*` fields of one kind of question, unescaped: the client decides how to show them."""
     match question:
         case CommandQuestion():
             return _command_details(question)
@@ -191,3 +183,103 @@ def _command_details(question: CommandQuestion) -> dict[str, object]:
     if question.permissions is not None:
         details["codex_permissions"] = dict(question.permissions)
     return details
+
+
+def decision_form(question: Question) -> dict[str, object]:
+    """The form of an approval: one of the offered decisions, and a reason. Nothing is required."""
+    choices = offered(question)
+    decision: dict[str, object] = {
+        "type": "string",
+        "title": "Decision",
+        "description": "Accepting without a choice approves this once.",
+        "enum": [word_for(choice) for choice in choices],
+        "enumNames": [_title(question, choice) for choice in choices],
+    }
+    reason: dict[str, object] = {
+        "type": "string",
+        "title": "Reason",
+        "description": "If you deny: why. Codex is told.",
+        "maxLength": MAX_REASON_CHARS,
+    }
+    return {"type": "object", "properties": {"decision": decision, "reason": reason}}
+
+
+def user_form(question: UserQuestion) -> dict[str, object]:
+    """One field for each question, and a second one where a free answer is allowed beside the choices."""
+    fields: dict[str, object] = {}
+    for asked in question.questions:
+        fields[asked.id] = _input_field(asked)
+    for asked in question.questions:
+        if asked.options and asked.is_other:
+            # A question whose id happens to end like this keeps its own field.
+            fields.setdefault(asked.id + OTHER_SUFFIX, {"type": "string", "title": f"{asked.header}: other"})
+    return {"type": "object", "properties": fields}
+
+
+def is_flat_form(schema: Json | None) -> bool:
+    """Can MCP clients show this form, an object whose properties are primitives or choices?"""
+    if schema is None or schema.get("type") != "object":
+        return False
+    properties = schema.get("properties")
+    return isinstance(properties, dict) and all(map(_is_flat_field, properties.values()))
+
+
+def _is_flat_field(field: object) -> bool:
+    if not isinstance(field, dict):
+        return False
+    if field.get("type") == "array":
+        items = field.get("items")
+        return isinstance(items, dict) and (_are_words(items.get("enum")) or _are_titled(items.get("anyOf")))
+    if any(key in field for key in NESTING_KEYS) or field.get("type") not in PRIMITIVES:
+        return False
+    return _are_titled(field["oneOf"]) if "oneOf" in field else "enum" not in field or _are_words(field["enum"])
+
+
+def _are_words(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _are_titled(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, dict) and "const" in value for value in values)
+
+
+def _input_field(asked: InputQuestion) -> dict[str, object]:
+    notes = [asked.question, *(f"{option.label}: {option.description}" for option in asked.options or [])]
+    if asked.is_secret:
+        notes.append("The answer is a secret.")
+    field: dict[str, object] = {"type": "string", "title": asked.header, "description": "\n".join(notes)}
+    if asked.options:
+        field["enum"] = [option.label for option in asked.options]
+        field["enumNames"] = [option.label for option in asked.options]
+    return field
+
+
+def _title(question: Question, decision: Decision) -> str:
+    match decision:
+        case Approved(Scope.ONCE):
+            return "Allow for this turn" if isinstance(question, PermissionsQuestion) else "Allow this once"
+        case Approved(Scope.SESSION):
+            return "Allow for this session"
+        case Approved(Scope.ALWAYS):
+            return "Always allow this tool"
+        case RuleApproved(rule):
+            return f"Allow, and always allow commands that begin with `{one_line(shlex.join(rule))}`"
+        case NetworkRuled(rule):
+            return f"{'Always allow' if rule.action == 'allow' else 'Always refuse'} {one_line(rule.host)}"
+        case Aborted():
+            return "Deny, and stop the turn"
+        case _:
+            return "Deny, and let Codex go on"
+
+
+def client_question(question: Question) -> str:
+    """A question that the client was asked, for a result that says what the turn waits for."""
+    return f"{message_for(question)}\n  The client was asked this (elicitation/create) and has not answered yet."
+
+
+def fetched_question(question: Question) -> str:
+    """The same for a question that only the client that started the turn can fetch and answer."""
+    return (
+        f"{message_for(question)}\n  The client that started the turn can answer this, if it supports elicitation: its "
+        "next codex_wait returns the question. Without an answer it is denied in a while."
+    )

@@ -1,134 +1,211 @@
-"""Where a question is put: to the person at the client, else on the list of open questions, else it is denied.
+"""Pure. The approval ladder: where a question of Codex goes. Every decision about that is made here.
 
-    the client                                   with a list of open questions      without
-    -------------------------------------------  ---------------------------------  ---------------------------------
-    can be asked                                 is asked                           is asked
-    can be asked, but no connection reads it     is asked, and the question listed  is asked
-    stateless, can be asked                      fetches the question               fetches the question
-    cannot be asked                              the question is listed             denied at once
-    has cancelled a question at once (headless)  the question is listed             is asked: its cancel denies it
-    is gone                                      the question is listed             denied at once
+The first step, `route`. A client with an obstacle is one that cannot be asked this question; `Obstacle` says why.
 
-The first decision counts. Without one in time, the question is denied.
+    approval_timeout   obstacle   era         with a list of open questions   without
+    -----------------  ---------  ----------  ------------------------------  --------------------
+    any                some       any         (see the next rows)             DENY, the obstacle
+    0                  any        any         DENY, NO_TIME                   DENY, NO_TIME
+    more               none       handshake   ASK                             ASK
+    more               none       stateless   FETCH                           FETCH
+    more               some       any         LIST, the obstacle
+
+    ASK     `elicitation/create`, whether or not the call that started the turn is answered already
+    FETCH   parked; the client's next answer is `input_required`, and its next request brings the decision
+    LIST    parked on the list of open questions, which `codex_approvals` answers
+    DENY    Codex is told the reason
+
+What happens after ASK, and for FETCH when the client comes back with an answer (`understood`, `after_failure`):
+
+    event                                     with a list                              without
+    ----------------------------------------  ---------------------------------------  -------------------
+    an answer                                 it decides                               it decides
+    a cancel at once: no person is there      LIST, NO_PERSON; remembered for an hour  it decides: a denial
+    the client is gone                        LIST, GONE                               DENY, GONE
+    no connection reads the question          it is listed as well; the first answer   it stays asked
+                                              decides
+    an error                                  a denial                                 a denial
+    no answer within approval_timeout         a denial                                 a denial
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from collections import OrderedDict
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
 
-import msgspec
 from msgspec import Struct
 
-from codex_mcp.base.futures import Waiter
-from codex_mcp.mcp.asking.elicitation import elicitation_params, why_not_asked
-from codex_mcp.mcp.asking.presence import Unattended, is_unattended
-from codex_mcp.mcp.client import Client
-from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
-from codex_mcp.rpc.peer import PendingCall
-from codex_mcp.threads.open_questions import ParkedQuestions
+from codex_mcp.mcp.asking.elicitation import FORM_MODES, URL_MODE, is_flat_form
 from codex_mcp.threads.questions.approvals import decide
-from codex_mcp.threads.questions.decisions import NO_PERSON, SESSION_GONE, Decision, Denied, failed, timed_out
-from codex_mcp.threads.questions.questions import Question
-from codex_mcp.threads.turn import Turn
-from codex_mcp.wire.jsonrpc import Id
+from codex_mcp.threads.questions.decisions import NO_CAPABILITY, NO_PERSON, SESSION_GONE, Decision, timed_out
+from codex_mcp.threads.questions.questions import Question, ServerQuestion
 
-WITHDRAWN: Final = "the question is no longer open"
-NOT_IN_TIME: Final = "nobody answered in time"
+AT_ONCE: Final = 0.05
+"""Seconds in which a program answers on an idle machine. Claude Code needs 0.01 s."""
+
+REACTION_TIME: Final = 0.25
+"""Seconds that a person needs to react to anything. On a busy machine a program may need nearly as long: Claude Code
+took up to 0.21 s with five programs waiting for each processor."""
+
+REMEMBERED: Final = 3600.0
+"""Seconds for which a client without a person is not asked again. In the stateless era several programs may use one
+name, and one of them may have a person, so that the client is asked again after this time."""
+
+MAX_CLIENTS: Final = 10_000
+"""Clients without a person that are remembered; beyond it the oldest is forgotten, and asked once more."""
 
 
-class Asker(Struct, frozen=True):
-    """Puts the questions of one call's turn to somebody."""
+class Step(StrEnum):
+    """What to do with a question; see the table above."""
 
-    client: Client
-    caller: str
-    request_id: Id
-    turn: Callable[[], Awaitable[Turn]]
-    """The turn that asks."""
-    unattended: Unattended
+    ASK = "ask"
+    FETCH = "fetch"
+    LIST = "list"
+    DENY = "deny"
+
+
+class Obstacle(StrEnum):
+    """Why a client is not asked a question."""
+
+    NO_ELICITATION = "the client declares no elicitation"
+    NO_URL = "the question is a web page, and the client declares no elicitation by URL"
+    NESTED_FORM = "the form of an inner server is not flat"
+    UNKNOWN_MODE = "an inner server asks in a mode that MCP does not have"
+    NO_PERSON = "the client cancels every question at once"
+    GONE = "the client is gone"
+    NO_TIME = "approval_timeout is 0"
+
+
+class Route(Struct, frozen=True):
+    """A step, and the obstacle that led to it. ASK and FETCH have none, LIST and DENY always have one."""
+
+    step: Step
+    obstacle: Obstacle | None = None
+
+
+class Terms(Struct, frozen=True):
+    """Everything that a route depends on, besides the question."""
+
+    capabilities: Mapping[str, object]
+    is_stateless: bool
+    has_person: bool
+    """False if the client has cancelled a question at once."""
     lists: bool
-    """There is a list of open questions that others can answer."""
+    """There is a list of open questions (a team)."""
     timeout: float
+    """`approval_timeout`, in seconds."""
 
-    async def ask(self, question: Question) -> Decision:
-        """The decision; Denied if there is none in time."""
-        why_not = self.why_not(question)
-        if why_not is not None and not self.lists:
-            return Denied(why_not)
-        if self.timeout == 0:
-            return timed_out(0)
-        try:
-            async with asyncio.timeout(self.timeout) as limit:
-                if why_not is None and not self.client.is_stateless:
-                    decision = await self._elicited(question, limit)
-                    if not isinstance(decision, _NotAsked):
-                        return decision
-                    if not self.lists:
-                        return Denied(decision.why)
-                return await (await self.turn()).parked.park(question)
-        except TimeoutError:
-            return timed_out(self.timeout)
 
-    def why_not(self, question: Question) -> str | None:
-        """Why this client is not asked; None if it is."""
-        why_not = why_not_asked(question, self.client.capabilities)
-        if why_not is None and self.unattended.has(self.caller, asyncio.get_running_loop().time()):
+def route(question: Question, terms: Terms) -> Route:
+    """The first step for a question."""
+    obstacle = obstacle_to(question, terms)
+    if obstacle is not None and not terms.lists:
+        return Route(Step.DENY, obstacle)
+    if terms.timeout == 0:
+        return Route(Step.DENY, Obstacle.NO_TIME)
+    if obstacle is not None:
+        return Route(Step.LIST, obstacle)
+    return Route(Step.FETCH if terms.is_stateless else Step.ASK)
+
+
+def after_failure(obstacle: Obstacle, terms: Terms) -> Route:
+    """The step after a client could not be asked after all."""
+    return Route(Step.LIST if terms.lists else Step.DENY, obstacle)
+
+
+def understood(question: Question, answer: object, terms: Terms, pace: Pace) -> Decision | Obstacle:
+    """The decision that a client's answer means; NO_PERSON if no person has seen the question."""
+    if terms.lists and is_unattended(answer, pace.seconds, pace.load):
+        return Obstacle.NO_PERSON
+    return decide(question, answer)
+
+
+def obstacle_to(question: Question, terms: Terms) -> Obstacle | None:
+    """Why this client cannot be asked this question; None if it can."""
+    is_form = True
+    if isinstance(question, ServerQuestion) and not question.is_tool_approval:
+        is_form = question.mode in FORM_MODES
+        if not is_form and question.mode != URL_MODE:
+            return Obstacle.UNKNOWN_MODE
+        if is_form and not is_flat_form(question.schema):
+            return Obstacle.NESTED_FORM
+        if not is_form and not supports(terms.capabilities, URL_MODE):
+            return Obstacle.NO_URL
+    if is_form and not supports(terms.capabilities):
+        return Obstacle.NO_ELICITATION
+    return None if terms.has_person else Obstacle.NO_PERSON
+
+
+def supports(capabilities: Mapping[str, object], mode: str = "form") -> bool:
+    """Has the client declared elicitation of this mode? An empty declaration means forms (2025-06-18)."""
+    declared = capabilities.get("elicitation")
+    if not isinstance(declared, dict):
+        return False
+    if "form" not in declared and "url" not in declared:
+        return mode == "form"
+    return isinstance(declared.get(mode), dict)
+
+
+def reason_for(obstacle: Obstacle, question: Question) -> str:
+    """The obstacle as Codex and people are told it."""
+    server = f"the MCP server {question.server_name}" if isinstance(question, ServerQuestion) else ""
+    match obstacle:
+        case Obstacle.NO_ELICITATION:
+            return NO_CAPABILITY
+        case Obstacle.NO_URL:
+            return f"nobody could be asked: {server} wants a page opened, and the MCP client does not support that"
+        case Obstacle.NESTED_FORM:
+            return f"nobody could be asked: {server} sent a form that MCP clients cannot show"
+        case Obstacle.UNKNOWN_MODE:
+            mode = question.mode if isinstance(question, ServerQuestion) else ""
+            return f"nobody could be asked: {server} asks in a way ({mode}) that MCP has no form for"
+        case Obstacle.NO_PERSON:
             return NO_PERSON
-        return why_not
-
-    async def _elicited(self, question: Question, limit: asyncio.Timeout) -> Decision | _NotAsked:
-        loop = asyncio.get_running_loop()
-        parked = (await self.turn()).parked
-        params = elicitation_params(question, tool_call_id=self.request_id)
-        began = loop.time()
-        pending = self.client.start_elicitation(params, self.request_id)
-        try:
-            with parked.asking(question):
-                decision = await self._answer_or_listed(question, pending, parked)
-            if decision is not None:
-                self.client.withdraw(pending, WITHDRAWN)
-                return decision
-            answer: object = msgspec.json.decode(pending.answer.result())
-        except asyncio.CancelledError:
-            self.client.withdraw(pending, NOT_IN_TIME if limit.expired() else WITHDRAWN)
-            raise
-        except RequestFailed as exc:
-            return failed(exc.error.message)
-        except ConnectionLost:
-            return _NotAsked(SESSION_GONE)
-        if self.lists and is_unattended(answer, loop.time() - began, machine_load()):
-            self.unattended.add(self.caller, loop.time())
-            return _NotAsked(NO_PERSON)
-        return decide(question, answer)
-
-    async def _answer_or_listed(
-        self, question: Question, pending: PendingCall, parked: ParkedQuestions
-    ) -> Decision | None:
-        """Wait for the client's answer, None; or for a decision of others, once no connection reads the question."""
-        unheard: Waiter = asyncio.get_running_loop().create_future()
-        if self.lists and self.client.reach is not None:
-            self.client.reach.watch_unheard(self.request_id, unheard)
-        await _first(pending.answer, unheard)
-        unheard.cancel()
-        if pending.answer.done():
-            return None
-        with parked.listed(question) as listed:
-            await _first(pending.answer, listed)
-            return None if pending.answer.done() else listed.result()
+        case Obstacle.GONE:
+            return SESSION_GONE
+        case Obstacle.NO_TIME:
+            return timed_out(0).reason
 
 
-def machine_load() -> float:
-    """How many programs run, or want to, for each processor of this machine."""
-    return os.getloadavg()[0] / (os.cpu_count() or 1)
+class Pace(Struct, frozen=True):
+    """How fast an answer came, and how busy the machine was."""
+
+    seconds: float
+    load: float = 0.0
+    """Programs that run or want to, for each processor."""
 
 
-class _NotAsked(Struct, frozen=True):
-    """The client could not be asked after all."""
+def is_unattended(answer: object, seconds: float, load: float = 0.0) -> bool:
+    """Does this answer, given after this many seconds, mean that no person has seen the question?
 
-    why: str
+    Headless clients (`claude -p`) declare elicitation and cancel every question at once. A person needs far longer to
+    read a question. A later cancel, and every decline, is a person's decision.
+    """
+    if not isinstance(answer, dict) or answer.get("action") != "cancel" or answer.get("decision") is not None:
+        return False
+    return 0 <= seconds <= min(AT_ONCE * max(load, 1.0), REACTION_TIME)
 
 
-async def _first(*futures: asyncio.Future[Any]) -> None:
-    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+class Unattended:
+    """The callers that are known to have no person. Times are seconds of any one clock."""
+
+    def __init__(self, max_clients: int = MAX_CLIENTS) -> None:
+        self._max_clients = max_clients
+        self._until: OrderedDict[str, float] = OrderedDict()
+
+    def add(self, caller: str, now: float) -> None:
+        """Remember it for an hour."""
+        self._until[caller] = now + REMEMBERED
+        self._until.move_to_end(caller)
+        while len(self._until) > self._max_clients:
+            self._until.popitem(last=False)
+
+    def has(self, caller: str, now: float) -> bool:
+        """Is this caller known to have no person?"""
+        until = self._until.get(caller)
+        if until is not None and now >= until:
+            del self._until[caller]
+            return False
+        return until is not None

@@ -1,4 +1,4 @@
-"""One `tools/call` while it runs: it watches its turn for the client, and is what the client cancels."""
+"""One `tools/call` while it runs: it reports its turn to the client, and the client can cancel it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Final
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.futures import Waiter, resolve
@@ -17,8 +17,8 @@ from codex_mcp.base.settings.calls import soft_deadline_for
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.mcp.asking.ladder import Asker
-from codex_mcp.mcp.asking.presence import Unattended
+from codex_mcp.mcp.asking.asker import Asker
+from codex_mcp.mcp.asking.ladder import Obstacle, Step, Unattended
 from codex_mcp.mcp.calls.progress import Heartbeat
 from codex_mcp.mcp.client import Client
 from codex_mcp.threads.questions.decisions import Decision
@@ -35,33 +35,38 @@ ASKING: Final = "waiting for an approval"
 
 
 class GivenUp(Explained):
-    """The call was cancelled before it had a turn, and what it waited for did not come in time."""
+    """The call was cancelled before it had a turn, and its thread was not opened in time."""
+
+
+class CallRequest(Struct, frozen=True):
+    """What the client asks for, and on whose behalf."""
+
+    id: Id
+    params: mcp.CallTool
+    subject: Subject
+    caller: str = ""
+    """Whom news is reported to: a session, or the client of a stateless request."""
 
 
 class Call:
     """The audience of a turn, on behalf of one request of the client."""
 
-    def __init__(
-        self, client: Client, request_id: Id, params: mcp.CallTool, settings: Settings, subject: Subject
-    ) -> None:
-        self.request_id = request_id
-        self.params = params
-        self.subject = subject
-        self.principal = subject.principal
-        self.caller = ""
-        """Who is told its answer."""
+    def __init__(self, client: Client, request: CallRequest, settings: Settings) -> None:
+        self.request_id = request.id
+        self.params = request.params
+        self.subject = request.subject
+        self.principal = request.subject.principal
+        self.caller = request.caller
         self.is_unread = False
         """The connection that was to read its answer is gone."""
-        self.unattended: Unattended | None = None
-        """The callers that no person is at, as far as is known."""
         self.events = settings.events
         self._answer_by: float | None = None
-        """Set once it is cancelled: then nothing that comes before its turn is waited for any longer."""
+        """Set once it is cancelled: the time until which its thread may still be opened."""
         self._opening: asyncio.Timeout | None = None
-        self.parks = False
-        """What its client cannot be asked waits for somebody else to answer it, in place of being denied."""
+        self._lists = False
+        self._unattended: Unattended | None = None
         self._client = client
-        self._progress_token = params.meta.progress_token
+        self._progress_token = request.params.meta.progress_token
         self._settings = settings
         self._began = asyncio.get_running_loop().time()
         self._activity = "starting"
@@ -70,16 +75,11 @@ class Call:
         self._turn: tuple[Thread, Turn] | None = None
         self._turn_given: Waiter | None = None
         self._only_waits: Waiter | None = None
-        """Of a call that has no turn of its own: cancelled, it stops none, and waits no longer."""
-
-    @property
-    def is_stateless(self) -> bool:
-        """Its client cannot be asked, and must come again with answers."""
-        return self._client.is_stateless
+        """Resolved by a cancel, if the call has no turn of its own."""
 
     @property
     def takes_task(self) -> bool:
-        """Its client will look after a turn that goes on as a task."""
+        """Its client can follow a running turn as a task."""
         return self._client.is_stateless and self._client.has_extension(mcp.TASKS_EXTENSION)
 
     @property
@@ -89,23 +89,21 @@ class Call:
 
     @property
     def can_deliver(self) -> bool:
-        """Its answer will reach the caller, as far as is known."""
+        """As far as is known, its answer will reach the caller."""
         return self._answer_by is None and not self.is_unread
 
     @property
     def is_cancelled(self) -> bool:
-        """Its caller took it back."""
+        """The client cancelled it."""
         return self._answer_by is not None
 
     @property
     def thread_id(self) -> str:
-        """The thread that it works in, once it has one; for the log."""
+        """The thread of its turn, for the log; empty before there is one."""
         return self._turn[0].id if self._turn is not None else ""
 
-    # -- for the client -----------------------------------------------------------------------------------------------
-
     def cancel(self) -> None:
-        """The client does not want it any longer."""
+        """Stop its turn; if it has none yet, or only waits, answer it soon."""
         if self._answer_by is None:
             self._answer_by = asyncio.get_running_loop().time() + self._settings.interrupt_grace
             if self._opening is not None:
@@ -116,10 +114,21 @@ class Call:
         if self._only_waits is not None:
             resolve(self._only_waits, None)
 
-    # -- for the tool -------------------------------------------------------------------------------------------------
+    def answer_unread(self) -> None:
+        """The connection that was to read the answer is gone."""
+        self.is_unread = True
 
-    def begin(self) -> None:
-        """From now on the client gets progress, if it asked for it."""
+    def answer_read_again(self) -> None:
+        """A connection reads the answer again."""
+        self.is_unread = False
+
+    def begin(self, *, lists: bool = False, unattended: Unattended | None = None) -> None:
+        """Send progress from now on, if the client asked for it. `lists`: questions can be put on a list.
+
+        `unattended` holds the callers that are known to have no person.
+        """
+        self._lists = lists
+        self._unattended = unattended
         token = self._progress_token
         if not isinstance(token, UnsetType):
 
@@ -129,14 +138,14 @@ class Call:
             self._heartbeat = Heartbeat(send, self._settings.progress_interval, self._activity)
 
     def end(self) -> None:
-        """The call is about to be answered: no progress after that."""
+        """Stop progress: the call is about to be answered."""
         self._answered = True
         if self._heartbeat is not None:
             self._heartbeat.stop()
             self._heartbeat = None
 
     def patience(self, asked: float | None) -> float | None:
-        """Seconds that remain until the call must be answered; None is no limit. `asked` is the caller's own limit."""
+        """Seconds left until the call must be answered, or None; `asked` is the limit that the caller gave."""
         limit = asked or None
         if asked is None:
             has_token = not isinstance(self._progress_token, UnsetType)
@@ -147,10 +156,7 @@ class Call:
 
     @contextlib.asynccontextmanager
     async def opening(self) -> AsyncIterator[None]:
-        """While its thread is opened: should the client cancel, that is waited for no longer than a turn's end is.
-
-        Raises GivenUp.
-        """
+        """While its thread is opened: a cancel limits this to `interrupt_grace`. Raises GivenUp."""
         limit = self._opening = asyncio.timeout_at(self._answer_by)
         try:
             async with limit:
@@ -164,7 +170,7 @@ class Call:
             self._opening = None
 
     async def follow(self, thread: Thread, turn: Turn, patience: float | None) -> Outcome:
-        """Wait for a turn of this call, and stop it if the client cancels. What it has to ask ends the wait, too."""
+        """Wait for a turn of this call, and stop it if the client cancels. A parked question ends the wait as well."""
         self._turn = (thread, turn)
         turn.audience = self
         if self._turn_given is not None:
@@ -172,19 +178,17 @@ class Call:
         if self._answer_by is not None:
             thread.cancel(turn)
         if not thread.is_named:
-            await turn.until_named()  # whoever is told of it now must be able to ask for it later
+            await turn.until_named()  # the client needs the id in order to ask for the thread later
         waiter: Waiter = asyncio.get_running_loop().create_future()
         turn.watch(waiter)
-        if self._client.is_stateless:
-            turn.parked.watch(waiter)
-        if self.parks:  # a turn that waits behind one that asks does not begin before that is answered
-            for each in thread.unfinished():
-                each.parked.watch(waiter)
+        # With a list, a question of an earlier turn matters too: this one does not begin before it is answered.
+        for each in thread.unfinished() if self._lists else [turn] if self._client.is_stateless else []:
+            each.parked.watch(waiter)
         await self._wait(waiter, patience)
         return turn.outcome
 
     async def wait_for(self, waiter: Waiter, patience: float | None) -> bool:
-        """Wait until this is told, the client cancels, or time is up. True: it was told."""
+        """Wait until this is resolved, the client cancels, or time is up. True: it was resolved."""
         self._only_waits = waiter
         if self._answer_by is not None:
             resolve(waiter, None)
@@ -196,18 +200,16 @@ class Call:
             async with asyncio.timeout(patience):
                 await waiter
 
-    # -- for the turn -------------------------------------------------------------------------------------------------
-
     def event_happened(self, thread_id: str, event: Event) -> None:
         """Send it on as `codex/event`."""
-        # A stateless request is over with its answer; nothing may be said about it afterwards.
+        # A stateless request ends with its answer; no notification may follow.
         if self.events is Events.NONE or (self._answered and self._client.is_stateless):
             return
         meta = mcp.EventMeta(self.request_id, thread_id)
         self._client.notify("codex/event", mcp.CodexEvent(meta, event.msg, event.turn_id), self.request_id)
 
     def activity_changed(self, activity: str) -> None:
-        """Tell the client with the next progress."""
+        """Show this with the next progress."""
         self._activity = activity
         if self._heartbeat is not None:
             self._heartbeat.activity_changed(activity)
@@ -219,13 +221,21 @@ class Call:
         try:
             return await self._asker.ask(question)
         finally:
-            # What was asked for goes on now, and the core does not announce it again.
+            # The core does not announce again what it was doing before.
             if self._activity == ASKING:
                 self.activity_changed(before)
 
-    def can_be_asked(self, question: Question) -> bool:
-        """Is this a question that its client can put to a person?"""
-        return self._asker.why_not(question) is None
+    def fetches(self, question: Question) -> bool:
+        """Is this a parked question that its client fetches, with `input_required`?"""
+        return self._asker.route(question).step is Step.FETCH
+
+    def answered(self, question: Question, answer: object, seconds: float) -> Decision | Obstacle:
+        """What an answer means that its client brings, that many seconds after it fetched the question."""
+        return self._asker.answered(question, answer, seconds)
+
+    def send_events(self, events: Events) -> None:
+        """Send these events from now on."""
+        self.events = events
 
     @property
     def _asker(self) -> Asker:
@@ -234,13 +244,13 @@ class Call:
             caller=self.caller,
             request_id=self.request_id,
             turn=self._own_turn,
-            unattended=self.unattended or Unattended(),
-            lists=self.parks,
+            unattended=self._unattended or Unattended(),
+            lists=self._lists,
             timeout=self._settings.approval_timeout,
         )
 
     async def _own_turn(self) -> Turn:
-        """The turn that it follows. A fast core may ask something before it does."""
+        """Its turn. A fast core may ask a question before `follow` is called."""
         if self._turn is None:
             self._turn_given = self._turn_given or asyncio.get_running_loop().create_future()
             await asyncio.wait([self._turn_given])

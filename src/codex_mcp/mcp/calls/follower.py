@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
@@ -20,8 +19,7 @@ from codex_mcp.mcp.asking.inputs import (
     sealed,
     unsealed,
 )
-from codex_mcp.mcp.asking.ladder import machine_load
-from codex_mcp.mcp.asking.presence import Unattended, is_unattended
+from codex_mcp.mcp.asking.ladder import Obstacle, Unattended
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.waiting import NOTHING, Wait, Waiter, question_keys
 from codex_mcp.mcp.schema import results
@@ -30,7 +28,6 @@ from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport
 from codex_mcp.mcp.schema.task_shapes import TaskName, created_task
 from codex_mcp.mcp.seal import digest
 from codex_mcp.rpc.errors import invalid_params
-from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
@@ -114,14 +111,12 @@ class Follower:
         return results.turn_result(outcome, named, asks, goes_on=self._says.goes_on(thread.id))
 
     def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
-        """What these turns ask, if the client has to come again for it."""
-        if not call.is_stateless:
-            return None
+        """The questions of these turns that the client fetches with its answer, if there are any."""
         questions = [
             OpenQuestion(Asked(turn.thread_id, turn.place.turn_id, key), question)
             for turn in turns
             for key, question in turn.parked.open.items()
-            if call.can_be_asked(question)
+            if call.fetches(question)
         ]
         if not questions:
             return None
@@ -147,7 +142,9 @@ class Follower:
             turns[place.turn_id] = (thread, turn)
             question = turn.parked.open.get(place.key)
             if question is not None and place in answers:
-                self._answer(call, turn, place.key, (answers[place], time.time() - state.shown))
+                decision = call.answered(question, answers[place], time.time() - state.shown)
+                if not isinstance(decision, Obstacle):
+                    turn.parked.answer(place.key, decision)
             self.waiter.still_open(call, question_keys(turn))
         return list(turns.values())
 
@@ -167,14 +164,6 @@ class Follower:
         if state is None:
             raise invalid_params("requestState is not one that this server gave for this call, or it has expired")
         return state
-
-    def _answer(self, call: Call, turn: Turn, key: str, answer: tuple[object, float]) -> None:
-        """Give a turn this answer, unless it means that no person has seen the question."""
-        said, seconds = answer
-        if call.parks and is_unattended(said, seconds, machine_load()):
-            self.unattended.add(call.caller, asyncio.get_running_loop().time())
-        else:
-            turn.parked.answer(key, decide(turn.parked.open[key], said))
 
     async def followed_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
         """Go on waiting for a turn whose question was answered, as long as the caller wants."""

@@ -8,7 +8,6 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from typing import Final
 from uuid import uuid4
@@ -26,7 +25,7 @@ from codex_mcp.mcp.http.streams.backlog import Backlog
 from codex_mcp.mcp.http.streams.live_stream import Delivery
 from codex_mcp.mcp.http.tickets import Ticket
 from codex_mcp.mcp.methods import Methods, handle_notification
-from codex_mcp.mcp.session import ID_BYTES, Session, ToolBox
+from codex_mcp.mcp.session import ID_BYTES, Origin, Session, ToolBox
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.threads.owners import LOCAL
@@ -151,9 +150,8 @@ class Hub:
         if ticket is None or (self.ended is not None and session_id in self.ended):
             return None
         taken_up = self._add(principal, session_id, address, is_bus=False)
-        taken_up.session.client.info = mcp.ClientInfo(ticket.client_name, ticket.client_version)
-        if ticket.elicitation is not None:
-            taken_up.session.client.capabilities = {"elicitation": ticket.elicitation}
+        capabilities = {} if ticket.elicitation is None else {"elicitation": ticket.elicitation}
+        taken_up.session.client.introduce(mcp.ClientInfo(ticket.client_name, ticket.client_version), capabilities)
         with about_only(taken_up.session.subject):
             logger.info("session of %s taken up again", ticket.client_name)
         return taken_up
@@ -185,7 +183,6 @@ class Hub:
         self._sessions[principal, session_id] = added
         self._of_principal[principal] += 1
         self._of_address[address] += 1
-        added.session.on_shutdown = partial(self._shut_down, added)
         with about_only(added.session.subject):
             self._tasks.spawn(added.peer.run(), name=f"session {added.session.id}")
         if self._sweeping is None:
@@ -247,11 +244,12 @@ class Hub:
         peer = Peer(way, handlers, max_requests=MAX_REQUESTS, pace=_no_pace)
         if way is channel:  # else somebody reads in the log what comes in
             channel.on_message = on_message
-        session = Session(peer, self.tools, self._settings, principal=principal, log_id=logged(session_id))
-        session.caller = msgspec.json.encode((principal, session_id)).decode()
-        session.client.reach = channel
+        caller = msgspec.json.encode((principal, session_id)).decode()
+        origin = Origin(principal, logged(session_id), caller, channel)
+        session = Session(peer, self.tools, self._settings, origin, lambda: self._shut_down(assembled))
         channel.answer_unread = session.answer_unread
-        return HubSession(session_id, channel, peer, session, is_bus, address)
+        assembled = HubSession(session_id, channel, peer, session, is_bus, address)
+        return assembled
 
     # -- putting away -------------------------------------------------------------------------------------------------
 

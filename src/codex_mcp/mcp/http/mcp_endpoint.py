@@ -12,10 +12,8 @@ session that was born there go to the bus as well.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import re
-from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -25,6 +23,7 @@ from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.eras import (
     VERSION_HEADER,
+    Era,
     OutOfRules,
     era_over_http,
     is_stateless_header,
@@ -34,12 +33,11 @@ from codex_mcp.mcp.eras import (
 from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, Bus, deliver, sent_with, too_many
 from codex_mcp.mcp.http.endpoint import RETRY_LATER, Refusal, answer_json, read_message, refusal, stream_out
 from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
+from codex_mcp.mcp.http.streams.answer_channel import AnswerChannel
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
-from codex_mcp.mcp.http.streams.stream_link import StreamLink
-from codex_mcp.mcp.session import Session
-from codex_mcp.rpc import codec
-from codex_mcp.rpc.errors import RequestFailed
-from codex_mcp.rpc.peer import error_for
+from codex_mcp.mcp.session import Origin, Session
+from codex_mcp.rpc.peer import Handlers, Peer
+from codex_mcp.rpc.watched import watched
 from codex_mcp.transports.http import JSON, HttpExchange, accepts
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import (
@@ -50,6 +48,7 @@ from codex_mcp.wire.jsonrpc import (
     PARSE_ERROR,
     ErrorObject,
     Message,
+    Notification,
     Request,
 )
 
@@ -67,9 +66,6 @@ STATUS_OF: Final = {
 
 WATCH_AFTER: Final = 0.25
 """Seconds after which we look whether the client of a stateless request is still there; short ones pay nothing."""
-
-STREAM_MESSAGES: Final = 128
-STREAM_BYTES: Final = 4 * 1024 * 1024
 
 RESUMABLE_SINCE: Final = "2025-11-25"
 """Revisions from here on know the priming event that begins a stream."""
@@ -226,39 +222,43 @@ class McpDoor:
         era = era_over_http(message, http.headers)
         if isinstance(era, OutOfRules):
             raise Refusal(STATUS_OF.get(era.error.code, 400), era.error, message.id)
-        stream = LiveStream("r", STREAM_MESSAGES, STREAM_BYTES, delivery=self._hub.stateless)
-        stream.readers = 1
-        session = Session(StreamLink(stream), self._hub.tools, self._settings, principal=principal)
-        session.caller = stateless_caller(principal, era, http.headers.get("user-agent", ""))
-        with about_only(session.subject):
-            try:
-                outcome = self._hub.methods.handle(session, message, era)
-            except RequestFailed as exc:
-                raise Refusal(STATUS_OF.get(exc.error.code, 400), exc.error, message.id) from exc
-            if not inspect.iscoroutine(outcome):
-                await http.respond(200, codec.encode_response(message.id, outcome), JSON)
-                return
-            await self._work(http, session, message, stream, outcome)
+        await self._serve_peer(http, principal, message, era)
 
-    async def _work(
-        self,
-        http: HttpExchange,
-        session: Session,
-        request: Request,
-        stream: LiveStream,
-        work: Coroutine[Any, Any, object],
-    ) -> None:
-        """Run the handler while the client waits; a client that goes away does not want it any longer."""
-        tasks = TaskSet()
-        working = tasks.spawn(_finished(request, work, stream), name=f"request {request.method}")
-        self._hub.exchanges.add(session)
+    async def _serve_peer(self, http: HttpExchange, principal: str, request: Request, era: Era) -> None:
+        """Give the request a peer of its own, which reads this one message and answers it."""
+
+        def on_request(message: Request) -> object:
+            return self._hub.methods.handle(session, message, era)
+
+        channel = AnswerChannel(request, self._hub.stateless)
+        peer = Peer(watched(channel, "client"), Handlers(on_request, _ignore), max_requests=1, pace=_no_pace)
+        caller = stateless_caller(principal, era, http.headers.get("user-agent", ""))
+        session = Session(peer, self._hub.tools, self._settings, Origin(principal, caller=caller))
+        with about_only(session.subject):
+            await peer.run()
+            if channel.answer:
+                await http.respond(_status(channel.answer, otherwise=400), channel.answer, JSON)
+                return
+            self._hub.exchanges.add(session)
+            try:
+                await self._follow(http, session, request, channel.stream)
+            finally:
+                self._hub.exchanges.discard(session)
+                if not channel.stream.ended:
+                    await peer.aclose()
+
+    async def _follow(self, http: HttpExchange, session: Session, request: Request, stream: LiveStream) -> None:
+        """Send the answer once there is one; a client that disconnects before has cancelled its request."""
+        tasks: TaskSet | None = None
 
         def leave(_: object) -> None:
             if not was_read:
                 session.cancel(mcp.Cancelled(request.id, "the client closed the stream"))
 
         def watch() -> None:
+            nonlocal tasks
             if not http.started:
+                tasks = TaskSet()
                 http.gone = tasks.spawn(http.wait_disconnected(), name="client's disconnect")
                 http.gone.add_done_callback(leave)
 
@@ -271,17 +271,16 @@ class McpDoor:
                 await session.wait_idle(self._settings.interrupt_grace)
         finally:
             watching.cancel()
-            self._hub.exchanges.discard(session)
-            working.cancel()
-            await tasks.aclose()
+            if tasks is not None:
+                await tasks.aclose()
 
 
-async def _finished(request: Request, work: Coroutine[Any, Any, object], stream: LiveStream) -> None:
-    try:
-        frame = codec.encode_response(request.id, await work)
-    except Exception as exc:  # noqa: BLE001  the boundary around handlers, as in rpc/peer.py
-        frame = codec.encode_error(request.id, error_for(exc, request.method))
-    stream.put(frame, final=True)
+def _ignore(_: Notification) -> None:
+    """A notification cannot come: the one message of a stateless channel is a request."""
+
+
+async def _no_pace() -> None:
+    """One message needs no pace."""
 
 
 def _resumed(session: HubSession, last_event_id: str) -> tuple[LiveStream, int]:
@@ -297,6 +296,6 @@ class _Answer(msgspec.Struct):
     error: ErrorObject | None = None
 
 
-def _status(frame: bytes) -> int:
+def _status(frame: bytes, otherwise: int = 200) -> int:
     error = msgspec.json.decode(frame, type=_Answer).error
-    return 200 if error is None else STATUS_OF.get(error.code, 200)
+    return 200 if error is None else STATUS_OF.get(error.code, otherwise)

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.mcp.asking.elicitation import message_for
-from codex_mcp.mcp.asking.question_texts import listed_question
 from codex_mcp.mcp.schema.results import Result
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner
 from codex_mcp.team.refusals import TeamRefused
@@ -123,6 +122,20 @@ def approvals_result(
         collect = f'codex_wait {{"ids": ["{answered.codex_id}"]}}'
         lines.insert(0, f"Answered {answered.id}. Collect the agent's answer with {collect}.")
     return _result(structured, lines or ["Nothing waits for an answer."])
+
+
+def listed_question(row: Mapping[str, object]) -> str:
+    """A question on the list of `codex_approvals`."""
+    asks = f"{row['identity']} asks: {row['question']}"
+    owner = row.get("owner")
+    if isinstance(owner, Mapping):
+        return f"{asks}\n  can be answered only at its own server, process {owner['pid']} on {owner['host']}"
+    decisions = row["decisions"]
+    words = list(map(str, decisions)) if isinstance(decisions, Sequence) else []
+    answer = f'codex_approvals {{"id": "{row["id"]}", "decision": "{words[0] if words else "denied"}"}}'
+    return f"{asks}\n  question id: {row['id']}\n  answer with {answer}\n  decisions: {', '.join(words)}" + (
+        '; "denied" takes a "reason", which the agent is told' if "denied" in words else ""
+    )
 
 
 def _asked_elsewhere(asked: AskedElsewhere) -> dict[str, object]:

@@ -9,7 +9,7 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.core import BadThreadId, CoreError, ThreadNotFound
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.mcp.asking.question_texts import client_question, fetched_question
+from codex_mcp.mcp.asking.elicitation import client_question, fetched_question
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower, Says
 from codex_mcp.mcp.calls.waiting import NamedThreads, OwnThreads, View, Wait, own_turns
@@ -54,7 +54,7 @@ class CodexTools:
             thread = await self._threads.start(new.spec, call.principal)
         with about(thread=thread.id):
             logger.info("thread started in %s", thread.cwd)
-            call.events = events_of(arguments, self._settings)
+            call.send_events(events_of(arguments, self._settings))
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
             for warning in new.warnings:
                 call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
@@ -75,7 +75,7 @@ class CodexTools:
         except CoreError as exc:
             return results.refused_in_thread(f"Failed to resume thread {thread_id}: {exc}", thread_id)
         with about(thread=thread.id):
-            call.events = events_of(arguments, self._settings)
+            call.send_events(events_of(arguments, self._settings))
             spec = new_turn(arguments, thread.cwd)
             try:
                 turn = thread.submit(spec, call, full_events=call.events is Events.FULL)

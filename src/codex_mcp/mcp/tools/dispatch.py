@@ -92,8 +92,7 @@ class Tools:
         prompt = (arguments or {}).get("prompt")
         if isinstance(prompt, str) and len(prompt) > MAX_PROMPT_CHARS:
             return results.refused(TOO_LONG.format(MAX_PROMPT_CHARS, len(prompt)))
-        call.parks, call.unattended = self._parks, self._follower.unattended
-        call.begin()
+        call.begin(lists=self._parks, unattended=self._follower.unattended)
         try:
             if call.params.request_state is not None:
                 return await self._again(call, body)

@@ -11,7 +11,7 @@ from typing import Final
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import about
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.mcp.asking.question_texts import client_question, listed_question
+from codex_mcp.mcp.asking.elicitation import client_question
 from codex_mcp.mcp.calls.call import Call, GivenUp
 from codex_mcp.mcp.calls.follower import Follower, Says
 from codex_mcp.mcp.calls.team_waiting import TeamView, closed_facts
@@ -40,6 +40,7 @@ from codex_mcp.mcp.schema.team_results import (
     OpenApproval,
     approvals_result,
     close_result,
+    listed_question,
     refused_by_team,
     status_result,
     threads_result,

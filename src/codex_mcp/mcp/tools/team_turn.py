@@ -42,7 +42,7 @@ class TeamTurn:
     async def begin(self, member: Member, work: Work, settings: Settings) -> None:
         """Give the prompt to the agent. Raises Refused."""
         call, arguments = self._call, self._arguments
-        call.events = events_of(arguments, settings)
+        call.send_events(events_of(arguments, settings))
         spec = replace(new_turn(arguments, member.agent.cwd), prompt=self._prompt)
         for warning in self.warnings:
             call.event_happened(member.agent.thread_id or "", Event("", {"type": "warning", "message": warning}))

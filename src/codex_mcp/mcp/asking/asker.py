@@ -1,0 +1,135 @@
+"""Takes a question down the ladder: asks the client, or parks the question, and returns the decision."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from codex_mcp.base.futures import Waiter
+from codex_mcp.mcp.asking.elicitation import elicitation_params
+from codex_mcp.mcp.asking.ladder import (
+    Obstacle,
+    Pace,
+    Route,
+    Step,
+    Terms,
+    Unattended,
+    after_failure,
+    reason_for,
+    route,
+    understood,
+)
+from codex_mcp.mcp.client import Client
+from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
+from codex_mcp.rpc.peer import PendingCall
+from codex_mcp.threads.open_questions import ParkedQuestions
+from codex_mcp.threads.questions.decisions import Decision, Denied, failed, timed_out
+from codex_mcp.threads.questions.questions import Question
+from codex_mcp.threads.turn import Turn
+from codex_mcp.wire.jsonrpc import Id
+
+WITHDRAWN: Final = "the question is no longer open"
+NOT_IN_TIME: Final = "nobody answered in time"
+
+
+class Asker(Struct, frozen=True):
+    """Asks the questions of one call's turn."""
+
+    client: Client
+    caller: str
+    request_id: Id
+    turn: Callable[[], Awaitable[Turn]]
+    """The turn that asks."""
+    unattended: Unattended
+    lists: bool
+    """There is a list of open questions."""
+    timeout: float
+
+    @property
+    def terms(self) -> Terms:
+        """What the ladder decides by, as it is now."""
+        return Terms(
+            capabilities=self.client.capabilities,
+            is_stateless=self.client.is_stateless,
+            has_person=not self.unattended.has(self.caller, asyncio.get_running_loop().time()),
+            lists=self.lists,
+            timeout=self.timeout,
+        )
+
+    def route(self, question: Question) -> Route:
+        """The first step for a question."""
+        return route(question, self.terms)
+
+    async def ask(self, question: Question) -> Decision:
+        """The decision; Denied if there is none in time."""
+        taken = self.route(question)
+        try:
+            async with asyncio.timeout(self.timeout) as limit:
+                if taken.step is Step.ASK:
+                    decision = await self._elicited(question, limit)
+                    if not isinstance(decision, Obstacle):
+                        return decision
+                    taken = after_failure(decision, self.terms)
+                if taken.step is Step.DENY and taken.obstacle is not None:
+                    return Denied(reason_for(taken.obstacle, question))
+                return await (await self.turn()).parked.park(question)
+        except TimeoutError:
+            return timed_out(self.timeout)
+
+    def answered(self, question: Question, answer: object, seconds: float) -> Decision | Obstacle:
+        """What the client's answer means, that many seconds after it was asked. A client without a person is noted."""
+        decision = understood(question, answer, self.terms, Pace(seconds, machine_load()))
+        if decision is Obstacle.NO_PERSON:
+            self.unattended.add(self.caller, asyncio.get_running_loop().time())
+        return decision
+
+    async def _elicited(self, question: Question, limit: asyncio.Timeout) -> Decision | Obstacle:
+        loop = asyncio.get_running_loop()
+        parked = (await self.turn()).parked
+        params = elicitation_params(question, tool_call_id=self.request_id)
+        began = loop.time()
+        pending = self.client.start_elicitation(params, self.request_id)
+        try:
+            with parked.asking(question):
+                decision = await self._answer_or_listed(question, pending, parked)
+            if decision is not None:
+                self.client.withdraw(pending, WITHDRAWN)
+                return decision
+            answer: object = msgspec.json.decode(pending.answer.result())
+        except asyncio.CancelledError:
+            self.client.withdraw(pending, NOT_IN_TIME if limit.expired() else WITHDRAWN)
+            raise
+        except RequestFailed as exc:
+            return failed(exc.error.message)
+        except ConnectionLost:
+            return Obstacle.GONE
+        return self.answered(question, answer, loop.time() - began)
+
+    async def _answer_or_listed(
+        self, question: Question, pending: PendingCall, parked: ParkedQuestions
+    ) -> Decision | None:
+        """Wait for the client's answer, None; or, once no connection reads the question, for a decision by others."""
+        unheard: Waiter = asyncio.get_running_loop().create_future()
+        if self.lists:
+            self.client.watch_unheard(self.request_id, unheard)
+        await _first(pending.answer, unheard)
+        unheard.cancel()
+        if pending.answer.done():
+            return None
+        with parked.listed(question) as listed:
+            await _first(pending.answer, listed)
+            return None if pending.answer.done() else listed.result()
+
+
+def machine_load() -> float:
+    """Programs that run, or want to, for each processor of this machine."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
+
+
+async def _first(*futures: asyncio.Future[Any]) -> None:
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)

@@ -1,0 +1,60 @@
+"""The channel of one stateless request: it brings that request in, and takes its answer out.
+
+An answer that comes at once is kept; otherwise it ends a stream, on which the client can be notified until then. The
+client cannot be asked: a request to it is dropped, and the peer fails it after reading the only message that there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from codex_mcp.mcp.http.streams.live_stream import Delivery, LiveStream
+from codex_mcp.rpc.channel import Frame, FrameKind
+from codex_mcp.wire.jsonrpc import Id, Request
+
+STREAM_MESSAGES: Final = 128
+STREAM_BYTES: Final = 4 * 1024 * 1024
+
+
+class AnswerChannel:
+    """One request in, one answer out."""
+
+    __slots__ = ("_delivery", "_requests", "_stream", "answer")
+
+    def __init__(self, request: Request, delivery: Delivery) -> None:
+        self._requests = [request]
+        self._delivery = delivery
+        self._stream: LiveStream | None = None
+        self.answer = b""
+        """The answer, if it came before anything else and before there was a stream."""
+
+    @property
+    def stream(self) -> LiveStream:
+        """The stream that the answer ends. Most answers come at once and need none, so that it is made on first use."""
+        if self._stream is None:
+            self._stream = LiveStream("r", STREAM_MESSAGES, STREAM_BYTES, delivery=self._delivery)
+            self._stream.readers = 1
+        return self._stream
+
+    async def receive(self) -> Sequence[Frame]:
+        """Return the request, then nothing."""
+        received, self._requests = self._requests, []
+        return received
+
+    def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
+        """Keep the answer or put it on the stream, and notifications until then."""
+        if kind is FrameKind.REQUEST or self.answer:
+            return
+        if kind is FrameKind.ANSWER and self._stream is None:
+            self.answer = frame
+        elif not self.stream.ended:
+            self.stream.put(frame, final=kind is FrameKind.ANSWER)
+
+    async def drain(self, below: int) -> None:
+        """Return at once: the stream is bounded."""
+
+    async def aclose(self) -> None:
+        """End the stream, if there is one without an answer."""
+        if self._stream is not None and not self._stream.ended:
+            self._stream.end()
