@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.scripted_model.actions import (
-    LARGE_PIECE,
+    LARGE_WRITE,
     Abort,
     Action,
     Hold,
@@ -15,7 +15,7 @@ from codex_mcp.scripted_model.actions import (
     Refuse,
     Send,
     actions,
-    in_large_pieces,
+    in_large_writes,
     pieces,
 )
 from codex_mcp.scripted_model.playing import DEFAULT_USAGE, Beat, Response
@@ -110,7 +110,7 @@ def test_a_stream_repeats_its_piece_with_pauses_between() -> None:
 def test_five_thousand_pieces_are_five_thousand_events_in_a_few_large_pieces() -> None:
     todo = acted(Stream(stream="w ", count=5000))
     assert kinds(todo).count("output_text.delta") == 5000
-    assert len(list(in_large_pieces(todo))) < 20
+    assert len(list(in_large_writes(todo))) < 20
 
 
 def test_an_endless_stream_goes_on_and_pauses_even_if_it_names_no_interval() -> None:
@@ -163,7 +163,7 @@ def test_pieces_make_up_the_text_again(text: str, number: int) -> None:
     assert all(cut)
 
 
-@given(st.lists(st.one_of(st.builds(Send, st.binary(max_size=LARGE_PIECE * 2)), st.just(Pause(1.0)))))
+@given(st.lists(st.one_of(st.builds(Send, st.binary(max_size=LARGE_WRITE * 2)), st.just(Pause(1.0)))))
 def test_joining_changes_no_byte_and_no_order(todo: list[Action]) -> None:
     def flat(some: list[Action]) -> list[object]:
         out: list[object] = [b""]
@@ -174,6 +174,6 @@ def test_joining_changes_no_byte_and_no_order(todo: list[Action]) -> None:
                 out += [action, b""]
         return out
 
-    joined = list(in_large_pieces(todo))
+    joined = list(in_large_writes(todo))
     assert flat(joined) == flat(todo)
     assert Send(b"") not in joined

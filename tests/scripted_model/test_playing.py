@@ -1,10 +1,9 @@
 """The right scene is chosen for a request, and of it the steps that make up this response."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from codex_mcp.scripted_model.playing import DEFAULT_USAGE, Beat, Response, choose, play
 from codex_mcp.scripted_model.request import ModelRequest
@@ -47,7 +46,7 @@ SCRIPT = parse_script(
 
 def request(prompt: str = "", **others: object) -> ModelRequest:
     plain = ModelRequest("t1", "m", prompt, prompt, message=1, done=0, output="", tools={})
-    return replace(plain, **others)  # type: ignore[arg-type]
+    return replace(plain, **others)
 
 
 def never_failed(scene: str, index: int) -> int:

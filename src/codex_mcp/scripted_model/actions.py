@@ -1,14 +1,14 @@
 """Pure. A response as a sequence of actions: bytes to send, and pauses between them.
 
 The bytes are server-sent events of the Responses API, reduced to what Codex reads. Texts without an interval are
-joined into large pieces, since they are also used to measure how fast everything behind them is.
+joined into large writes, because benchmarks measure everything behind them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise, repeat
 
 import msgspec
+from msgspec import Struct
 
 from codex_mcp.scripted_model.calls import tool_calls
 from codex_mcp.scripted_model.playing import Beat, Response
@@ -31,41 +31,36 @@ from codex_mcp.scripted_model.steps import (
 )
 
 DELTAS_AT_ONCE = 256
-"""Deltas that are joined when there is no interval: few enough that nobody waits for them."""
+"""Deltas that are joined when there is no interval: few enough to cause no delay."""
 
-LARGE_PIECE = 64 * 1024
-"""Bytes that are sent at once when nothing separates them: what a socket usually takes without waiting."""
+LARGE_WRITE = 64 * 1024
+"""Bytes that are joined into one write: what a socket usually takes without waiting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(Struct, frozen=True):
     """Send these bytes."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(Struct, frozen=True):
     """Do nothing for some seconds."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """Wait at a gate, or until a file exists."""
 
     gate: str
     file: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class HoldForever:
+class HoldForever(Struct, frozen=True):
     """Wait until the client hangs up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(Struct, frozen=True):
     """Answer with an HTTP error instead of a stream."""
 
     status: int
@@ -73,8 +68,7 @@ class Refuse:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Abort:
+class Abort(Struct, frozen=True):
     """Break the connection."""
 
 
@@ -82,7 +76,7 @@ Action = Send | Pause | Hold | HoldForever | Refuse | Abort
 
 
 def actions(response: Response, request: ModelRequest, name: str) -> Iterator[Action]:
-    """Everything to be done for one response. `name` makes its ids unique."""
+    """The actions of one response. `name` makes its ids unique."""
     if not any(isinstance(beat.step, Fail) for beat in response.beats):
         yield Send(event("response.created", {"response": {"id": f"resp_{name}"}}))
     for beat in response.beats:
@@ -92,15 +86,15 @@ def actions(response: Response, request: ModelRequest, name: str) -> Iterator[Ac
     yield Send(event("response.completed", {"response": {"id": f"resp_{name}", "usage": _usage(response.usage)}}))
 
 
-def in_large_pieces(todo: Iterable[Action]) -> Iterator[Action]:
-    """Join what is sent without a pause between: every write wakes the client once."""
+def in_large_writes(todo: Iterable[Action]) -> Iterator[Action]:
+    """Join what is sent without a pause in between: every write wakes the client."""
     waiting: list[bytes] = []
     size = 0
     for action in todo:
         if isinstance(action, Send):
             waiting.append(action.data)
             size += len(action.data)
-            if size < LARGE_PIECE:
+            if size < LARGE_WRITE:
                 continue
         if size:
             yield Send(b"".join(waiting))
@@ -117,7 +111,7 @@ def event(kind: str, fields: Mapping[str, object]) -> bytes:
 
 
 def pieces(text: str, number: int) -> list[str]:
-    """Cut a text into at most `number` pieces of nearly the same length."""
+    """Split a text into at most `number` parts of nearly the same length."""
     if not text:
         return []
     number = min(number, len(text))
@@ -126,7 +120,7 @@ def pieces(text: str, number: int) -> list[str]:
 
 
 def error_body(status: int, message: str, code: str | None) -> bytes:
-    """An error as the Responses API words it."""
+    """An error in the format of the Responses API."""
     kind = "invalid_request_error" if status < 500 else "server_error"
     return msgspec.json.encode({"error": {"message": message, "type": code or kind, "param": None, "code": code}})
 
@@ -217,7 +211,7 @@ def _search(index: int, name: str, search: Search) -> Iterator[Action]:
 
 
 def _deltas(kind: str, place: Mapping[str, object], texts: Iterable[str], interval: float) -> Iterator[Action]:
-    # The frame of a delta is the same each time; encoding only what changes makes 5,000 of them cheap.
+    # Only the text of a delta changes; encoding nothing else makes 5,000 of them cheap.
     frame = event(kind, {**place, "delta": 0})
     before, after = frame[: -len(b"0}\n\n")], b"}\n\n"
     waiting: list[bytes] = []

@@ -31,11 +31,11 @@ PASSED_ON = (
     "shell",
     "environment_id",
 )
-"""Fields of a `run` step that are arguments of exec_command under the same name."""
+"""Fields of a `run` step that are arguments of exec_command with the same name."""
 
 
 def tool_calls(beat: Beat, tools: Mapping[str, str], name: str) -> list[Item]:
-    """The calls that a step makes. `tools` maps the name of each tool offered to its type."""
+    """The calls of a step. `tools` maps the name of each offered tool to its type."""
     return [
         {**item, "call_id": call_id(name, beat.index, number)} for number, item in enumerate(_items(beat.step, tools))
     ]

@@ -1,7 +1,7 @@
-"""One client of the scripted model: requests come in, answers go out, and a client that hangs up ends its answer.
+"""One client connection of the scripted model.
 
-Plain asyncio, not uvicorn: breaking a connection in mid-stream has to be exact, a waiting answer has to end the moment
-its client leaves, closing has to be immediate, and importing it costs nothing.
+Plain asyncio and not uvicorn: a connection must break at an exact point of a stream, a waiting answer must end as soon
+as its client disconnects, closing must be immediate, and the import must cost nothing.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ Answerer = Callable[[HttpRequest, "Connection"], Awaitable[None]]
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests one after the other, and has each answered before the next."""
+    """Reads requests one after the other; each is answered before the next is read."""
 
     def __init__(self, answerer: Answerer, tasks: TaskSet, connections: set["Connection"]) -> None:
         self._answerer = answerer
@@ -30,19 +30,17 @@ class Connection(asyncio.Protocol):
         self.closed = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client is there."""
-        # Every TCP transport is one; uvloop's is not a subclass, so isinstance cannot tell.
+        # Every TCP transport is one; uvloop's is not a subclass, so isinstance does not work.
         self._transport = cast(asyncio.Transport, transport)
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes have come."""
         self._buffer += data
         if self._task is None:
             self._next()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone, or we have sent it away: nobody needs the answer."""
+        """Cancel the answer: the connection is closed."""
         self._transport = None
         self._connections.discard(self)
         self.closed.set()
@@ -50,29 +48,26 @@ class Connection(asyncio.Protocol):
             self._task.cancel()
 
     def pause_writing(self) -> None:
-        """The socket takes no more for now."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """The socket takes more."""
         self._writable.set()
 
     async def answer(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-        """Answer in one piece."""
+        """Send a complete answer."""
         await self._send(whole(status, body, headers))
 
     async def begin_stream(self) -> None:
-        """Answer with a stream of events; `send`, then `end_stream`."""
+        """Begin a stream of events; call `send`, then `end_stream`."""
         fields = {"content-type": "text/event-stream", "cache-control": "no-cache", "transfer-encoding": "chunked"}
         await self._send(head(200, fields))
 
     async def send(self, data: bytes) -> None:
-        """Send a piece of the stream; an empty one is left out, as it would mean the end."""
+        """Send a part of the stream; an empty one is skipped, because it would mean the end."""
         if data:
             await self._send(chunk(data))
 
     async def end_stream(self) -> None:
-        """The stream is complete."""
         await self._send(LAST_CHUNK)
 
     def abort(self) -> None:
@@ -81,7 +76,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     async def hang_up(self) -> None:
-        """Break the connection, but only after what was sent has left: a client must see the half answer."""
+        """Break the connection after everything sent has left: the client must see the partial answer."""
         if self._transport is not None:
             self._transport.close()
         await self.closed.wait()

@@ -1,6 +1,6 @@
-"""Gates: places in a script where the model waits until somebody lets it go on.
+"""Gates: points in a script where the model waits until they are opened.
 
-A gate is shut until it is opened, and then stays open for everyone until it is shut again.
+A gate is shut at first. Once opened, it stays open for all threads until it is shut again.
 """
 
 import asyncio
@@ -8,11 +8,11 @@ from collections import Counter
 from pathlib import Path
 
 FILE_POLL = 0.02
-"""Seconds between two looks for a gate's file: soon enough for a person and for a test, and no load."""
+"""Seconds between two checks for a gate's file: soon enough for people and tests, and cheap."""
 
 
 class Gates:
-    """All gates of one scripted model, by name. A name that nobody has used is a shut gate."""
+    """All gates of one scripted model, by name. An unknown name is a shut gate."""
 
     def __init__(self) -> None:
         self._open: set[str] = set()
@@ -20,20 +20,20 @@ class Gates:
         self._changed = asyncio.Event()
 
     def open(self, name: str) -> None:
-        """Let everyone through who waits here, and everyone who comes."""
+        """Let waiting and later responses through."""
         self._open.add(name)
         self._tell()
 
     def shut(self, name: str) -> None:
-        """Hold everyone who comes from now on."""
+        """Hold responses that arrive from now on."""
         self._open.discard(name)
 
     def waiting(self) -> dict[str, int]:
-        """How many wait at each gate."""
+        """How many responses wait at each gate."""
         return {name: number for name, number in self._waiting.items() if number}
 
     async def pass_through(self, name: str, file: str | None) -> None:
-        """Wait until the gate is open or the file is there."""
+        """Wait until the gate is open or the file exists."""
         self._waiting[name] += 1
         self._tell()
         try:
@@ -44,7 +44,7 @@ class Gates:
             self._tell()
 
     async def wait_for(self, name: str, number: int) -> None:
-        """Wait until at least `number` wait at this gate."""
+        """Wait until at least `number` responses wait at this gate."""
         while self._waiting[name] < number:
             await self._wait_for_change(None)
 

@@ -1,14 +1,15 @@
-"""Pure. The little HTTP/1.1 that a loopback model needs: one request out of a buffer, and the bytes of an answer."""
+"""Pure. The part of HTTP/1.1 that a loopback model needs: parse one request, format an answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 
+from msgspec import Struct
+
 MAX_HEAD = 64 * 1024
-"""Bytes of request line and headers. Codex sends about 2 kB; more than this is no HTTP."""
+"""Bytes of request line and headers. Codex sends about 2 kB; more than this is not HTTP."""
 
 MAX_BODY = 256 * 1024 * 1024
-"""Bytes of a body. Histories with images reach tens of megabytes; the limit only keeps a mistake from eating memory."""
+"""Bytes of a body. Histories with images reach tens of megabytes; the limit only guards against mistakes."""
 
 LAST_CHUNK = b"0\r\n\r\n"
 
@@ -16,15 +17,14 @@ _END_OF_HEAD = b"\r\n\r\n"
 
 
 class BadHttp(ValueError):
-    """These bytes are no request that we understand; `status` is the answer to it."""
+    """An unreadable request; `status` is the answer to it."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """One request. Header names are lower-case."""
 
     method: str
@@ -34,7 +34,7 @@ class HttpRequest:
 
 
 def take_request(buffer: bytearray) -> HttpRequest | None:
-    """Take the first whole request off the buffer, or return None if it is not there yet. Raises BadHttp."""
+    """Remove the first complete request from the buffer; None if it is incomplete. Raises BadHttp."""
     end = buffer.find(_END_OF_HEAD)
     if end < 0:
         if len(buffer) > MAX_HEAD:
@@ -51,19 +51,17 @@ def take_request(buffer: bytearray) -> HttpRequest | None:
 
 
 def head(status: int, headers: Mapping[str, str]) -> bytes:
-    """Status line and headers."""
     lines = [f"HTTP/1.1 {status} {_phrase(status)}", *(f"{key}: {value}" for key, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")
 
 
 def whole(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> bytes:
-    """A whole JSON answer."""
+    """A complete JSON answer."""
     fields = {"content-type": "application/json", **(headers or {}), "content-length": str(len(body))}
     return head(status, fields) + body
 
 
 def chunk(data: bytes) -> bytes:
-    """One chunk of a streamed body."""
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 

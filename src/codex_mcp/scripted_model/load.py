@@ -1,4 +1,4 @@
-"""Reads scripts from files: the user's own, and those that come with the package."""
+"""Reads scripts from files: the user's own, and those in the package."""
 
 from pathlib import Path
 
@@ -20,5 +20,5 @@ def load_script(path: str | Path) -> Script:
 
 
 def packaged_script(name: str) -> Script:
-    """Read one of our own scripts, such as "tour"."""
+    """Read a script of the package, such as "tour"."""
     return load_script(PACKAGED / f"{name}.toml")

@@ -1,16 +1,17 @@
-"""Pure. Which scene answers a request, and which of its steps make up this one response.
+"""Pure. Which scene answers a request, and which of its steps belong to this response.
 
-    the newest message has [[scene: NAME]]     -> that scene, with the marker's parameters
-    else: scenes in the order of the file      -> the first one whose conditions all hold
-    else                                       -> the script's default scene
+    the newest message has [[scene: NAME]]      -> that scene, with the marker's parameters
+    otherwise: scenes in the order of the file  -> the first one whose conditions all hold
+    otherwise                                   -> the script's default scene
 
-A response is played from the first step that is not over to the next one that needs an answer (a tool call) or ends
-it (a failure, or `end`), both included; without such a step it runs to the end of the scene, and that ends the turn.
+A response runs from the first unfinished step to the next one that needs an answer (a tool call) or ends it (a failure,
+or `end`), including both. Without such a step it runs to the end of the scene, which ends the turn.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from codex_mcp.scripted_model.request import ModelRequest
 from codex_mcp.scripted_model.script import Scene, Script
@@ -31,14 +32,14 @@ from codex_mcp.scripted_model.steps import (
 )
 
 DEFAULT_USAGE: Mapping[str, int] = {"input": 100, "cached": 0, "output": 20, "reasoning": 0}
-"""Tokens of a response whose script names none: small, and not zero, so that sums can be seen to work."""
+"""Tokens of a response without `usage`: small, but not zero, so that sums are visible."""
 
 CALLS = (Run, Patch, Plan, Call)
 FAILURES = (Fail, Error, Disconnect)
 TEXTS = (Say, Stream, Think, Search)
 
 SHOWN_OUTPUT = 500
-"""Characters of an unexpected output that the model repeats: enough to see what went wrong."""
+"""Characters of an unexpected output that the model quotes: enough to see what went wrong."""
 
 _MARKER = re.compile(r"\[\[scene:(?P<inside>.*?)\]\]", re.DOTALL)
 _INSIDE = re.compile(r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_-]*)\s*(?P<rest>.*)", re.DOTALL)
@@ -49,25 +50,22 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t"}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A scene, and the values of its placeholders."""
 
     scene: Scene
     values: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Beat:
-    """One step that is played now; `index` is its place in the scene, from 0."""
+class Beat(Struct, frozen=True):
+    """One step of this response; `index` is its place in the scene, from 0."""
 
     index: int
     step: Step
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """Everything one response does, in order."""
+class Response(Struct, frozen=True):
+    """The steps of one response, in order."""
 
     scene: str
     beats: tuple[Beat, ...]
@@ -75,7 +73,7 @@ class Response:
 
 
 def play(script: Script, request: ModelRequest, times_failed: Callable[[str, int], int]) -> Response:
-    """Decide the response. `times_failed(scene, index)` counts how often that step has failed for this message already.
+    """Decide the response. `times_failed(scene, index)` is how often that step has already failed for this message.
 
     Raises ScriptError.
     """
@@ -192,7 +190,7 @@ def _capture(pattern: str | None, text: str) -> dict[str, str] | None:
 
 
 def _unexpected(step: Step, output: str) -> Say | None:
-    """What is said in place of a step that expected another output."""
+    """What the model says instead of a step that expected another output."""
     if step.expect is None or step.expect in output:
         return None
     return Say(say=step.otherwise or f"I expected {step.expect!r}, but the tool answered: {output[:SHOWN_OUTPUT]}")

@@ -1,11 +1,10 @@
-"""Pure. What a Responses API request tells a scripted model: the newest message, and what tools have answered since.
+"""Pure. Reads a Responses API request: the newest message, and what tools have answered since.
 
-Codex sends the whole history with every request, so nothing needs to be remembered between two of them.
+Codex sends the whole history with every request, so the model remembers nothing between two of them.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -24,23 +23,23 @@ CONTEXT_OPENINGS = (
     "<goal_context>",
     "Another language model started to solve this problem",
 )
-"""Messages of role user that Codex writes itself; a person's prompt begins otherwise."""
+"""How messages of role user begin that Codex itself writes; a person's prompt begins differently."""
 
 _CALL_ID = re.compile(r"call_[0-9a-z]+_(\d+)_\d+")
 
 
 class RequestError(Refused):
-    """A request is not one of the Responses API."""
+    """Not a request of the Responses API."""
 
 
 class ContentPart(msgspec.Struct, frozen=True):
-    """One part of a message or tool output; only text matters here."""
+    """One part of a message or tool output; only text is read."""
 
     text: str = ""
 
 
 class InputItem(msgspec.Struct, frozen=True):
-    """One entry of the history. `content` and `output` are read only where their shape is known."""
+    """One entry of the history. `content` and `output` are decoded only where their shape is known."""
 
     type: str = "message"
     role: str = ""
@@ -57,16 +56,15 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 class RequestBody(msgspec.Struct, frozen=True):
-    """The body of POST /responses, as far as a script needs it."""
+    """The part of POST /responses that a script needs."""
 
     model: str = ""
     input: str | list[InputItem] = ""
     tools: list[Tool] = []
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
-    """One request, seen from the script."""
+class ModelRequest(msgspec.Struct, frozen=True):
+    """One request as the script sees it."""
 
     thread: str
     """The thread's id, or "" if the client sent none."""
@@ -76,17 +74,17 @@ class ModelRequest:
     opening: str
     """The first message of the user in this thread."""
     message: int
-    """How many messages the user has written, the newest included."""
+    """How many messages the user has written, including the newest."""
     done: int
-    """How many steps of the scene are over: one more than the last step whose tool call has been answered."""
+    """How many steps of the scene are finished: one more than the last step whose tool call was answered."""
     output: str
-    """What the tools of that step answered, one after the other."""
+    """The outputs of that step's tools, joined."""
     tools: Mapping[str, str]
-    """Name to type of every tool offered."""
+    """Name to type of every offered tool."""
 
 
 def call_id(response: str, step: int, number: int) -> str:
-    """The id of a tool call. It tells which step made it, so the answer to the call tells where the scene is."""
+    """The id of a tool call. It contains the step, so the answer to the call tells how far the scene is."""
     return f"call_{response}_{step}_{number}"
 
 

@@ -1,13 +1,12 @@
 """Pure. A script: named scenes, each a list of steps, read from TOML.
 
-A scene's parameters are placeholders such as `{cmd}` in its steps. Every step is checked when the script is read, with
-the parameters' defaults, and filled again when it is played.
+A scene's parameters are placeholders such as `{cmd}` in its steps. Every step is checked with the defaults when the
+script is read, and filled with the actual values when it is played.
 """
 
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
@@ -28,10 +27,10 @@ from codex_mcp.scripted_model.steps import (
 )
 
 DEFAULT_MODEL = "gpt-5.5"
-"""The newest model that Codex gives plain tools (`exec_command`, freeform `apply_patch`); later ones: code mode."""
+"""The newest model for which Codex uses plain tools (`exec_command`, freeform `apply_patch`) and not code mode."""
 
 BUILT_IN = ("prompt", "output", "thread", "nth", "model")
-"""Placeholders that every step may use; they are filled from the request."""
+"""Placeholders for every step, filled from the request."""
 
 Table = TypeVar("Table", bound=msgspec.Struct)
 
@@ -64,9 +63,8 @@ class ScriptTable(msgspec.Struct, frozen=True):
     usage: dict[str, Many] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What the model does for one kind of prompt."""
+class Scene(msgspec.Struct, frozen=True):
+    """What the model does for a kind of prompt."""
 
     name: str
     source: str
@@ -75,7 +73,7 @@ class Scene:
 
     @property
     def has_condition(self) -> bool:
-        """Whether a prompt can choose this scene without naming it."""
+        """Whether a prompt can select this scene without naming it."""
         table = self.table
         return any(
             x is not None for x in (table.when, table.when_regex, table.message, table.opened_with, table.thread)
@@ -87,9 +85,8 @@ class Scene:
         return parse_step(fill(self.table.steps[index], values), where)
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
-    """Everything a scripted model knows."""
+class Script(msgspec.Struct, frozen=True):
+    """A whole script."""
 
     name: str
     model: str
@@ -99,7 +96,7 @@ class Script:
 
 
 def parse_script(text: str, name: str) -> Script:
-    """Read a script. `name` stands for it in error texts. Raises ScriptError."""
+    """Read a script. Error texts call it `name`. Raises ScriptError."""
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
@@ -131,7 +128,7 @@ def _default(table: ScriptTable, name: str) -> str:
         return "default" if "default" in table.scenes else next(iter(table.scenes))
     if default not in table.scenes:
         raise ScriptError(
-            f"cannot use {name}: default scene {default!r} is not there; scenes: {', '.join(table.scenes)}"
+            f"cannot use {name}: there is no default scene {default!r}; scenes: {', '.join(table.scenes)}"
         )
     return default
 
@@ -139,7 +136,7 @@ def _default(table: ScriptTable, name: str) -> str:
 def _scene(key: str, raw: dict[str, object], source: str) -> Scene:
     where = f"scene {key!r} in {source}"
     if not _NAME.fullmatch(key):
-        raise ScriptError(f"cannot use {where}: a name has letters, digits, - and _ only")
+        raise ScriptError(f"cannot use {where}: a name consists of letters, digits, - and _")
     table = _convert(raw, SceneTable, where)
     check_usage(table.usage, where)
     check_pattern(table.when_regex, "when_regex", where)

@@ -1,7 +1,7 @@
 """The scripted model: a loopback Responses API that plays a script to the real Codex.
 
-It remembers nothing that matters between two requests, so any number of threads, retries, resumes and restarts of
-Codex can use one of it. (The only memory is how often a step with `times` has failed.)
+It keeps no state between two requests, except how often a step with `times` has failed. So any number of threads,
+retries, resumes and restarts of Codex can use the same model.
 """
 
 import asyncio
@@ -9,7 +9,6 @@ import secrets
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -27,7 +26,7 @@ from codex_mcp.scripted_model.actions import (
     Send,
     actions,
     error_body,
-    in_large_pieces,
+    in_large_writes,
 )
 from codex_mcp.scripted_model.connection import Connection
 from codex_mcp.scripted_model.gates import Gates
@@ -39,23 +38,22 @@ from codex_mcp.scripted_model.script import Script
 HOST = "127.0.0.1"
 
 KEPT_REQUESTS = 128
-"""Requests kept for whoever looks into `requests`; one is some 50 kB. The oldest goes first."""
+"""Requests kept in `requests`, each some 50 kB. The oldest is dropped first."""
 
 KEPT_FAILURES = 10_000
-"""Steps whose failures are counted; the oldest is forgotten, and would fail again."""
+"""Steps whose failures are counted. The oldest is forgotten first, and would fail again."""
 
 PROVIDER = "scripted"
 """The id of the model provider in Codex's configuration."""
 
 NO_OUTBOUND_CALLS = ("features.plugins=false", "features.apps=false", "analytics.enabled=false")
-"""Codex calls home for these even with a provider of our own."""
+"""Codex makes network calls for these even with its own model provider replaced."""
 
 FailureKey = tuple[str, int, str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class SeenRequest:
-    """A request that was answered by the script."""
+class SeenRequest(msgspec.Struct, frozen=True):
+    """A request that the script answered."""
 
     thread: str
     scene: str
@@ -95,11 +93,10 @@ class ScriptedModel:
     async def __aexit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close at once, open streams included."""
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop listening, break every connection, end every answer. May be called twice."""
+        """Stop listening, and break every connection at once. May be called twice."""
         server, self._server = self._server, None
         if server is None:
             return
@@ -114,11 +111,11 @@ class ScriptedModel:
 
     @property
     def base_url(self) -> str:
-        """What a Responses API client takes as its base URL."""
+        """The base URL for a client of the Responses API."""
         return f"http://{HOST}:{self._port}/v1"
 
     def codex_overrides(self, *, retries: int = 0) -> list[str]:
-        """The `-c key=value` strings that make Codex use this model, without an account and without outbound calls."""
+        """The `-c key=value` strings that make Codex use this model, without an account or network calls."""
         provider = (
             f'{{name="Scripted model", base_url="{self.base_url}", wire_api="responses", '
             f'experimental_bearer_token="{PROVIDER}", request_max_retries={retries}, stream_max_retries={retries}}}'
@@ -131,7 +128,7 @@ class ScriptedModel:
         ]
 
     def release(self, gate: str) -> None:
-        """Open a gate, for those who wait there and for those who come."""
+        """Open a gate for waiting and later answers."""
         self._gates.open(gate)
 
     def shut(self, gate: str) -> None:
@@ -143,7 +140,7 @@ class ScriptedModel:
         await self._gates.wait_for(gate, number)
 
     async def wait_for_scene(self, scene: str, number: int = 1) -> None:
-        """Wait until at least `number` of the kept requests were answered with this scene."""
+        """Wait until this scene has answered at least `number` of the kept requests."""
         while sum(seen.scene == scene for seen in self.requests) < number:
             await self._came.wait()
 
@@ -151,7 +148,7 @@ class ScriptedModel:
         return Connection(self._answer, self._tasks, self._connections)
 
     async def _answer(self, request: HttpRequest, connection: Connection) -> None:
-        # The client may leave at any moment; then there is nothing left to do.
+        # The client may disconnect at any time; then there is nothing left to do.
         with suppress(ConnectionError):
             match request.method, request.path.strip("/").split("/"):
                 case "POST", [*_, "responses"]:
@@ -176,7 +173,7 @@ class ScriptedModel:
             told = read_request(request.body, request.headers)
             response = play(self._script, told, lambda scene, index: self._times_failed(told, scene, index))
         except Refused as exc:
-            # Plain text: Codex shows the body of a 400 as it is, so the sentence reaches the person.
+            # Plain text: Codex shows the body of a 400 unchanged, so the user sees this sentence.
             await connection.answer(400, str(exc).encode(), {"content-type": "text/plain; charset=utf-8"})
             return
         self.requests.append(SeenRequest(told.thread, response.scene, request.headers, request.body))
@@ -187,7 +184,7 @@ class ScriptedModel:
 
     async def _perform(self, todo: Iterator[Action], connection: Connection) -> None:
         streaming = False
-        for action in in_large_pieces(todo):
+        for action in in_large_writes(todo):
             match action:
                 case Send(data):
                     if not streaming:

@@ -1,7 +1,6 @@
-"""Pure. The steps of a scene: what a scripted model can do, and how a TOML table becomes one of them.
+"""Pure. The steps of a scene: what a scripted model can do, and how a TOML table becomes a step.
 
-A step is known by its one leading key (`say`, `run`, …). Everything that is wrong with a table is said in one sentence
-that names file, scene, step and field.
+One leading key (`say`, `run`, …) names the kind of a step. An error names the file, scene, step and field.
 """
 
 import re
@@ -17,22 +16,22 @@ Seconds = Annotated[float, msgspec.Meta(ge=0)]
 HttpFailure = Annotated[int, msgspec.Meta(ge=400, le=599)]
 
 ENDLESS_INTERVAL = 0.05
-"""Seconds between the pieces of an endless stream that names no interval: visible progress, hardly any load."""
+"""Default seconds between the parts of an endless stream: visible progress, hardly any load."""
 
 
 class ScriptError(Refused):
-    """A script cannot be used. The text is a whole sentence that says where and why."""
+    """A script cannot be used. The text is a sentence that says where and why."""
 
 
 class PlanItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of a plan that names its state."""
+    """One line of a plan with its status."""
 
     step: str
     status: Literal["pending", "in_progress", "completed"] = "pending"
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What every step may say about itself: when it is played, and what it costs."""
+    """The fields of every step: when it is played, and its token usage."""
 
     if_output: str | None = None
     unless_output: str | None = None
@@ -43,7 +42,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Say(Step, frozen=True, kw_only=True):
-    """Answer with a text, in one piece or streamed in `deltas` pieces."""
+    """Answer with a text, at once or streamed in `deltas` parts."""
 
     say: str
     deltas: Count = 1
@@ -52,7 +51,7 @@ class Say(Step, frozen=True, kw_only=True):
 
 
 class Stream(Step, frozen=True, kw_only=True):
-    """Answer with the same piece of text `count` times, or without end."""
+    """Repeat a text `count` times, or endlessly."""
 
     stream: str
     count: Count = 10
@@ -69,13 +68,13 @@ class Think(Step, frozen=True, kw_only=True):
 
 
 class Search(Step, frozen=True, kw_only=True):
-    """Search the web, as models do on their own server: nothing is searched, the search is only told."""
+    """Report a web search, as models do that search on their own server; nothing is searched."""
 
     search: str
 
 
 class Run(Step, frozen=True, kw_only=True):
-    """Run a command; a list runs several at once, as parallel calls of one response."""
+    """Run a command; a list runs several in parallel calls of one response."""
 
     run: str | list[str]
     workdir: str | None = None
@@ -91,7 +90,7 @@ class Run(Step, frozen=True, kw_only=True):
 
 
 class Patch(Step, frozen=True, kw_only=True):
-    """Apply a patch, through whichever patch tool the request offers."""
+    """Apply a patch with the patch tool that the request offers."""
 
     patch: str
     workdir: str | None = None
@@ -114,20 +113,20 @@ class Call(Step, frozen=True, kw_only=True):
 
 
 class Wait(Step, frozen=True, kw_only=True):
-    """Be silent for some seconds, or until the client hangs up."""
+    """Pause for some seconds, or until the client disconnects."""
 
     wait: Seconds | Literal["disconnect"]
 
 
 class Gate(Step, frozen=True, kw_only=True):
-    """Be silent until the gate of this name is opened, or until `file` exists."""
+    """Pause until the gate of this name is opened, or `file` exists."""
 
     gate: str
     file: str | None = None
 
 
 class Fail(Step, frozen=True, kw_only=True):
-    """Answer the request with an HTTP error; after `times` failures (0: never) go on with the next step."""
+    """Answer with an HTTP error; after `times` failures (0: never) continue with the next step."""
 
     fail: HttpFailure
     message: str = "the script says so"
@@ -146,7 +145,7 @@ class Error(Step, frozen=True, kw_only=True):
 
 
 class Disconnect(Step, frozen=True, kw_only=True):
-    """Begin to say a text ("" for none), and break the connection before it is complete."""
+    """Begin a text ("" for none), and break the connection before it is complete."""
 
     disconnect: str
     times: Many = 0
@@ -174,7 +173,7 @@ _PATH_IN_MESSAGE = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$
 
 
 def parse_step(table: object, where: str) -> Step:
-    """Make a step of a TOML table. `where` names file, scene and step for the error text."""
+    """Read a step from a TOML table. `where` names file, scene and step in error texts. Raises ScriptError."""
     if not isinstance(table, dict):
         raise ScriptError(f'cannot use {where}: a step is a table such as {{ say = "Hello" }}, not {table!r}')
     leading = [key for key in KINDS if key in table]
@@ -183,7 +182,7 @@ def parse_step(table: object, where: str) -> Step:
     kind = KINDS[leading[0]]
     check_keys(table, kind.__struct_fields__, where)
     try:
-        # strict=False: a number may come out of a placeholder, and then it is text ("{count}" -> "5000").
+        # strict=False: a number from a placeholder is text ("{count}" -> "5000").
         step = msgspec.convert(table, kind, strict=False)
     except msgspec.ValidationError as exc:
         raise ScriptError(f"cannot use {where}: {field_error(exc)}") from exc
@@ -192,7 +191,7 @@ def parse_step(table: object, where: str) -> Step:
 
 
 def check_keys(table: dict[str, object], known: tuple[str, ...], where: str) -> None:
-    """Refuse a table with keys that nobody would read."""
+    """Refuse unknown keys."""
     for key in table:
         if key not in known:
             raise ScriptError(f"cannot use {where}: unknown key {key!r}; known keys: {', '.join(known)}")
@@ -213,7 +212,7 @@ def check_pattern(pattern: str | None, key: str, where: str) -> None:
     try:
         re.compile(pattern)
     except re.error as exc:
-        raise ScriptError(f"cannot use {where}: field {key!r} is no regular expression: {exc}") from exc
+        raise ScriptError(f"cannot use {where}: field {key!r} is not a regular expression: {exc}") from exc
 
 
 def check_usage(usage: dict[str, int], where: str) -> None:
@@ -236,10 +235,10 @@ def _check(step: Step, where: str) -> None:
     check_pattern(step.unless_output, "unless_output", where)
     check_usage(step.usage, where)
     if step.otherwise is not None and step.expect is None:
-        raise ScriptError(f"cannot use {where}: field 'otherwise' needs 'expect' beside it")
+        raise ScriptError(f"cannot use {where}: field 'otherwise' requires 'expect'")
     if step.end and isinstance(step, Run | Patch | Plan | Call):
         raise ScriptError(
-            f"cannot use {where}: field 'end' cannot be in a step that calls a tool: its answer comes after"
+            f"cannot use {where}: field 'end' is not allowed in a step that calls a tool: its answer comes later"
         )
     if isinstance(step, Run | Think) and (step.run if isinstance(step, Run) else step.think) == []:
         raise ScriptError(f"cannot use {where}: the list is empty")

@@ -1,7 +1,7 @@
-"""Pure. The MCP messages that we read and send, of both eras.
+"""Pure. The MCP messages that the server reads and sends, of both eras.
 
-The handshake era (2024-11-05 to 2025-11-25) begins with `initialize`; version and capabilities of the client hold for
-the connection. In the stateless era (2026-07-28) every request carries them in `_meta`.
+In the handshake era (2024-11-05 to 2025-11-25) a client starts with `initialize`, and its version and capabilities
+apply to the whole connection. In the stateless era (2026-07-28) every request carries them in `_meta`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from msgspec import UNSET, Struct, UnsetType
 from codex_mcp.wire.jsonrpc import Id
 
 REVISIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""The revisions that we speak, newest first."""
+"""Supported revisions with a handshake, newest first."""
 
 STATELESS_REVISIONS: Final = ("2026-07-28",)
-"""The revisions without a handshake that we speak, newest first."""
+"""Supported revisions without a handshake, newest first."""
 
 HEADER_MISMATCH: Final = -32020
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
 PREFIX: Final = "io.modelcontextprotocol/"
-"""Of the names in `_meta` that belong to the specification."""
+"""Of the names in `_meta` that the specification defines."""
 
 VERSION_KEY: Final = f"{PREFIX}protocolVersion"
 CAPABILITIES_KEY: Final = f"{PREFIX}clientCapabilities"
@@ -49,12 +49,12 @@ class Change(StrEnum):
 
 
 def negotiated(asked: str) -> str:
-    """The revision for a client that asks for this one: the same if we speak it, else our newest."""
+    """The revision for a client that asks for this one: the same if supported, otherwise the newest."""
     return asked if asked in REVISIONS else REVISIONS[0]
 
 
 class ClientInfo(Struct, frozen=True):
-    """Who the client says it is."""
+    """How the client describes itself."""
 
     name: str
     version: str
@@ -69,13 +69,13 @@ class Initialize(Struct, frozen=True, rename="camel"):
 
 
 class Meta(Struct, frozen=True, rename="camel"):
-    """The part of `_meta` that we read. 0 and "" are tokens like any other."""
+    """The part of `_meta` that is read. 0 and "" are valid tokens."""
 
     progress_token: ProgressToken | UnsetType = UNSET
 
 
 class CallTool(Struct, frozen=True, rename="camel"):
-    """`tools/call`. The last two come with the retry of a call that needed input."""
+    """`tools/call`. The last two fields come with the retry of a call that needed input."""
 
     name: str
     arguments: dict[str, object] | None = None
@@ -91,21 +91,21 @@ class TaskNamed(Struct, frozen=True, rename="camel"):
 
 
 class UpdateTask(Struct, frozen=True, rename="camel"):
-    """`tasks/update`: answers to what a task asks, by the keys under which it asked."""
+    """`tasks/update`: answers to a task's questions, by the keys of the questions."""
 
     task_id: str
     input_responses: dict[str, object]
 
 
 class Wanted(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The changes that a client wants to hear of with `subscriptions/listen`, or that it will."""
+    """The changes that a client subscribes to with `subscriptions/listen`, or those that it will be told."""
 
     tools_list_changed: bool = False
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
 
     def among(self, capabilities: Mapping[str, object]) -> Wanted:
-        """Those of them that a server with these capabilities tells."""
+        """Those that a server with these capabilities reports."""
         return Wanted(
             self.tools_list_changed and _tells_changes(capabilities.get("tools")),
             self.prompts_list_changed and _tells_changes(capabilities.get("prompts")),
@@ -113,7 +113,6 @@ class Wanted(Struct, frozen=True, rename="camel", omit_defaults=True):
         )
 
     def holds(self, change: Change) -> bool:
-        """Is this one of them?"""
         wanted: bool = getattr(self, f"{change}_list_changed")
         return wanted
 
@@ -144,7 +143,7 @@ class Progress(Struct, frozen=True, rename="camel"):
 
 
 class EventMeta(Struct, frozen=True, rename="camel"):
-    """Which call and which thread an event belongs to."""
+    """The call and the thread of an event."""
 
     request_id: Id
     thread_id: str
