@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.acceptance.test_end_of_life import FREE, a_long_time, server_in, sleepers
 from tests.support.patience import PATIENCE
-from tests.support.processes import ended, lines_in, processes_at
+from tests.support.processes import ended, lines_in, processes_at, the_core
 
 
 async def test_a_cancel_ends_the_daemon_of_a_command_that_codex_has_not_announced(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ async def test_a_cancel_spares_a_daemon_that_another_thread_leaves_meanwhile(tmp
         call = server.call("codex-reply", {"threadId": thread, "prompt": prompt})
         await lines_in(work / "started", 1)
         await server.event("exec_command_begin", call)
-        (core,) = (each for each in processes_at(server.setup.home) if "app-server" in each.argv)
+        core = the_core(server.setup.home)
         os.kill(core.pid, signal.SIGSTOP)  # so that the cancel takes until we let it
         server.cancel(call)
         for _ in range(3):

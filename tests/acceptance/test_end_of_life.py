@@ -371,8 +371,7 @@ async def test_a_helper_of_the_script_that_started_the_server_is_spared(tmp_path
         async with McpServer(WrappedSetup(tmp_path, setup.overrides, wrapper=script)) as server:
             await server.initialize()
             await server.run("codex", {"prompt": f'[[scene: daemon cmd="setsid sleep {left}"]]', **FREE})
-            (core,) = (each for each in processes_at(setup.home) if "app-server" in each.argv)
-            os.kill(core.pid, signal.SIGKILL)
+            await server.kill_core()
             again = await server.run("codex", {"prompt": "[[scene: short]]"})
             assert again["structuredContent"]["content"] == "Short."
             assert not sleepers(server, left)

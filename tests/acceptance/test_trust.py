@@ -1,7 +1,5 @@
 """A repository runs nothing and gains no trust through a call: trust is the user's decision alone."""
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -210,10 +208,8 @@ async def test_a_thread_that_is_resumed_makes_no_folder_trusted(
         async with McpServer(setup) as server:
             await server.initialize()
             said = await call(server, repository.root, say("hi"), WAYS[0])
-            (core,) = cores_of(server.process.pid)
-            os.kill(core, signal.SIGKILL)
+            await server.kill_core()
             reply = {"threadId": said["threadId"], "prompt": repository.escape}
-            await server.run("codex-reply", reply)  # it may have reached the core before that was dead, and failed
             again = await server.run("codex-reply", reply)
             assert again["structuredContent"]["status"] == "completed", again
             assert (repository.root / "inside.txt").exists()
@@ -223,12 +219,6 @@ async def test_a_thread_that_is_resumed_makes_no_folder_trusted(
             assert again["structuredContent"]["status"] == "completed", again
             assert started_servers(server) == []
     assert repository.damage() == []
-
-
-def cores_of(pid: int) -> list[int]:
-    """A server has other children as well, such as the guard."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in children if b"app-server" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 async def test_an_agent_of_a_team_makes_no_folder_trusted(

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.support.patience import PATIENCE
-from tests.support.processes import processes_at
+from tests.support.processes import the_core
 from tests.support.servers.mcp_server import SOURCES, McpServer, Setup, scripted_server
 
 HELLO = Path(__file__).parents[1] / "support/scripts/hello.toml"
@@ -30,9 +30,7 @@ async def test_the_feature_flags_of_the_old_server_reach_codex(tmp_path: Path) -
     async with scripted_server(tmp_path, "--enable", "goals", "--disable", "skill_search") as (server, _model):
         await server.initialize()
         await server.run("codex", {"prompt": "hi"})
-        cores = [process for process in processes_at(server.setup.home) if "app-server" in process.argv]
-        assert len(cores) == 1, (cores, server.log)
-        assert {"features.goals=true", "features.skill_search=false"} <= set(cores[0].argv)
+        assert {"features.goals=true", "features.skill_search=false"} <= set(the_core(server.setup.home).argv)
 
 
 def run(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:

@@ -34,7 +34,9 @@ def test_an_error_that_nobody_foresaw_is_told() -> None:
 def test_a_killed_server_leaves_nobody_behind_not_even_who_fled() -> None:
     # The fugitive holds stdout: run() would wait for it.
     ended = run(
-        "subprocess.Popen(['setsid', 'sh', '-c', 'echo here; exec sleep 100']); time.sleep(0.3); "
+        "ours, theirs = os.pipe(); "
+        "script = f'echo here; echo >&{theirs}; exec sleep 100'; "
+        "subprocess.Popen(['setsid', 'sh', '-c', script], pass_fds=[theirs]); os.read(ours, 1); "
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     assert ended.returncode == 128 + 9

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.clients.codex_exec import SCRIPT, codex_exec
 from tests.support.http.restartable_server import TOKEN, House, http_house
-from tests.support.processes import commands_at, ended, processes_at
+from tests.support.processes import commands_at, ended, the_one
 from tests.support.servers.doorbell import doorbell
 from tests.support.servers.mcp_server import Setup
 
@@ -68,7 +68,7 @@ async def test_an_agent_is_stopped_with_its_command_when_a_person_interrupts_the
         await begun.wait()
         commands = commands_at(house.setup.home, "tail -f")
         # Not Node, which only wraps it, and would kill it before it can say that it leaves.
-        (codex,) = (process for process in processes_at(tmp_path / "client/home") if process.argv[0].endswith("/codex"))
+        codex = the_one(tmp_path / "client/home", lambda process: process.argv[0].endswith("/codex"))
         os.kill(codex.pid, signal.SIGINT)
         await office.process.communicate()
         for command in commands:

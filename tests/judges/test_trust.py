@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.clients.judges import newest_codex, package
-from tests.support.processes import processes_at
+from tests.support.processes import the_core
 from tests.support.servers.mcp_server import Json, Setup, scripted_server
 from tests.support.team.hostile_repository import hostile_repository
 
@@ -56,7 +56,7 @@ async def test_the_newest_codex_takes_overrides_that_are_not_on_its_command_line
         await server.initialize()
         result = await server.run("codex", {"prompt": '[[scene: run cmd="echo $WORD"]]'})
         assert "of-mouth" in result["structuredContent"]["content"], result
-        (core,) = [process for process in processes_at(server.setup.home) if "app-server" in process.argv]
+        core = the_core(server.setup.home)
         assert "of-mouth" not in " ".join(core.argv)
         assert "bearer" not in " ".join(core.argv)
         assert model.requests

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ class Process:
 
     pid: int
     argv: tuple[str, ...]
+    parent: int = 0
 
 
 def processes_at(home: Path) -> list[Process]:
@@ -37,8 +38,21 @@ def commands_at(home: Path, text: str) -> list[Process]:
 
 def the_server(home: Path) -> Process:
     """The one `codex-mcp mcp-server` among them."""
-    (server,) = (process for process in _at_home(home) if "mcp-server" in process.argv)
-    return server
+    return the_one(home, lambda process: "mcp-server" in process.argv)
+
+
+def the_core(home: Path) -> Process:
+    """The one `codex app-server` among them."""
+    return the_one(home, lambda process: "app-server" in process.argv)
+
+
+def the_one(home: Path, fits: Callable[[Process], bool]) -> Process:
+    """The process that fits. It may be starting another one: a fork looks like its parent until it calls exec."""
+    fitting = [process for process in _at_home(home) if fits(process)]
+    pids = {process.pid for process in fitting}
+    found = [process for process in fitting if process.parent not in pids]
+    assert len(found) == 1, found
+    return found[0]
 
 
 def end_all(home: Path) -> None:
@@ -92,9 +106,17 @@ async def lines_in(fifo: Path, number: int) -> None:
 
 def _at_home(home: Path) -> Iterator[Process]:
     wanted = f"HOME={home}".encode()
-    for folder in Path("/proc").glob("[0-9]*"):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
         # It may end while we look; a zombie has neither environment nor arguments.
         with contextlib.suppress(OSError):
-            if wanted in environment(folder.name).split(b"\0"):
-                words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
-                yield Process(int(folder.name), tuple(words))
+            if wanted in environment(pid).split(b"\0") and (argv := _arguments(pid)):
+                stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+                yield Process(int(pid), argv, int(stat.rpartition(")")[2].split()[1]))
+
+
+def _arguments(pid: str) -> tuple[str, ...]:
+    """Its command line; while it calls exec there is none, and we look again. Empty if it has ended."""
+    while not (words := Path(f"/proc/{pid}/cmdline").read_bytes()):
+        os.readlink(f"/proc/{pid}/exe")  # fails for a zombie
+        os.sched_yield()
+    return tuple(words.decode(errors="replace").split("\0"))

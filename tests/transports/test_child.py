@@ -108,7 +108,7 @@ async def test_a_child_that_was_killed_has_ended_with_its_whole_group() -> None:
 
 
 async def test_a_grandchild_that_holds_stderr_open_holds_up_nobody() -> None:
-    async with running("sh", "-c", "echo last words >&2; setsid sleep 1000 >&2 & echo $!") as child:
+    async with running("sh", "-c", "echo last words >&2; setsid sh -c 'echo $$; exec sleep 1000 >&2' &") as child:
         (sleeper,) = await child.receive()
         assert isinstance(sleeper, bytes)
         try:
@@ -118,7 +118,7 @@ async def test_a_grandchild_that_holds_stderr_open_holds_up_nobody() -> None:
 
 
 async def test_a_grandchild_that_holds_everything_open_holds_up_nobody() -> None:
-    async with running("sh", "-c", "setsid sleep 1000 & echo $!") as child:
+    async with running("sh", "-c", "setsid sh -c 'echo $$; exec sleep 1000' &") as child:
         (sleeper,) = await child.receive()
         assert isinstance(sleeper, bytes)
         try:

@@ -10,7 +10,7 @@ from tests.support.patience import PATIENCE
 from tests.support.requirements import requirement
 from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team
-from tests.support.team.scenes import TEAM_SCRIPT, gate, until
+from tests.support.team.scenes import TEAM_SCRIPT, gate
 from tests.support.team.team_server import TeamServer, refusal, say, structured
 
 ASKS = {"sandbox": "read-only", "approval-policy": "on-request"}
@@ -19,7 +19,7 @@ ASKS = {"sandbox": "read-only", "approval-policy": "on-request"}
 async def entries(server: TeamServer, number: int) -> list[Json]:
     """All entries, once there are so many."""
     audit = server.state_dir / "audit.jsonl"
-    await until(server, lambda: audit.exists() and len(server.audit()) >= number)
+    await server.until(lambda: audit.exists() and len(server.audit()) >= number)
     assert len(server.audit()) == number
     return server.audit()
 
@@ -37,7 +37,7 @@ async def test_every_prompt_is_audited_with_its_agent_its_request_and_its_outcom
         call = server.call("codex-reply", {"prompt": gate(), "identity": "arch"}, request_id="fourth")
         await model.wait_for_gate("gate")
         server.cancel(call)
-        await until(server, lambda: len(server.audit()) == 4)
+        await server.until(lambda: len(server.audit()) == 4)
         await server.result(server.call("codex_close", {"identity": "dev"}, request_id="fifth"))
         await server.result(server.call("codex_close", {"codex_id": dev["codex_id"]}, request_id="sixth"))
         found = await entries(server, 6)
@@ -123,7 +123,7 @@ async def test_approvals_are_audited_whoever_decides(team: Team) -> None:
         def of_dev() -> list[Json]:
             return [each for each in server.audit() if each.get("identity") == "dev"]
 
-        await until(server, lambda: len(of_dev()) == 4)
+        await server.until(lambda: len(of_dev()) == 4)
         found = of_dev()
         assert [(each["event"], each["outcome"], each.get("what")) for each in found] == [
             ("codex", "running", "[[scene: escalate]]"),

@@ -3,7 +3,6 @@
 import os
 import signal
 
-from tests.support.processes import Process, ended
 from tests.support.requirements import requirement
 from tests.support.team.fixtures import Team
 from tests.support.team.scenes import TEAM_SCRIPT, gate
@@ -43,8 +42,6 @@ async def test_everybody_who_waits_is_told_how_codex_died_and_the_next_call_work
 async def test_a_codex_that_dies_while_nobody_waits_is_followed_by_another(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, _model):
         arch = await server.start(say("one"), identity="arch")
-        pid = (await server.status())["core"]["pid"]
-        os.kill(pid, signal.SIGKILL)
-        await ended(Process(pid, ()))
+        await server.kill_core()
         answered = structured(await server.run("codex-reply", {"prompt": say("two"), "codex_id": arch["codex_id"]}))
         assert (answered["content"], answered["threadId"]) == ("two", arch["threadId"])

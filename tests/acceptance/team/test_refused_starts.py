@@ -9,7 +9,7 @@ import pytest
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team
-from tests.support.team.scenes import TEAM_SCRIPT, until
+from tests.support.team.scenes import TEAM_SCRIPT
 from tests.support.team.team_server import TeamServer, refusal, say
 
 SLOTS = 2
@@ -86,7 +86,7 @@ async def test_an_agent_whose_resume_is_refused_is_again_what_it_was(
     async with small_team(team) as (server, _model):
         ids = [(await server.start(say("spends tokens"), identity=name))["codex_id"] for name in ("arch", "dev")]
         if not closed:
-            await until(server, lambda: all(each["tokens"] for each in server.registry().values()))
+            await server.until(lambda: all(each["tokens"] for each in server.registry().values()))
             server.process.kill()
             await server.exit_code()
     before = "closed" if closed else "stale"

@@ -10,7 +10,7 @@ from tests.support.requirements import requirement
 from tests.support.servers.commands import command
 from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team
-from tests.support.team.scenes import TEAM_SCRIPT, gate, heard, until
+from tests.support.team.scenes import TEAM_SCRIPT, gate, heard
 from tests.support.team.team_server import TeamServer, say
 
 REQUIRED = {
@@ -37,7 +37,7 @@ async def entry(server: TeamServer, codex_id: str, **expected: object) -> Json:
         found.update(server.registry().get(codex_id, {}))
         return bool(found) and {key: found[key] for key in expected} == expected
 
-    await until(server, is_so)
+    await server.until(is_so)
     return found
 
 

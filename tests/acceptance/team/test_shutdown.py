@@ -9,7 +9,7 @@ from codex_mcp.state.embedded.store import open_store
 from tests.support.processes import all_ended, processes_at
 from tests.support.requirements import requirement
 from tests.support.team.fixtures import Team
-from tests.support.team.scenes import TEAM_SCRIPT, gate, until
+from tests.support.team.scenes import TEAM_SCRIPT, gate
 from tests.support.team.team_server import TeamServer, say
 
 NAMES = ("arch", "dev", "test")
@@ -160,4 +160,4 @@ async def test_killed_at_any_moment_the_registry_loads_and_tells_the_truth(team:
 
 async def until_written(server: TeamServer, status: str) -> None:
     """Its agents are written down like this."""
-    await until(server, lambda: {state[0] for state in standing(server).values()} == {status})
+    await server.until(lambda: {state[0] for state in standing(server).values()} == {status})

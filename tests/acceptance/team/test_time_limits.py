@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.requirements import requirement
 from tests.support.team.fixtures import Team
-from tests.support.team.scenes import TEAM_SCRIPT, gate, state_of, until
+from tests.support.team.scenes import TEAM_SCRIPT, gate, state_of
 from tests.support.team.team_server import TeamServer, refusal, say
 
 SECONDS = "1.5"
@@ -22,7 +22,7 @@ async def is_stopped_and_usable(server: TeamServer) -> None:
     assert started["codex_id"] in refusal(result)
     assert await state_of(server, started["codex_id"]) == ("active", "idle")
     assert (await server.reply("arch", say("usable again")))["content"] == "usable again"
-    await until(server, lambda: outcomes(server) == ["ok", "timed_out", "ok"])
+    await server.until(lambda: outcomes(server) == ["ok", "timed_out", "ok"])
 
 
 def outcomes(server: TeamServer) -> list[str]:

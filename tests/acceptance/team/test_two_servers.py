@@ -10,7 +10,7 @@ from tests.support.requirements import requirement
 from tests.support.servers.mcp_server import Json
 from tests.support.state.quick_lease import quick_team
 from tests.support.team.fixtures import Team
-from tests.support.team.scenes import TEAM_SCRIPT, gate, heard, until
+from tests.support.team.scenes import TEAM_SCRIPT, gate, heard
 from tests.support.team.team_server import TeamServer, refusal, say, structured
 
 
@@ -158,7 +158,7 @@ async def test_a_server_that_was_stopped_for_too_long_and_goes_on_lets_go_of_its
         await other.threads()  # from here on it holds its own lease
         os.kill(one.process.pid, signal.SIGSTOP)
         try:
-            await until(other, lambda: f"(process {one.process.pid} on" in other.log)
+            await other.until(lambda: f"(process {one.process.pid} on" in other.log)
         finally:
             os.kill(one.process.pid, signal.SIGCONT)
         told = refusal(await one.result(call))

@@ -8,7 +8,7 @@ import textwrap
 from tests.support.patience import PATIENCE
 
 PRELUDE = """
-import os, subprocess, sys, time
+import os, subprocess, sys
 from codex_mcp.base.processes.offspring import children
 from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans, reap_orphans
 
@@ -73,8 +73,8 @@ def test_the_dead_are_buried_and_the_living_left_alone() -> None:
         adopt_orphans()
         living, own = orphan("exec sleep 1000"), subprocess.Popen(["true"])
         dead = orphan("exit 0")
-        while alive(dead) or alive(own.pid):
-            time.sleep(0.01)
+        for pid in (dead, own.pid):
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         print(children() == {living, dead, own.pid})
         reap_orphans(ours={own.pid})
         print(children() == {living, own.pid}, own.wait())

@@ -124,7 +124,7 @@ async def test_a_slow_client_slows_the_child_down() -> None:
 
 
 async def test_the_whole_group_is_killed_and_whoever_fled_is_not_waited_for() -> None:
-    process = Process("p", shell("setsid sleep 100 & echo $!; sleep 100"), Audience(), is_sandboxed=False)
+    process = Process("p", shell("setsid sh -c 'echo $$; exec sleep 100' & sleep 100"), Audience(), is_sandboxed=False)
     await process.wait_for_news(0, PATIENCE)
     assert process.terminate()
     await closed(process)

@@ -12,7 +12,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Bounds
 from codex_mcp.state.embedded import journal
 from codex_mcp.state.embedded.store import open_store
-from tests.support.state.node_processes import node_process
+from tests.support.state.node_processes import NodeProcess
 from tests.support.state.worlds import claimed
 
 
@@ -30,7 +30,7 @@ async def test_the_table_does_not_grow_and_tokens_never_fall(tmp_path: Path) -> 
 
 
 async def test_followers_hear_of_what_another_process_appends(tmp_path: Path) -> None:
-    async with node_process(tmp_path) as writer:
+    async with NodeProcess(tmp_path) as writer:
         store = await open_store(str(tmp_path))
         await writer.does("join")
         await writer.does("claim", "t")

@@ -5,14 +5,14 @@ import time
 from pathlib import Path
 
 from tests.support.patience import PATIENCE
-from tests.support.state.node_processes import node_process
+from tests.support.state.node_processes import NodeProcess
 
 SHORT_TTL = 1.0
 ROUNDS = 200
 
 
 async def test_what_a_killed_process_owned_can_be_taken_at_once(tmp_path: Path) -> None:
-    async with node_process(tmp_path, ttl=3600) as owner, node_process(tmp_path, ttl=3600) as other:
+    async with NodeProcess(tmp_path, ttl=3600) as owner, NodeProcess(tmp_path, ttl=3600) as other:
         owner_id = await owner.does("join")
         await other.does("join")
         assert await owner.does("claim", "a")
@@ -29,7 +29,7 @@ async def test_what_a_killed_process_owned_can_be_taken_at_once(tmp_path: Path) 
 
 
 async def test_a_stopped_process_is_taken_over_after_the_ttl_and_finds_itself_fenced(tmp_path: Path) -> None:
-    async with node_process(tmp_path, ttl=SHORT_TTL) as owner, node_process(tmp_path, ttl=SHORT_TTL) as other:
+    async with NodeProcess(tmp_path, ttl=SHORT_TTL) as owner, NodeProcess(tmp_path, ttl=SHORT_TTL) as other:
         owner_id = await owner.does("join")
         await other.does("join")
         assert await owner.does("claim", "a")
@@ -53,7 +53,7 @@ async def test_a_stopped_process_is_taken_over_after_the_ttl_and_finds_itself_fe
 
 
 async def test_a_stopped_process_of_which_nothing_was_taken_goes_on(tmp_path: Path) -> None:
-    async with node_process(tmp_path, ttl=SHORT_TTL) as owner:
+    async with NodeProcess(tmp_path, ttl=SHORT_TTL) as owner:
         await owner.does("join")
         assert await owner.does("claim", "a")
         owner.stop()
@@ -62,7 +62,7 @@ async def test_a_stopped_process_of_which_nothing_was_taken_goes_on(tmp_path: Pa
 
 
 async def test_of_two_processes_that_claim_one_thread_exactly_one_gets_it(tmp_path: Path) -> None:
-    async with node_process(tmp_path) as one, node_process(tmp_path) as two:
+    async with NodeProcess(tmp_path) as one, NodeProcess(tmp_path) as two:
         await asyncio.gather(one.does("join"), two.does("join"))
         wins = [0, 0]
         for n in range(ROUNDS):
@@ -73,7 +73,7 @@ async def test_of_two_processes_that_claim_one_thread_exactly_one_gets_it(tmp_pa
 
 
 async def test_of_two_processes_that_want_one_name_or_send_one_request_exactly_one_wins(tmp_path: Path) -> None:
-    async with node_process(tmp_path) as one, node_process(tmp_path) as two:
+    async with NodeProcess(tmp_path) as one, NodeProcess(tmp_path) as two:
         for node, thread in ((one, "a"), (two, "b")):
             await node.does("join")
             assert await node.does("claim", thread)
@@ -85,10 +85,10 @@ async def test_of_two_processes_that_want_one_name_or_send_one_request_exactly_o
 
 
 async def test_of_two_heirs_exactly_one_takes_over(tmp_path: Path) -> None:
-    async with node_process(tmp_path) as one, node_process(tmp_path) as two:
+    async with NodeProcess(tmp_path) as one, NodeProcess(tmp_path) as two:
         await asyncio.gather(one.does("join"), two.does("join"))
         for n in range(5):
-            async with node_process(tmp_path) as owner:
+            async with NodeProcess(tmp_path) as owner:
                 owner_id = await owner.does("join")
                 assert await owner.does("claim", f"t{n}")
                 await owner.kill()

@@ -12,7 +12,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.state.embedded.flock import nodes_with_locks
 from codex_mcp.state.embedded.store import EmbeddedStore, open_store
-from tests.support.state.node_processes import Died, NodeProcess, node_process
+from tests.support.state.node_processes import Died, NodeProcess
 from tests.support.state.worlds import claimed
 
 STEPS = [1, 40, 150, 400, 700, 1000, 1200, 1350, 1500, 1700, 1900, 2100, 2400, 2800, 3300]
@@ -35,7 +35,7 @@ async def work(node: NodeProcess, done: dict[str, int]) -> None:
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_kill_inside_sqlite_leaves_no_half_written_state(tmp_path: Path, step: int) -> None:
     done = {"claims": 0, "names": 0, "entries": 0, "puts": 0}
-    async with node_process(tmp_path, dies_at=step) as node:
+    async with NodeProcess(tmp_path, dies_at=step) as node:
         with pytest.raises(Died):
             await work(node, done)
     store = await open_store(str(tmp_path))

@@ -2,22 +2,18 @@
 
 import asyncio
 import os
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 from codex_cli_bin import bundled_codex_path
 
-from codex_mcp.base.tasks import TaskSet
 from tests.support.patience import PATIENCE
+from tests.support.servers.child import Child
 
 Json = dict[str, Any]
-
-LONGEST_LINE = 64 * 1024 * 1024
 
 PASSED_ON = ("PATH", "LANG")
 """What Codex gets of our environment; nothing that could hold a key."""
@@ -55,7 +51,7 @@ class Turn:
         return [item for item in self.items if item["type"] == kind]
 
 
-class AppServer:
+class AppServer(Child):
     """`async with AppServer(home, overrides) as server:`; below `home` are its HOME and CODEX_HOME."""
 
     def __init__(
@@ -66,51 +62,30 @@ class AppServer:
         codex: Path | None = None,
     ) -> None:
         """`codex` is the program, if not the wheel's."""
+        # A CODEX_HOME below the temporary folder would cost Codex its helpers, and sandboxed terminals with them.
+        codex_home, temporary = home / ".codex", home / "temporary"
+        for folder in (codex_home, temporary):
+            folder.mkdir(parents=True, exist_ok=True)
+        private = {"HOME": str(home), "CODEX_HOME": str(codex_home), "TMPDIR": str(temporary)}
+        inherited = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+        words = [word for override in overrides for word in ("-c", override)]
+        argv = [str(codex or bundled_codex_path()), "app-server", *words]
+        super().__init__(argv, {**inherited, **private, **(env or {})}, Path.cwd())
         self.messages: list[Json] = []
-        self._codex = codex or bundled_codex_path()
-        self._home = home
-        self._overrides = overrides
-        self._env = dict(env or {})
         self._answers: dict[int, asyncio.Future[Json]] = {}
         self._arrived = asyncio.Condition()
         self._asked: asyncio.Queue[Asked] = asyncio.Queue()
-        self._tasks = TaskSet()
-        self._process: asyncio.subprocess.Process | None = None
 
-    async def __aenter__(self) -> Self:
-        # A CODEX_HOME below the temporary folder would cost Codex its helpers, and sandboxed terminals with them.
-        codex_home, temporary = self._home / ".codex", self._home / "temporary"
-        for folder in (codex_home, temporary):
-            folder.mkdir(parents=True, exist_ok=True)
-        private = {"HOME": str(self._home), "CODEX_HOME": str(codex_home), "TMPDIR": str(temporary)}
-        inherited = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
-        self._process = await asyncio.create_subprocess_exec(
-            str(self._codex),
-            "app-server",
-            *(word for override in self._overrides for word in ("-c", override)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={**inherited, **private, **self._env},
-            limit=LONGEST_LINE,
-            start_new_session=True,
-        )
-        self._tasks.spawn(self._read(), name="app-server: read")
+    async def begin(self) -> None:
+        """Introduce ourselves."""
+        self.spawn_reader(self._read())
         client = {"name": "tests", "title": "tests", "version": "0"}
         await self.request("initialize", {"clientInfo": client, "capabilities": {"experimentalApi": True}})
         await self.notify("initialized")
-        return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        assert self._process is not None
-        return self._process.pid
+    async def ask_to_end(self) -> None:
+        """Close its stdin, as a client does."""
+        self.close_stdin()
 
     async def request(self, method: str, params: Json | None = None) -> Json:
         """Send a request and wait for its result. Raises AppServerError."""
@@ -178,33 +153,13 @@ class AppServer:
         """Start a turn and wait until it is over."""
         return await self.finish_turn(await self.start_turn(thread, text, **params))
 
-    async def aclose(self) -> None:
-        """End the app-server as a client does, by closing its stdin; whatever still lives then is killed."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        process.stdin.close()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await process.wait()
-        finally:
-            if process.returncode is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-            await self._tasks.aclose()
-
     async def _send(self, message: Json) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.write(msgspec.json.encode(message) + b"\n")
-        await self._process.stdin.drain()
+        assert self.process.stdin is not None
+        self.write(msgspec.json.encode(message) + b"\n")
+        await self.process.stdin.drain()
 
     async def _read(self) -> None:
-        assert self._process is not None
-        stdout = self._process.stdout
-        assert stdout is not None
-        while line := await stdout.readline():
+        while line := await self.stdout.readline():
             message = msgspec.json.decode(line)
             if "method" not in message:
                 self._answers[message["id"]].set_result(message)

@@ -1,8 +1,8 @@
 """A real exec-server for a test, with a private home: Codex' own, or any program that prints its URL first."""
 
-import asyncio
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextvars import ContextVar
@@ -14,7 +14,7 @@ from codex_cli_bin import bundled_codex_path
 from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.options import DEFAULT_OPTIONS, ExecServerClientConnectOptions
 from tests.support.exec.cutting_proxy import CuttingProxy
-from tests.support.patience import PATIENCE
+from tests.support.servers.child import Child
 
 SERVED_BY: ContextVar[tuple[str, ...]] = ContextVar("SERVED_BY", default=())
 """The program that tests run against, if not the wheel's Codex; so that one test can judge several servers."""
@@ -30,15 +30,26 @@ def served_by(argv: Sequence[str]) -> Iterator[None]:
         SERVED_BY.reset(token)
 
 
-@dataclass(frozen=True, slots=True)
-class RunningServer:
-    """A server that listens."""
+class RunningServer(Child):
+    """A server that listens; its first line says where."""
 
-    url: str
-    process: asyncio.subprocess.Process
+    def __init__(self, argv: Sequence[str], home: Path, path: str = os.environ["PATH"]) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        super().__init__(argv, {"PATH": path, "HOME": str(home), "CODEX_HOME": str(home)}, home, stdin=False)
+        self.url = ""
+
+    async def begin(self) -> None:
+        """Wait until it listens."""
+        self.url = (await self.stdout.readline()).decode().strip()
+        assert self.url.startswith("ws://"), f"the server did not start: {self.url!r}"
+
+    async def ask_to_end(self) -> None:
+        """One signal is enough."""
+        self.signal(signal.SIGTERM)
 
     @property
     def port(self) -> int:
+        """Where it listens."""
         return int(self.url.rpartition(":")[2])
 
 
@@ -47,39 +58,14 @@ def codex_exec_server(codex: str | Path | None = None) -> list[str]:
     return [str(codex or bundled_codex_path()), "exec-server", "--listen", "ws://127.0.0.1:0"]
 
 
-def _make(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-
-
 def own_exec_server() -> list[str]:
     """The command line of ours."""
     return [sys.executable, "-m", "codex_mcp", "exec-server", "--listen", "ws://127.0.0.1:0"]
 
 
-@contextlib.asynccontextmanager
-async def running_exec_server(home: Path) -> AsyncIterator[RunningServer]:
-    """Start it, read its URL, and stop it in the end."""
-    _make(home)
-    process = await asyncio.create_subprocess_exec(
-        *(SERVED_BY.get() or codex_exec_server()),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        cwd=home,
-        env={"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home)},
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(PATIENCE):
-            url = (await process.stdout.readline()).decode().strip()
-        assert url.startswith("ws://"), f"the server did not start: {url!r}"
-        yield RunningServer(url, process)
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        async with asyncio.timeout(PATIENCE):
-            await process.stdout.read()
-            await process.wait()
+def running_exec_server(home: Path) -> RunningServer:
+    """The server that `served_by` names, or the wheel's Codex."""
+    return RunningServer(SERVED_BY.get() or codex_exec_server(), home)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from codex_mcp.transports.dialled_socket import DialledSocket, dial
 from codex_mcp.wire.exec.base64 import decode_base64, encode_base64
+from tests.support.exec.exec_server import RunningServer
 from tests.support.patience import PATIENCE
 
 PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -182,23 +183,8 @@ OURS = (sys.executable, "-m", "codex_mcp", "exec-server")
 @contextlib.asynccontextmanager
 async def serving(home: Path, argv: Sequence[str]) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
     """Run a server: its address, and its process."""
-    os.makedirs(home, exist_ok=True)
-    process = await asyncio.create_subprocess_exec(
-        *argv,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        env={"HOME": str(home), "CODEX_HOME": str(home), **PATH},
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(PATIENCE):
-            url = (await process.stdout.readline()).decode().strip()
-        yield url, process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        async with asyncio.timeout(PATIENCE):
-            await process.communicate()
+    async with RunningServer(argv, home, PATH["PATH"]) as server:
+        yield server.url, server.process
 
 
 @contextlib.asynccontextmanager

@@ -1,9 +1,9 @@
 """The real server as a child, and blocking sockets to it: for tests that run hundreds of small, odd conversations."""
 
+import asyncio
 import re
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.support.http.http_server import ADDRESS
+from tests.support.http.http_server import ChildServer, http_server
 from tests.support.http.mcp_client import Json
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import TOUR, Setup
@@ -106,31 +106,19 @@ def raw_server(folder: Path, *flags: str) -> Iterator[RawServer]:
     """Start the server, with one token; end it, and see that it ends well."""
     tokens = folder / "tokens"
     tokens.write_text(f"tester {TOKEN}\n")
-    setup = Setup(folder, flags=["--scripted", str(TOUR), "--tokens", str(tokens), "--port", "0", *flags])
-    setup.make()
-    said = folder / "stderr"
-    with (
-        said.open("wb") as errors,
-        subprocess.Popen(
-            setup.argv(), stdin=subprocess.DEVNULL, stderr=errors, cwd=setup.work, env=setup.env()
-        ) as process,
-    ):
+    setup = Setup(folder, flags=["--scripted", str(TOUR), "--tokens", str(tokens), *flags])
+    with asyncio.Runner() as runner:
+        server = runner.run(_entered(http_server(setup)))
         try:
-            yield RawServer(_port(said, process), process.pid, setup)
+            yield RawServer(server.port, server.process.pid, setup)
         finally:
-            process.send_signal(signal.SIGTERM)
-            process.send_signal(signal.SIGINT)
-            try:
-                assert process.wait(PATIENCE) in (0, -signal.SIGINT, 130), said.read_text()
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise
+            runner.run(_left(server))
 
 
-def _port(said: Path, process: "subprocess.Popen[bytes]") -> int:
-    while process.poll() is None:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(0.05)
-        if (found := ADDRESS.search(said.read_text())) is not None:
-            return int(found[1])
-    raise AssertionError(f"the server ended before it served: {said.read_text()}")
+async def _entered(server: ChildServer) -> ChildServer:
+    return await server.__aenter__()
+
+
+async def _left(server: ChildServer) -> None:
+    await server.__aexit__(None, None, None)
+    assert server.process.returncode in (0, -signal.SIGINT, 130), server.stderr

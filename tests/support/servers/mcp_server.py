@@ -8,17 +8,20 @@ import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
-from codex_mcp.base.tasks import TaskSet
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.patience import PATIENCE
+from tests.support.processes import the_core
+from tests.support.servers.child import Child
 
 Json = dict[str, Any]
+
+CORE_LOST = "Codex ended unexpectedly"
+"""What the server's log says of a killed Codex."""
 
 SOURCES = Path(__file__).parents[3] / "src"
 
@@ -74,81 +77,27 @@ class Setup:
         }
 
 
-class McpServer:
+class McpServer(Child):
     """`async with McpServer(setup) as server:` ends it, and kills it if it does not end."""
 
     def __init__(self, setup: Setup) -> None:
+        setup.make()
+        super().__init__(setup.argv(), setup.env(), setup.work)
         self.setup = setup
         self.messages: list[Json] = []
         """Everything that it said, in order."""
         self._next_id = 0
         self._arrived = asyncio.Condition()
         self._ended = False
-        self._tasks = TaskSet()
-        self._process: asyncio.subprocess.Process | None = None
-        self._stderr = b""
 
-    async def __aenter__(self) -> Self:
-        self.setup.make()
-        self._process = await asyncio.create_subprocess_exec(
-            *self.setup.argv(),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=self.setup.work,
-            env=self.setup.env(),
-            limit=128 * 1024 * 1024,
-            start_new_session=True,
-        )
-        self._tasks.spawn(self._read(), name="server's stdout")
-        self._tasks.spawn(self._read_stderr(), name="server's stderr")
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        process = self.process
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                await self._ask_to_end(process)
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await process.wait()
-        except TimeoutError:
-            os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-            raise AssertionError("the server did not end") from None
-        finally:
-            await self._tasks.aclose()
-            process._transport.close()  # type: ignore[attr-defined]  # else its pipes stay open until collected
-
-    async def _ask_to_end(self, process: asyncio.subprocess.Process) -> None:
-        """Twice: what still runs is not waited for."""
-        process.send_signal(signal.SIGTERM)
-        process.send_signal(signal.SIGINT)
-
-    @property
-    def process(self) -> asyncio.subprocess.Process:
-        """The child."""
-        assert self._process is not None
-        return self._process
-
-    @property
-    def stderr(self) -> str:
-        """What it wrote to stderr."""
-        return self._stderr.decode()
+    async def begin(self) -> None:
+        """It is ready at once: what is written to it waits until it reads."""
+        self.spawn_reader(self._read())
 
     @property
     def log(self) -> str:
         """What it wrote to its log file."""
         return (self.setup.codex_home / "log/codex-rmcp.log").read_text()
-
-    # -- saying -------------------------------------------------------------------------------------------------------
-
-    def write(self, data: bytes) -> None:
-        """Write bytes to its stdin."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(data)
 
     def send(self, message: object) -> None:
         """Write one message."""
@@ -195,13 +144,6 @@ class McpServer:
         answer = await self.answer(self.request("initialize", params))
         self.notify("notifications/initialized")
         return answer
-
-    def close_stdin(self) -> None:
-        """Say no more."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-
-    # -- hearing ------------------------------------------------------------------------------------------------------
 
     async def answer(self, request_id: int | str) -> Json:
         """Wait for the answer to a request of ours: the whole message."""
@@ -257,17 +199,20 @@ class McpServer:
         except TimeoutError:
             raise AssertionError(f"nothing came; the last messages: {self.messages[-5:]} {self.stderr}") from None
 
-    async def exit_code(self) -> int:
-        """Wait for its end, and for the last that it said."""
+    async def until(self, is_true: Callable[[], bool]) -> None:
+        """Wait until this is true; after each ping that the server has answered it is looked at again."""
         async with asyncio.timeout(PATIENCE):
-            code = await self.process.wait()
-            async with self._arrived:
-                await self._arrived.wait_for(lambda: self._ended)
-        return code
+            while not is_true():
+                await self.answer(self.request("ping"))
+
+    async def kill_core(self) -> None:
+        """Kill its Codex, and wait until it has noticed."""
+        noticed = self.log.count(CORE_LOST)
+        os.kill(the_core(self.setup.home).pid, signal.SIGKILL)
+        await self.until(lambda: self.log.count(CORE_LOST) > noticed)
 
     async def _read(self) -> None:
-        assert self.process.stdout is not None
-        while (message := await self._next_message(self.process.stdout)) is not None:
+        while (message := await self._next_message(self.stdout)) is not None:
             async with self._arrived:
                 self.messages.append(message)
                 self._arrived.notify_all()
@@ -279,11 +224,6 @@ class McpServer:
         line = await stdout.readline()
         message: Json | None = msgspec.json.decode(line) if line else None
         return message
-
-    async def _read_stderr(self) -> None:
-        assert self.process.stderr is not None
-        while data := await self.process.stderr.read(65536):
-            self._stderr += data
 
 
 @contextlib.asynccontextmanager

@@ -1,13 +1,11 @@
 """The script of the team's tests, prompts that choose its scenes, and what tests look at."""
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.support.patience import PATIENCE
 from tests.support.team.team_server import TeamServer
 
 TEAM_SCRIPT = Path(__file__).parents[1] / "scripts/team.toml"
@@ -31,13 +29,6 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(each)
 
 
-async def until(server: TeamServer, is_true: Callable[[], bool]) -> None:
-    """Look again and again, with a word to the server in between, until this is so."""
-    async with asyncio.timeout(PATIENCE):
-        while not is_true():
-            await server.answer(server.request("ping"))
-
-
 async def state_of(server: TeamServer, codex_id: str) -> tuple[str, str]:
     """Its status and its state; the registry must come to say the same."""
     row = (await server.threads())[codex_id]
@@ -47,7 +38,7 @@ async def state_of(server: TeamServer, codex_id: str) -> tuple[str, str]:
         written = server.registry()[codex_id]
         return (written["status"], written["thread_state"]) == state
 
-    await until(server, is_written)
+    await server.until(is_written)
     threads = (await server.status())["threads"]
     assert threads["active"] == threads["busy"] + threads["idle"]
     return state

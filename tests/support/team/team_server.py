@@ -26,14 +26,14 @@ def say(text: str) -> str:
 class TeamServer(McpServer):
     """A server with a team, and what a caller does with it."""
 
-    async def _ask_to_end(self, process: asyncio.subprocess.Process) -> None:
-        """Once, so that agents may sum up; a second time, if something still runs."""
-        process.send_signal(signal.SIGTERM)
+    async def ask_to_end(self) -> None:
+        """One signal, so that agents can summarize their work; a second one if something still runs after a while."""
+        self.signal(signal.SIGTERM)
         try:
             async with asyncio.timeout(SUMMARIES):
-                await process.wait()
+                await self.process.wait()
         except TimeoutError:
-            process.send_signal(signal.SIGINT)
+            self.signal(signal.SIGINT)
 
     @property
     def state_dir(self) -> Path:
