@@ -13,7 +13,7 @@ from msgspec import Raw
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, ThreadNotFound, ThreadSpec, TurnSpec
 from codex_mcp.codex.launch import launcher
-from codex_mcp.threads.owners import RecordedOwners
+from codex_mcp.state.embedded.owners import EmbeddedOwners
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
@@ -300,7 +300,8 @@ async def test_closing_answers_everybody(tmp_path: Path) -> None:
 async def test_a_thread_that_gets_its_own_id_is_known_by_that_alone_and_still_belongs_to_the_same(
     tmp_path: Path,
 ) -> None:
-    owners = RecordedOwners(str(tmp_path))
+    owners = EmbeddedOwners(str(tmp_path))
+    await owners.open()
     async with scripted_threads(tmp_path) as (threads, _model):
         threads._owners = owners
         thread = await threads.start(ThreadSpec(), "ada")
@@ -314,7 +315,8 @@ async def test_a_thread_that_gets_its_own_id_is_known_by_that_alone_and_still_be
             None,
         )
         assert {thread.id, turn.thread_id} == {UNKNOWN}
-    owners.close()
+    assert await owners.owner(UNKNOWN) == "ada"
+    await owners.aclose()
 
 
 async def test_a_thread_that_nobody_waits_for_any_longer_is_opened_all_the_same_and_put_away(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from codex_mcp.base.logs import Subject, about, about_only
+from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.calls.call import Call, CallRequest
 from codex_mcp.mcp.client import Client, Reach
 from codex_mcp.rpc.peer import Peer
-from codex_mcp.threads.owners import LOCAL
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 

@@ -220,6 +220,19 @@ class Journal(Protocol):
         """Drop all streams of the thread, as if there had been none."""
 
 
+class Owners(Protocol):
+    """Which principal owns which thread. What one principal started does not exist for another."""
+
+    async def owner(self, thread: str) -> str:
+        """The principal of a thread; the local one if none was recorded."""
+
+    async def record(self, thread: str, principal: str) -> None:
+        """This principal started the thread. The first record stays; the local principal needs none."""
+
+    async def aclose(self) -> None:
+        """Finish what was begun, and close. Calling it again is fine."""
+
+
 class Store(Protocol):
     """One node's way to what all share."""
 

@@ -9,13 +9,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import (
@@ -36,10 +37,12 @@ from codex_mcp.threads.changes import ChangeListener, Changes, Counts
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, quotas_of, size_of
 from codex_mcp.threads.news import Reported
-from codex_mcp.threads.owners import LOCAL, EverybodyIsLocal, Owners
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.thread import Thread, ThreadContext, TurnListener
 from codex_mcp.wire.jsonrpc import Id
+
+if TYPE_CHECKING:
+    from codex_mcp.state.contract import Owners
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +75,8 @@ class Threads:
 
     def __init__(self, settings: Settings, launch: Launcher, pace: Pace, owners: Owners | None = None) -> None:
         self._settings = settings
-        self._owners = EverybodyIsLocal() if owners is None else owners
+        self._owners = owners
+        """None: every thread belongs to the local principal."""
         self._quotas = quotas_of(settings)
         self._admission = Admission(settings.turns_per_principal)
         self._supervisor = Supervisor(settings, self, launch, pace)
@@ -144,8 +148,8 @@ class Threads:
             try:
                 opened = await core.start_thread(spec)
                 await self._check_signed_in(core, spec, opened)
-                self._owners.record(opened.thread_id, principal)
-                return self._add(opened, spec, core)
+                await self._record_owner(opened.thread_id, principal)
+                return self._add(opened, spec, core, principal)
             finally:
                 self._open_done()
 
@@ -157,23 +161,26 @@ class Threads:
         neither the answer nor the time it takes tells them apart.
         """
         thread_id = plain_id(thread_id)
-        if self._owners.owner(thread_id) != principal:
-            raise ThreadNotFound(f"no thread {thread_id}")
-        if (thread := self._threads.get(thread_id)) is not None:
+        thread = self.known(thread_id, principal)
+        if thread is None:
+            if await self._owner(thread_id) != principal:
+                raise ThreadNotFound(f"no thread {thread_id}")
+            thread = self._threads.get(thread_id)  # it may have been opened in the meantime
+        if thread is not None:
             if thread.gone:
                 raise CannotResume(thread.gone)
             return thread
         opening = self._opening.get(thread_id)
         if opening is None:
-            opening = self._tasks.spawn(self._resume(thread_id, spec), name=f"resume of {thread_id}")
+            opening = self._tasks.spawn(self._resume(thread_id, principal, spec), name=f"resume of {thread_id}")
             self._opening[thread_id] = opening
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
         return await _opened(opening)
 
     def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
         """Return a thread of this principal that is open here."""
-        thread_id = plain_id(thread_id)
-        return self._threads.get(thread_id) if self._owners.owner(thread_id) == principal else None
+        thread = self._threads.get(plain_id(thread_id))
+        return thread if thread is not None and thread.principal == principal else None
 
     def open_thread(self, thread_id: str) -> Thread | None:
         """Return a thread that is open here, whoever owns it."""
@@ -183,11 +190,17 @@ class Threads:
         """The threads of this principal that are open here."""
         return self._of(principal)
 
-    async def _resume(self, thread_id: str, given: ThreadSpec | None) -> Thread:
-        return await self._with_core(lambda core: self._resumed(core, thread_id, given))
+    async def _owner(self, thread_id: str) -> str:
+        return LOCAL if self._owners is None else await self._owners.owner(thread_id)
 
-    async def _resumed(self, core: Core, thread_id: str, given: ThreadSpec | None) -> Thread:
-        principal = self._owners.owner(thread_id)
+    async def _record_owner(self, thread_id: str, principal: str) -> None:
+        if self._owners is not None:
+            await self._owners.record(thread_id, principal)
+
+    async def _resume(self, thread_id: str, principal: str, given: ThreadSpec | None) -> Thread:
+        return await self._with_core(lambda core: self._resumed(core, thread_id, principal, given))
+
+    async def _resumed(self, core: Core, thread_id: str, principal: str, given: ThreadSpec | None) -> Thread:
         await self._make_room(principal)
         self._opens += 1
         try:
@@ -197,7 +210,7 @@ class Threads:
             self._put_away.pop(thread_id, None)
             if self._settings.exec_server is not None and spec.environment is None:
                 spec = replace(spec, environment=EXEC_ENVIRONMENT, cwd=opened.cwd)
-            return self._add(opened, spec, core)
+            return self._add(opened, spec, core, principal)
         finally:
             self._open_done()
 
@@ -214,8 +227,7 @@ class Threads:
             raise CoreError(NOT_SIGNED_IN)
         self._signed_in = core
 
-    def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core) -> Thread:
-        principal = self._owners.owner(opened.thread_id)
+    def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core, principal: str) -> Thread:
         context = ThreadContext(
             settings=self._settings,
             cores=self._supervisor,
@@ -311,7 +323,7 @@ class Threads:
         thread = self._threads.pop(provisional_id, None)
         if thread is None:
             return
-        self._owners.record(thread_id, self._owners.owner(provisional_id))
+        self._tasks.spawn(self._record_owner(thread_id, thread.principal), name=f"owner of {thread_id}")
         thread.named(thread_id)
         self._threads[thread_id] = thread
 

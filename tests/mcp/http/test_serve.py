@@ -36,6 +36,12 @@ async def test_a_port_in_use_is_told(tmp_path: Path) -> None:
             await serve_http(make_settings(codex_home=str(tmp_path), port=port), no_codex, KEY, never)
 
 
+async def test_owners_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "codex-mcp" / "owners.db").mkdir(parents=True)
+    with pytest.raises(Refused, match=r"cannot read thread owners in .*owners\.db: .*; repair or restore the file"):
+        await serve_http(make_settings(codex_home=str(tmp_path), port=0), no_codex, KEY, never)
+
+
 async def test_a_name_that_leads_nowhere_is_told(tmp_path: Path) -> None:
     token = tmp_path / "tokens"
     token.write_text("ada 0123456789abcdef\n")

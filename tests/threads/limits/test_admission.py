@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.codex.launch import launcher
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
+from codex_mcp.state.embedded.owners import EmbeddedOwners
 from codex_mcp.threads.limits.admission import WAITING
-from codex_mcp.threads.owners import LOCAL, RecordedOwners
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
@@ -34,7 +35,9 @@ async def shared_threads(folder: Path, **changed: object) -> AsyncIterator[tuple
     (folder / "work").mkdir()
     async with ScriptedModel(load_script(TOUR)) as model:
         settings = settings_below(folder, overrides=tuple(model.codex_overrides()), **changed)
-        with contextlib.closing(RecordedOwners(settings.codex_home)) as owners:
+        owners = EmbeddedOwners(settings.codex_home)
+        await owners.open()
+        async with contextlib.aclosing(owners):
             threads = Threads(settings, launcher(settings, environment_below(folder)), no_pace, owners)
             try:
                 yield threads, model

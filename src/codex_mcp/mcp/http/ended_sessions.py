@@ -13,14 +13,13 @@ import time
 from typing import Final
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import make_private, make_private_folder
+from codex_mcp.state.embedded.opening import open_small_database
 
 logger = logging.getLogger(__name__)
 
 DATABASE: Final = os.path.join("codex-mcp", "ended-sessions.db")
 
-BUSY_TIMEOUT: Final = 5.0
-"""Seconds that another server of the same home may hold the database. It writes one row at a time."""
+TABLE: Final = "CREATE TABLE IF NOT EXISTS ended (id BLOB PRIMARY KEY, expires REAL NOT NULL)"
 
 KEPT: Final = 100_000
 """Ids, some 6 MiB. Of more, those that expire first are forgotten."""
@@ -33,12 +32,7 @@ class EndedSessions:
         path = os.path.join(codex_home, DATABASE)
         self._kept = kept
         try:
-            make_private_folder(os.path.dirname(path))
-            make_private(path)
-            self._database = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = NORMAL")
-            self._database.execute("CREATE TABLE IF NOT EXISTS ended (id BLOB PRIMARY KEY, expires REAL NOT NULL)")
+            self._database = open_small_database(path, "PRAGMA synchronous = NORMAL", TABLE)
         except (OSError, sqlite3.Error) as exc:
             raise Refused(
                 f"cannot use {path}, which lists the sessions that have ended: {exc}; check its permissions, "

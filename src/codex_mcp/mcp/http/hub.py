@@ -15,6 +15,7 @@ from uuid import uuid4
 import msgspec
 
 from codex_mcp.base.logs import about_only
+from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.http import tickets
@@ -28,7 +29,6 @@ from codex_mcp.mcp.methods import Methods, handle_notification
 from codex_mcp.mcp.session import ID_BYTES, Origin, Session, ToolBox
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
-from codex_mcp.threads.owners import LOCAL
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Message, Notification, Request
 

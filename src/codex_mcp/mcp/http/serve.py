@@ -30,7 +30,8 @@ from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.metrics import Metrics
 from codex_mcp.mcp.shutdown import Ending
 from codex_mcp.mcp.tools.product import MakeProduct, plain_product
-from codex_mcp.threads.owners import RecordedOwners
+from codex_mcp.state.contract import Unavailable
+from codex_mcp.state.embedded.owners import EmbeddedOwners
 from codex_mcp.threads.threads import Threads
 from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, WebLimits
 
@@ -86,7 +87,7 @@ class HttpServer:
         make: MakeProduct = plain_product,
     ) -> None:
         self._settings = settings
-        self._owners = RecordedOwners(settings.codex_home)
+        self._owners = EmbeddedOwners(settings.codex_home)
         self._threads = Threads(settings, launch, self._pace, self._owners)
         self._product = make(self._threads, settings, key)
         self._hub = Hub(self._product.methods, self._product.tools, settings, key)
@@ -100,12 +101,19 @@ class HttpServer:
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
         """Serve until a signal comes. Raises Refused if there is no certificate where the settings say."""
         server = web_server(self._app, self._settings)
-        with contextlib.ExitStack() as at_the_end:
-            at_the_end.callback(self._owners.close)
+        async with contextlib.AsyncExitStack() as at_the_end:
+            await self._open_owners()
+            at_the_end.push_async_callback(self._owners.aclose)
             self._hub.ended = EndedSessions(self._settings.codex_home)
             at_the_end.callback(self._hub.ended.close)
             _load_certificate(server, self._settings)
             await self._serve(server, listener, announce)
+
+    async def _open_owners(self) -> None:
+        try:
+            await self._owners.open()
+        except Unavailable as exc:
+            raise Refused(str(exc)) from exc
 
     async def _serve(self, server: uvicorn.Server, listener: socket.socket, announce: Callable[[str], None]) -> None:
         with signals_received() as signals:

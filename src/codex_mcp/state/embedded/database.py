@@ -1,98 +1,72 @@
-"""The database and the one thread that uses it: the event loop never waits for the disk."""
+"""The database of a state folder: jobs in transactions, run off the event loop."""
 
 from __future__ import annotations
 
-import asyncio
-import importlib
 import os
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded import opening
 from codex_mcp.state.embedded.opening import NAME, open_database, sqlite
+from codex_mcp.state.embedded.worker import Worker
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
-    from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
 
-
 LOCKED_TIMEOUT: Final = 0.05
-"""Seconds for another process that has kept the database locked for longer than BUSY_TIMEOUT before."""
+"""Seconds to wait for a lock after another process has already held it for longer than BUSY_TIMEOUT."""
 
 
 class Database:
-    """Jobs, each in a transaction of its own, one after the other."""
+    """Runs jobs one after the other, each in its own transaction."""
 
     def __init__(self, state_dir: str) -> None:
         self._state_dir = state_dir
         self._path = os.path.join(state_dir, NAME)
-        # Loaded here, as sqlite3 is: a server without a state pays for neither.
-        pool: type[ThreadPoolExecutor] = importlib.import_module("concurrent.futures").ThreadPoolExecutor
-        self._worker = pool(max_workers=1, thread_name_prefix="codex-mcp-state")
+        self._worker = Worker(
+            lambda error: Unavailable(
+                f"The state in {state_dir} cannot be used: {error}. Check that folder, its disk and its permissions."
+            )
+        )
         self._connection: sqlite3.Connection | None = None
         self._file: os.stat_result | None = None
         self._lock_timeout = opening.BUSY_TIMEOUT
-        self._is_closing = False
 
     async def open(self) -> None:
-        """Open the file. Unavailable if that is not possible; then there is nothing to close."""
-        try:
-            await self._run(self._open)
-        except BaseException:
-            self._worker.shutdown(wait=False)
-            raise
+        """Open the file. Raises Unavailable; then there is nothing to close."""
+        await self._worker.open(self._open)
 
     async def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """What the job finds, all from one moment."""
-        return await self._run(lambda: self._in_transaction("BEGIN", job))
+        """What the job returns. It sees one consistent state of the database."""
+        return await self._worker.run(lambda: self._in_transaction("BEGIN", job))
 
     async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """What the job returns, after what it wrote is kept. What it raises undoes all of it.
+        """What the job returns, after its writes are stored. If it raises, nothing is written.
 
-        A caller who is cancelled does not know whether it happened.
+        A caller that is cancelled does not know whether the write happened.
         """
-        return await self._run(lambda: self._written(job))
+        return await self._worker.run(lambda: self._written(job))
 
     async def aclose(self) -> None:
-        """Do what was asked before, then close. Again: fine."""
-        if self._is_closing:
-            return
-        closing = self._run(self._close)
-        self._is_closing = True
-        try:
-            await closing
-        finally:
-            self._worker.shutdown(wait=False)
+        """Finish the queued jobs, then close. Calling it again is fine."""
+        await self._worker.aclose(self._close)
 
     @property
     def is_closing(self) -> bool:
-        """Whether nothing more is taken."""
-        return self._is_closing
-
-    def _run(self, job: Callable[[], T]) -> asyncio.Future[T]:
-        if self._is_closing:
-            raise Unavailable("The state cannot be used: its store is closed, since the server is ending.")
-        return asyncio.get_running_loop().run_in_executor(self._worker, self._explained, job)
+        """Whether it accepts no more jobs."""
+        return self._worker.is_closing
 
     # From here on everything runs in the worker.
-
-    def _explained(self, job: Callable[[], T]) -> T:
-        try:
-            return job()
-        except (sqlite().Error, OSError) as error:
-            raise Unavailable(
-                f"The state in {self._state_dir} cannot be used: {error}. Look at that folder, its disk and its rights."
-            ) from error
 
     def _open(self) -> None:
         self._connection = open_database(self._state_dir)
         self._file = os.stat(self._path)
 
     def _written(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """One write. After one that waited in vain for another process, the next wait little until one succeeds."""
+        """One write. After a write that could not get the lock, the next ones wait only briefly until one succeeds."""
         try:
             result = self._in_transaction("BEGIN IMMEDIATE", job)
         except sqlite().OperationalError as error:
@@ -127,7 +101,7 @@ class Database:
         return result
 
     def _check_file(self) -> None:
-        """A database that was removed can be used for ever, and nobody else would see what is in it."""
+        """SQLite would go on using a removed file, and no other process would see what is in it."""
         assert self._file is not None
         try:
             is_there = os.path.samestat(os.stat(self._path), self._file)

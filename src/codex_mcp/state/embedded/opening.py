@@ -8,13 +8,12 @@ the same folder nothing is renamed: it would go on in the old file, and one thre
 from __future__ import annotations
 
 import contextlib
-import importlib
 import logging
 import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from codex_mcp.base.files import PRIVATE, make_private_folder
+from codex_mcp.base.files import PRIVATE, make_private, make_private_folder
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.flock import alone_while_opening, has_died, nodes_with_locks
 from codex_mcp.state.embedded.schema import MIGRATIONS, TABLES, steps_from
@@ -65,15 +64,30 @@ def open_database(state_dir: str) -> sqlite3.Connection:
 
 
 def sqlite() -> ModuleType:
-    """The module. Only a server with a state pays for the import."""
-    return importlib.import_module("sqlite3")
+    """The module. Only a server that opens a database pays for the import."""
+    import sqlite3  # noqa: PLC0415
+
+    return sqlite3
+
+
+def open_small_database(path: str, *statements: str) -> sqlite3.Connection:
+    """A private database file in WAL mode, after these statements. Raises OSError, sqlite3.Error."""
+    make_private_folder(os.path.dirname(path))
+    make_private(path)
+    connection = _connected(path)
+    try:
+        for statement in ("PRAGMA journal_mode = WAL", *statements):
+            connection.execute(statement)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _ready(path: str, *, check: bool) -> sqlite3.Connection:
     if not os.path.isdir(path):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE))
-    # Without isolation_level the module begins no transactions behind our back.
-    connection: sqlite3.Connection = sqlite().connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)
+    connection = _connected(path)
     try:
         if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise Damaged("it cannot be used in WAL mode")
@@ -89,6 +103,12 @@ def _ready(path: str, *, check: bool) -> sqlite3.Connection:
     except BaseException:
         connection.close()
         raise
+    return connection
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    # Without an isolation level the module does not begin transactions by itself.
+    connection: sqlite3.Connection = sqlite().connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)
     return connection
 
 

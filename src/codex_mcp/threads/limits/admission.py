@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from codex_mcp.base.futures import resolve
+from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.threads.limits.fairness import FairQueue
-from codex_mcp.threads.owners import LOCAL
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import TurnQueueState
 

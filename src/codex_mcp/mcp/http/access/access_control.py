@@ -17,11 +17,11 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.http.access.gate import (
     DECISIVE_HEADERS,
     INVALID_TOKEN,
-    LOCAL,
     LOOPBACK,
     NO_TOKEN,
     TOO_MANY_FAILURES,

@@ -24,6 +24,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.principals import LOCAL
+
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 
 OWN_SITE: Final = frozenset({None, "none", "same-origin"})
@@ -37,10 +39,6 @@ DECISIVE_HEADERS: Final = ("host", "origin", "sec-fetch-site", "authorization")
 """Two requests with the same values get the same verdict."""
 
 PRINCIPAL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-
-LOCAL: Final = "local"
-"""The principal of clients without a token. It owns every thread that no other principal started, so no token may
-name it."""
 
 MAX_SUBJECT_CHARS: Final = 1024
 """For the `sub` of a signed token: an e-mail address, `auth0|…`, a repository with its branch, a service account."""
