@@ -110,7 +110,7 @@ async def test_a_turn_whose_thread_codex_puts_away_has_failed_and_does_not_hang(
         thread = await open_thread(threads, tmp_path)
         turn = submit(thread, GATE)
         await model.wait_for_gate("gate")
-        await threads.put_away(thread)  # nothing happens: it is busy
+        await threads.unload(thread)  # nothing happens: it is busy
         assert not turn.ended
         thread.notification_received("thread/closed", raw({"threadId": thread.id}))
         assert (await end(turn)).content == UNLOADED

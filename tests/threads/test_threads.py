@@ -223,7 +223,7 @@ async def test_a_core_that_died_takes_its_agents_with_it(tmp_path: Path) -> None
         assert await ask(threads, "child") == DECLINED
 
 
-async def test_an_idle_thread_is_put_away_and_comes_back_with_its_settings(tmp_path: Path) -> None:
+async def test_an_idle_thread_is_unloaded_and_comes_back_with_its_settings(tmp_path: Path) -> None:
     async with scripted_threads(tmp_path) as (threads, model):
         spec = ThreadSpec(developer_instructions="Speak in rhymes.", config={"tools.update_plan.enabled": True})
         idle, busy = await threads.start(spec), await threads.start(ThreadSpec())
@@ -319,7 +319,7 @@ async def test_a_thread_that_gets_its_own_id_is_known_by_that_alone_and_still_be
     await owners.aclose()
 
 
-async def test_a_thread_that_nobody_waits_for_any_longer_is_opened_all_the_same_and_put_away(tmp_path: Path) -> None:
+async def test_a_thread_that_nobody_waits_for_any_longer_is_opened_all_the_same_and_unloaded(tmp_path: Path) -> None:
     async with scripted_threads(tmp_path) as (threads, _model):
         first = await threads.start(ThreadSpec())
         await run(first, say("one"))

@@ -198,7 +198,7 @@ class Closing:
             if member.thread is not None:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._threads.interrupt_grace):
-                        await self._threads.put_away(member.thread)
+                        await self._threads.unload(member.thread)
         finally:
             self._team.roster.remove(member)
             member.thread = None

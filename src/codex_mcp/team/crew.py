@@ -222,7 +222,7 @@ class Crew:
     async def _let_go(self, thread: Thread) -> None:
         """Have our Codex unload it, so that theirs can have it."""
         await thread.until_idle()
-        await self._threads.put_away(thread)
+        await self._threads.unload(thread)
 
 
 def _text(fact: object) -> str | None:

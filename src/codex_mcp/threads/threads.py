@@ -1,4 +1,4 @@
-"""All threads that this server has open: start one, find one, put idle ones away."""
+"""All open threads of a server: starts and finds them, routes messages of the core to them, unloads idle ones."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EARLY_NOTIFICATIONS: Final = 256
-"""What may be said of a thread before the answer that opens it is read: some MCP servers starting, a warning or two."""
+"""Notifications kept for a thread whose start has not been answered yet: MCP servers starting, a warning or two."""
 
 SWEEP_INTERVAL: Final = 30.0
-"""Seconds between two looks for idle threads. The delay is minutes, so nobody needs it more exact."""
+"""Seconds between two searches for idle threads, which are unloaded after minutes."""
 
 SPECS_KEPT: Final = 1000
-"""Settings of threads that were put away; a thread older than that comes back with what is in config.toml."""
+"""Settings kept of unloaded threads; an older thread is resumed with the settings in config.toml."""
 
 NOT_SIGNED_IN: Final = (
     "Codex is not signed in. Run `codex login` (or `codex login --with-api-key`) with the same CODEX_HOME, "
@@ -89,7 +89,7 @@ class Threads:
         self._opens = 0
         self._early: dict[str, list[tuple[str, Raw]]] = {}
         self._parents: dict[str, str] = {}
-        self._put_away: OrderedDict[str, ThreadSpec] = OrderedDict()
+        self._unloaded: OrderedDict[str, ThreadSpec] = OrderedDict()
         self._signed_in: Core | None = None
         self._tasks = TaskSet()
         self._sweeping: asyncio.Task[None] | None = None
@@ -103,12 +103,10 @@ class Threads:
         return f"<Threads {len(self._threads)} open, {self._supervisor!r}>"
 
     def __iter__(self) -> Iterator[Thread]:
-        """The threads that are open here."""
         return iter(list(self._threads.values()))
 
     @property
     def supervisor(self) -> Supervisor:
-        """Who keeps the core running."""
         return self._supervisor
 
     def listen(self, listener: TurnListener) -> None:
@@ -116,22 +114,20 @@ class Threads:
         self._listener.pass_on_to(listener)
 
     def warm_up(self) -> None:
-        """Start the core before anybody needs it."""
+        """Start the core before the first call needs it."""
         self._supervisor.warm_up()
 
-    # -- opening ------------------------------------------------------------------------------------------------------
-
     async def start(self, spec: ThreadSpec, principal: str = LOCAL) -> Thread:
-        """Begin a new thread for this principal. Raises CoreError or Refused.
+        """Start a new thread for this principal. Raises CoreError or Refused.
 
-        Whoever does not wait for it any longer leaves it here, idle.
+        If the caller is cancelled, the thread is still opened and stays idle.
         """
         self._check_quota(principal)
         starting = self._with_core(lambda core: self._started(core, spec, principal))
         return await _opened(self._tasks.spawn(starting, name="start of a thread"))
 
     async def _with_core(self, open_thread: Callable[[Core], Awaitable[Thread]]) -> Thread:
-        """Open a thread in the running core; should that turn out to be dead, in the next one."""
+        """Open a thread in the running core, or in the next one if that turns out to be dead."""
         core = await self._supervisor.core()
         try:
             return await open_thread(core)
@@ -154,11 +150,11 @@ class Threads:
                 self._open_done()
 
     async def find(self, thread_id: str, principal: str = LOCAL, spec: ThreadSpec | None = None) -> Thread:
-        """Return a thread of this principal, from here or from disk. Raises CoreError or Refused.
+        """A thread of this principal, resumed from disk if it is not open. Raises CoreError or Refused.
 
-        From disk it comes with the settings that it had here, or with those of `spec` if it was not here. Somebody
-        else's thread is refused without asking the core, and so is one that there is not for whoever is not local:
-        neither the answer nor the time it takes tells them apart.
+        A resumed thread has the settings that it had here, or those of `spec` if it was not open here before. The
+        core is not asked about another principal's thread, nor about an unknown one unless the principal is local:
+        neither the answer nor its timing tells the two apart.
         """
         thread_id = plain_id(thread_id)
         thread = self.known(thread_id, principal)
@@ -178,17 +174,16 @@ class Threads:
         return await _opened(opening)
 
     def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
-        """Return a thread of this principal that is open here."""
+        """An open thread of this principal."""
         thread = self._threads.get(plain_id(thread_id))
         return thread if thread is not None and thread.principal == principal else None
 
     def open_thread(self, thread_id: str) -> Thread | None:
-        """Return a thread that is open here, whoever owns it."""
+        """An open thread of any principal."""
         return self._threads.get(thread_id)
 
     def of(self, principal: str) -> list[Thread]:
-        """The threads of this principal that are open here."""
-        return self._of(principal)
+        return [thread for thread in self._threads.values() if thread.principal == principal]
 
     async def _owner(self, thread_id: str) -> str:
         return LOCAL if self._owners is None else await self._owners.owner(thread_id)
@@ -204,10 +199,10 @@ class Threads:
         await self._make_room(principal)
         self._opens += 1
         try:
-            spec = self._put_away.get(thread_id) or given or ThreadSpec()
+            spec = self._unloaded.get(thread_id) or given or ThreadSpec()
             async with self._admission.opening(principal):
                 opened = await core.resume_thread(thread_id, spec)
-            self._put_away.pop(thread_id, None)
+            self._unloaded.pop(thread_id, None)
             if self._settings.exec_server is not None and spec.environment is None:
                 spec = replace(spec, environment=EXEC_ENVIRONMENT, cwd=opened.cwd)
             return self._add(opened, spec, core, principal)
@@ -215,9 +210,9 @@ class Threads:
             self._open_done()
 
     async def _check_signed_in(self, core: Core, spec: ThreadSpec, opened: OpenedThread) -> None:
-        """Say it now: Codex would try for minutes to reach a model that it may not use.
+        """Fail early: Codex would try for minutes to reach a model that it may not use.
 
-        Not before the thread is open: with a configuration that it cannot use, Codex would not know its own provider.
+        The thread must be open: only then does Codex know which provider its configuration names.
         """
         if self._signed_in is core or any(key.startswith("model_provider") for key in spec.config):
             return
@@ -250,33 +245,26 @@ class Threads:
         if self._opens == 0:
             self._early.clear()
 
-    # -- quotas -------------------------------------------------------------------------------------------------------
-
-    def _of(self, principal: str) -> list[Thread]:
-        return [thread for thread in self._threads.values() if thread.principal == principal]
-
     def _check_quota(self, principal: str, spec: TurnSpec | None = None) -> None:
-        """May this principal have another thread, or another turn wait? Raises Refused."""
-        waiting = [turn for thread in self._of(principal) for turn in thread.unfinished() if turn.core is None]
+        """Check that this principal may open another thread or queue another turn. Raises Refused."""
+        waiting = [turn for thread in self.of(principal) for turn in thread.unfinished() if turn.core is None]
         turns = max(len(waiting), self._admission.waiting(principal))
         why = over_quota(self._quotas, Queued(turns, sum(size_of(turn.spec) for turn in waiting)), spec)
         if why:
             raise Refused(why)
 
     async def _make_room(self, principal: str) -> None:
-        """Put away the thread of this principal that was unused for longest, if it has as many as it may."""
-        threads = self._of(principal)
+        """Unload the least recently used thread of this principal if it has reached its limit."""
+        threads = self.of(principal)
         if len(threads) < self._quotas.threads:
             return
         idle = [thread for thread in threads if thread.idle]
         if not idle:
             raise Refused(all_busy(len(threads)))
-        await self.put_away(min(idle, key=lambda thread: thread.used_at))
-
-    # -- what the core says -------------------------------------------------------------------------------------------
+        await self.unload(min(idle, key=lambda thread: thread.used_at))
 
     def notification_received(self, thread_id: str, method: str, params: Raw) -> None:
-        """To the thread that it is about; what is about the core as a whole, to every thread that is busy."""
+        """Pass it to its thread; what concerns the core as a whole goes to every busy thread."""
         thread = self._threads.get(thread_id)
         if thread is not None:
             thread.notification_received(method, params)
@@ -294,7 +282,7 @@ class Threads:
             self._parents.pop(thread_id, None)
 
     def _thread_started(self, params: Raw) -> None:
-        """Remember whose child a thread is: an agent that our agent started asks through its parent."""
+        """Remember the parent of a subagent's thread: its questions go to the parent."""
         try:
             started = msgspec.json.decode(params, type=_Started).thread
         except msgspec.MsgspecError:
@@ -305,7 +293,7 @@ class Threads:
     def question_received(
         self, thread_id: str, question_id: Id, method: str, params: Raw
     ) -> Coroutine[Any, Any, object]:
-        """To the thread that asks, or to the one on whose behalf it works."""
+        """Pass it to the thread that asks, or to its nearest open ancestor."""
         thread = self._threads.get(thread_id) or self._threads.get(self._ancestor(thread_id))
         if thread is not None:
             return thread.question_received(question_id, method, params)
@@ -313,13 +301,13 @@ class Threads:
         return _refused(method)
 
     def turn_unreadable(self, thread_id: str, why: str, *, is_question: bool) -> None:
-        """To the thread whose turn it is; a question of an agent that ours has started is asked on behalf of ours."""
+        """Fail the turn of this thread; for a question of a subagent, that of its nearest open ancestor."""
         thread = self._threads.get(self._ancestor(thread_id) if is_question else thread_id)
         if thread is not None:
             thread.turn_unreadable(why)
 
     def thread_named(self, provisional_id: str, thread_id: str) -> None:
-        """Know it by its own id from now on."""
+        """The core has replaced a provisional id."""
         thread = self._threads.pop(provisional_id, None)
         if thread is None:
             return
@@ -337,12 +325,9 @@ class Threads:
         return thread_id
 
     def core_lost(self, core: Core, reason: CoreLost) -> None:
-        """Every turn in it is over."""
         self._parents.clear()
         for thread in self:
             thread.core_lost(core, reason)
-
-    # -- putting away -------------------------------------------------------------------------------------------------
 
     async def _sweep(self) -> None:
         while True:
@@ -351,42 +336,42 @@ class Threads:
             await self.unload_idle(time.monotonic())
 
     async def unload_idle(self, now: float) -> None:
-        """Put away threads that nobody used for a while. They come back from disk when they are asked for."""
+        """Unload threads that were not used for a while. They are resumed from disk when they are needed."""
         for thread in sorted(self, key=lambda thread: thread.used_at):
             if not thread.idle or now - thread.used_at < self._settings.thread_idle:
                 continue
-            await self.put_away(thread)
+            await self.unload(thread)
 
-    async def put_away(self, thread: Thread) -> None:
-        """Let the core forget it, and forget it here if nobody needs it any longer. Not while it is busy."""
+    async def unload(self, thread: Thread) -> None:
+        """Unload an idle thread from the core, and forget it here unless an outcome waits to be collected."""
         if not thread.idle:
             return
         await thread.unload()
         self._forget_if_done(thread)
 
     async def discard(self, thread: Thread) -> None:
-        """Stop what a thread does that nobody wants, and put it away; a core that hangs is not waited for."""
+        """Stop the unwanted turns of a thread and unload it. A core that hangs is not waited for."""
         for turn in thread.unfinished():
             turn.mark_delivered()
         thread.shut()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._settings.interrupt_grace):
                 await thread.until_idle()
-                await self.put_away(thread)
+                await self.unload(thread)
 
     def _forget_if_done(self, thread: Thread) -> None:
         too_many = len(self._threads) > self._settings.finished_turns_kept
-        # An answer that nobody has collected keeps its thread here, unless there are too many such threads.
+        # An outcome that was not collected keeps its thread here, unless there are too many threads.
         if not thread.idle or (thread.uncollected() and not too_many) or self._threads.get(thread.id) is not thread:
             return
         del self._threads[thread.id]
-        # Codex does not store a thread's config: without this it would come back with other settings.
-        self._put_away[thread.id] = thread.spec
-        if len(self._put_away) > SPECS_KEPT:
-            self._put_away.popitem(last=False)
+        # Codex does not store a thread's config: without this it would be resumed with other settings.
+        self._unloaded[thread.id] = thread.spec
+        if len(self._unloaded) > SPECS_KEPT:
+            self._unloaded.popitem(last=False)
 
     async def aclose(self) -> None:
-        """Answer everybody, end the core."""
+        """Fail all turns, then end the core."""
         for thread in self:
             await thread.aclose()
         await self._supervisor.stop()
@@ -395,7 +380,7 @@ class Threads:
 
 
 async def _opened(opening: asyncio.Task[Thread]) -> Thread:
-    await asyncio.wait([opening])  # not awaited itself: whoever asks may be cancelled, and it goes on all the same
+    await asyncio.wait([opening])  # not awaited directly: if the caller is cancelled, the opening goes on
     if opening.cancelled():
         raise CoreLost("the server is shutting down")
     return opening.result()
