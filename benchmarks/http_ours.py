@@ -87,9 +87,12 @@ async def _count(exchange: Exchange, token: object, to: int) -> object:
 async def serve(home: str) -> None:
     """Serve until stdin ends."""
     settings = Settings(core=CoreSettings(codex_home=home))
-    hub = Hub(Methods({**COMMON, "tools/call": call_tool}), NoCodex(), settings, KEY)
-    threads = Threads(settings, _launch, _no_pace)
-    server = web_server(HttpApp(hub, AccessControl(settings), Metrics(hub, threads), settings), settings)
+    hub = Hub(Methods({**COMMON, "tools/call": call_tool}), NoCodex(), settings.http, settings.calls, KEY)
+    threads = Threads(settings.core, settings.calls, _launch, _no_pace)
+    server = web_server(
+        HttpApp(hub, AccessControl(settings.http, settings.core.codex_home), Metrics(hub, threads), settings.http),
+        settings.http,
+    )
     tasks = TaskSet()
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listener:
         serving = tasks.spawn(server.serve([listener]), name="HTTP listener")

@@ -99,7 +99,7 @@ class Place:
         """The `codex app-server` that ours starts, with the same arguments, without ours in front of it."""
         home = self.home("core")
         settings = Settings(core=CoreSettings(codex_home=str(home / ".codex")))
-        launch = asyncio.run(_launch(launcher(settings, _environment(home))))
+        launch = asyncio.run(_launch(launcher(settings.core, _environment(home))))
         return Program(launch.argv, launch.environment, home / "work")
 
     def replayed_core(self, codex: Path) -> Program:

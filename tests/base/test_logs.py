@@ -5,7 +5,6 @@ import re
 import stat
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from codex_mcp.base.logs import (
@@ -21,16 +20,11 @@ from codex_mcp.base.logs import (
     line_for,
     logs_written,
 )
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.core import LogSettings
 from codex_mcp.base.settings.kinds import LogLevel
 from codex_mcp.base.tasks import TaskSet
-from tests.support.settings import make_settings
 
 logger = logging.getLogger("codex_mcp.threads.threads")
-
-
-def settings(home: Path, level: LogLevel | None = None) -> Settings:
-    return make_settings(codex_home=str(home), log_level=level)
 
 
 def record(message: str, *args: object) -> logging.LogRecord:
@@ -38,12 +32,16 @@ def record(message: str, *args: object) -> logging.LogRecord:
 
 
 def test_nothing_is_made_before_the_first_line(tmp_path: Path) -> None:
-    with logs_written(settings(tmp_path)):
+    with logs_written(LogSettings(), str(tmp_path)):
         assert list(tmp_path.iterdir()) == []
 
 
 def test_a_line_has_time_level_module_ids_and_message(tmp_path: Path) -> None:
-    with logs_written(settings(tmp_path)), about(session="s1"), about(request="7", thread="t9"):
+    with (
+        logs_written(LogSettings(), str(tmp_path)),
+        about(session="s1"),
+        about(request="7", thread="t9"),
+    ):
         logger.info("turn %s started", "a")
     line = (tmp_path / LOG_FILE).read_text()
     shape = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO    codex_mcp\.threads\.threads "
@@ -51,13 +49,20 @@ def test_a_line_has_time_level_module_ids_and_message(tmp_path: Path) -> None:
 
 
 def test_an_inner_id_replaces_the_outer_one_and_no_id_breaks_a_line(tmp_path: Path) -> None:
-    with logs_written(settings(tmp_path)), about(thread="t1", request="a b\nc=d"), about(thread="t2"):
+    with (
+        logs_written(LogSettings(), str(tmp_path)),
+        about(thread="t1", request="a b\nc=d"),
+        about(thread="t2"),
+    ):
         logger.info("here")
     assert (tmp_path / LOG_FILE).read_text().endswith("threads request=a_b_c=d thread=t2 here\n")
 
 
 def test_what_is_about_something_else_takes_no_id_from_where_it_was_started(tmp_path: Path) -> None:
-    with logs_written(settings(tmp_path)), about_only(Subject("s1", "ada", "7", "t9")):
+    with (
+        logs_written(LogSettings(), str(tmp_path)),
+        about_only(Subject("s1", "ada", "7", "t9")),
+    ):
         with about_only(Subject("s2", "bob")), about(thread="t1"):
             logger.info("inside")
         with about_only(Subject()):
@@ -76,7 +81,7 @@ async def test_tasks_keep_the_ids_of_where_they_were_started(tmp_path: Path) -> 
         logger.info("working")
 
     tasks = TaskSet()
-    with logs_written(settings(tmp_path)):
+    with logs_written(LogSettings(), str(tmp_path)):
         with about(thread="t1"):
             inside = tasks.spawn(work(), name="inside")
         await asyncio.wait([inside, tasks.spawn(work(), name="outside")])
@@ -89,7 +94,7 @@ async def test_tasks_keep_the_ids_of_where_they_were_started(tmp_path: Path) -> 
 def test_the_file_is_private_and_masked_and_stderr_is_neither_masked_nor_stdout(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with logs_written(settings(tmp_path)):
+    with logs_written(LogSettings(), str(tmp_path)):
         logger.warning("refused: Authorization: Bearer abc.def")
     path = tmp_path / LOG_FILE
     assert path.read_text().endswith("Authorization: Bearer ****\n")
@@ -112,7 +117,7 @@ def test_the_file_is_private_and_masked_and_stderr_is_neither_masked_nor_stdout(
 def test_the_level_decides_what_goes_where(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], level: LogLevel | None, in_file: list[str], on_stderr: list[str]
 ) -> None:
-    with logs_written(settings(tmp_path, level)):
+    with logs_written(LogSettings(log_level=level), str(tmp_path)):
         for name in ("debug", "info", "warning", "error"):
             logger.log(logging.getLevelNamesMapping()[name.upper()], name)
     path = tmp_path / LOG_FILE
@@ -122,14 +127,14 @@ def test_the_level_decides_what_goes_where(
 
 
 def test_libraries_are_heard_when_something_went_wrong_only(tmp_path: Path) -> None:
-    with logs_written(settings(tmp_path, LogLevel.DEBUG)):
+    with logs_written(LogSettings(log_level=LogLevel.DEBUG), str(tmp_path)):
         logging.getLogger("some.library").info("chatter")
         logging.getLogger("some.library").error("trouble")
     assert [line.split()[-1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == ["trouble"]
 
 
 def test_an_exception_is_logged_with_its_traceback_indented(tmp_path: Path) -> None:
-    with logs_written(settings(tmp_path)):
+    with logs_written(LogSettings(), str(tmp_path)):
         try:
             raise ValueError("api_key=abc")
         except ValueError:
@@ -145,7 +150,10 @@ def test_a_message_cannot_forge_a_line() -> None:
 
 
 def test_a_secret_in_a_line_or_in_an_id_is_masked_and_ends_with_its_line(tmp_path: Path) -> None:
-    with logs_written(settings(tmp_path)), about(request="glpat-abcdefghij0123456789"):
+    with (
+        logs_written(LogSettings(), str(tmp_path)),
+        about(request="glpat-abcdefghij0123456789"),
+    ):
         logger.info("cut: -----BEGIN PRIVATE KEY-----\nMIIEpAIB")
         logger.info("the next line")
         logger.info("-----END PRIVATE KEY-----")
@@ -217,7 +225,7 @@ def test_a_log_that_cannot_be_written_is_one_warning_and_no_error(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "log").write_text("a file where the folder should be")
-    with logs_written(settings(tmp_path)):
+    with logs_written(LogSettings(), str(tmp_path)):
         logger.info("one")
         logger.info("two")
     err = capfd.readouterr().err
@@ -227,7 +235,7 @@ def test_a_log_that_cannot_be_written_is_one_warning_and_no_error(
 def test_a_pipe_in_place_of_the_log_holds_nobody_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / LOG_FILE).parent.mkdir()
     os.mkfifo(tmp_path / LOG_FILE)
-    with logs_written(settings(tmp_path)):
+    with logs_written(LogSettings(), str(tmp_path)):
         logger.info("one")
     assert capfd.readouterr().err.startswith(f"codex-mcp: cannot write the log {tmp_path / LOG_FILE}: ")
 
@@ -249,7 +257,7 @@ def test_a_reader_of_stderr_that_sleeps_does_not_stop_us_and_learns_what_it_miss
 
 async def test_lines_gather_for_a_moment_and_a_warning_takes_them_along(tmp_path: Path) -> None:
     path = tmp_path / LOG_FILE
-    with logs_written(settings(tmp_path)):
+    with logs_written(LogSettings(), str(tmp_path)):
         logger.info("first")
         logger.info("second")
         assert not path.exists()
@@ -258,7 +266,7 @@ async def test_lines_gather_for_a_moment_and_a_warning_takes_them_along(tmp_path
 
 
 async def test_lines_that_gathered_are_written_before_long(tmp_path: Path) -> None:
-    with logs_written(settings(tmp_path)):
+    with logs_written(LogSettings(), str(tmp_path)):
         logger.info("first")
         loop = asyncio.get_running_loop()
         later = loop.create_future()
@@ -268,7 +276,7 @@ async def test_lines_that_gathered_are_written_before_long(tmp_path: Path) -> No
 
 
 async def test_a_flood_of_lines_does_not_gather_for_ever(tmp_path: Path) -> None:
-    with logs_written(settings(tmp_path)):
+    with logs_written(LogSettings(), str(tmp_path)):
         for number in range(MOST_GATHERED):
             logger.info("line %d", number)
         assert len((tmp_path / LOG_FILE).read_text().splitlines()) == MOST_GATHERED
@@ -276,7 +284,7 @@ async def test_a_flood_of_lines_does_not_gather_for_ever(tmp_path: Path) -> None
 
 async def test_what_has_gathered_is_written_at_the_end_and_by_other_threads(tmp_path: Path) -> None:
     path = tmp_path / LOG_FILE
-    with logs_written(settings(tmp_path)):
+    with logs_written(LogSettings(), str(tmp_path)):
         logger.info("first")
         await asyncio.to_thread(logger.info, "second")
         assert len(path.read_text().splitlines()) == 2
@@ -290,6 +298,6 @@ def test_the_lowest_level_has_a_name() -> None:
 
 def test_the_loggers_are_afterwards_as_they_were(tmp_path: Path) -> None:
     before = logging.getLogger().handlers[:], logging.getLogger().level, logging.getLogger("codex_mcp").level
-    with logs_written(msgspec.structs.replace(settings(tmp_path), log_level=LogLevel.TRACE)):
+    with logs_written(LogSettings(log_level=LogLevel.TRACE), str(tmp_path)):
         pass
     assert before == (logging.getLogger().handlers, logging.getLogger().level, logging.getLogger("codex_mcp").level)

@@ -154,7 +154,7 @@ async def test_without_the_extra_no_traces_are_sent_and_the_server_says_so(tmp_p
         server.close_stdin()
         assert await server.exit_code() == 0
         assert (
-            "cannot send traces: opentelemetry.context is not installed; say pip install 'codex-mcp[otel]'"
+            "cannot send traces: opentelemetry.context is not installed; run pip install 'codex-mcp[otel]'"
             in server.log
         )
 

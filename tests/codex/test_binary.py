@@ -10,18 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.errors import NoCodex
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.kinds import Backend
 from codex_mcp.codex import binary
 from codex_mcp.codex.binary import Binary, Origin, find_codex, find_codex_soon, is_tested, parse_version, shown
-from tests.support.settings import make_settings
 
 OWN = codex_cli_bin.bundled_codex_path()
 
 
-def settings(codex_bin: object = None, *, allow_untested: bool = False, backend: str = "auto") -> Settings:
+def settings(codex_bin: object = None, *, allow_untested: bool = False, backend: str = "auto") -> CoreSettings:
     name = None if codex_bin is None else str(codex_bin)
-    return make_settings(
+    return CoreSettings(
         codex_home="home", codex_bin=name, allow_untested_codex=allow_untested, backend=Backend(backend)
     )
 

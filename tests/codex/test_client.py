@@ -44,7 +44,7 @@ async def core(**changed: object) -> AsyncIterator[Core]:
     near, far = memory_pair()
     listener, tasks = Listener(), TaskSet()
     settings = make_settings(codex_home="/nowhere", **changed)
-    app = AppServer(near, listener, settings, no_pace)
+    app = AppServer(near, listener, settings.core, no_pace)
     tasks.spawn(app.run(), name="app-server")
     try:
         yield Core(far, app, listener, tasks)

@@ -21,7 +21,7 @@ GREETING = """read -r _; echo '{"id":0,"result":{"userAgent":"codex/0"}}'; """
 
 
 def real_codex(folder: Path) -> Launcher:
-    return launcher(settings_below(folder), environment_below(folder))
+    return launcher(settings_below(folder).core, environment_below(folder))
 
 
 async def gone(listener: Listener) -> CoreLost:
@@ -138,7 +138,7 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 async def test_without_any_codex_the_reason_is_told(tmp_path: Path) -> None:
     settings = settings_below(tmp_path, codex_bin="/nowhere/codex")
-    async with supervised(launcher(settings, {"PATH": ""}), settings) as supervisor:
+    async with supervised(launcher(settings.core, {"PATH": ""}), settings) as supervisor:
         with pytest.raises(NoCodex):
             await supervisor.core()
 
@@ -218,7 +218,7 @@ async def main():
     listener = Listener()
     leave = "setsid sh -c 'setsid true & exec sleep 1000' > /dev/null 2>&1 & "
     launch = program(sys.argv[2] + leave + "cat > /dev/null")
-    supervisor = Supervisor(settings_below(Path(sys.argv[1])), listener, launch, no_pace)
+    supervisor = Supervisor(settings_below(Path(sys.argv[1])).core, listener, launch, no_pace)
     await supervisor.core()
     core = supervisor.pid
     os.kill(core, 9)

@@ -53,7 +53,7 @@ def test_a_name_that_we_do_not_know_is_a_warning(world: World) -> None:
 
 def test_a_dashed_name_in_a_file_is_the_same_setting(world: World) -> None:
     table(world.home_file, 'max-message-bytes = "1MiB"')
-    assert world.load().settings.max_message_bytes == 1024 * 1024
+    assert world.load().settings.core.max_message_bytes == 1024 * 1024
 
 
 def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ mail_poll_interval_ms = 5000
         "turn_timeout": Sourced(300.0, f"{world.home_file}:7"),
         "auto_mail": Sourced(value=False, source=f"{world.home_file}:9"),
     }
-    assert loaded.settings.max_concurrent_threads == 3
+    assert loaded.settings.team.max_concurrent_threads == 3
 
 
 def test_one_wrong_value_does_not_silently_drop_its_whole_table(world: World) -> None:
@@ -99,7 +99,7 @@ def test_one_wrong_value_does_not_silently_drop_its_whole_table(world: World) ->
 
 def test_a_setting_by_its_own_name_wins_over_its_old_one(world: World) -> None:
     table(world.home_file, 'default_identity = "new"\nidentity = "old"')
-    assert world.load().settings.default_identity == "new"
+    assert world.load().settings.team.default_identity == "new"
 
 
 @pytest.mark.parametrize("name", sorted(IGNORED))
@@ -113,7 +113,7 @@ def test_a_repository_without_a_core_table_leaves_the_team_as_it_was(world: Worl
     table(world.repo_file, 'events = "none"')
     loaded = world.load()
     assert loaded.sources["team"] == Sourced("backend", f"{world.home_file}:2")
-    assert loaded.settings.default_identity == "codex"
+    assert loaded.settings.team.default_identity == "codex"
     world.repo_file.write_text('[core]\ndefault_team = "frontend"\n[plugins.codex-mcp]\n')
     assert world.load().settings.team.team == "frontend"
     table(world.repo_file, 'team = "third"')

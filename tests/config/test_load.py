@@ -37,8 +37,8 @@ def test_the_nearer_one_wins_and_each_value_knows_where_it_came_from(world: Worl
         "request_timeout": Sourced(2.0, f"{repo}:4"),
         "shutdown_grace": Sourced(1.0, f"{home}:5"),
     }
-    assert loaded.settings.events is Events.FULL
-    assert loaded.settings.request_timeout == 2
+    assert loaded.settings.calls.events is Events.FULL
+    assert loaded.settings.core.request_timeout == 2
 
 
 def test_codex_home_comes_from_codex_own_variable_after_ours(world: World) -> None:
@@ -82,18 +82,18 @@ def test_overrides_add_up_and_the_nearer_ones_come_last(world: World) -> None:
 
 def test_relative_paths_belong_to_where_they_were_written(world: World) -> None:
     table(world.home_file, 'scripted = "play.toml"')
-    assert world.load().settings.scripted == f"{world.home_file.parent}/play.toml"
-    assert world.load("--scripted", "mine.toml").settings.scripted == f"{world.cwd}/mine.toml"
+    assert world.load().settings.core.scripted == f"{world.home_file.parent}/play.toml"
+    assert world.load("--scripted", "mine.toml").settings.core.scripted == f"{world.cwd}/mine.toml"
 
 
 def test_the_nearest_file_of_the_repository_counts_and_none_above_it(world: World) -> None:
     table(world.repo.parent / ".atm.toml", 'events = "full"')
-    assert world.load().settings.events is Events.STANDARD
+    assert world.load().settings.calls.events is Events.STANDARD
     table(world.repo_file, 'events = "none"')
-    assert world.load().settings.events is Events.NONE
+    assert world.load().settings.calls.events is Events.NONE
     table(world.cwd / ".atm.toml", "start_timeout = 7")
-    assert world.load().settings.start_timeout == 7
-    assert world.load().settings.events is Events.STANDARD
+    assert world.load().settings.core.start_timeout == 7
+    assert world.load().settings.calls.events is Events.STANDARD
 
 
 def test_a_work_tree_whose_git_folder_is_elsewhere_is_a_repository_too(world: World) -> None:
@@ -101,15 +101,15 @@ def test_a_work_tree_whose_git_folder_is_elsewhere_is_a_repository_too(world: Wo
     (world.repo / ".git" / "HEAD").unlink()
     (world.repo / ".git").rmdir()
     (world.repo / ".git").write_text("gitdir: elsewhere\n")
-    assert world.load().settings.events is Events.NONE
+    assert world.load().settings.calls.events is Events.NONE
 
 
 def test_outside_of_a_repository_only_the_working_folder_is_looked_at(world: World) -> None:
     (world.repo / ".git" / "HEAD").unlink()  # an empty .git is no repository
     table(world.repo_file, 'events = "none"')
-    assert world.load().settings.events is Events.STANDARD
+    assert world.load().settings.calls.events is Events.STANDARD
     table(world.cwd / ".atm.toml", 'events = "none"')
-    assert world.load().settings.events is Events.NONE
+    assert world.load().settings.calls.events is Events.NONE
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,13 @@ def test_a_secret_in_a_wrong_value_is_not_repeated(world: World) -> None:
 
 def test_the_collector_of_traces_is_also_named_by_its_own_variable_and_never_by_a_repository(world: World) -> None:
     table(world.repo_file, 'otlp_endpoint = "http://example.org:4318"')
-    assert world.load().settings.otlp_endpoint is None
+    assert world.load().settings.log.otlp_endpoint is None
     named = world.load(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
-    assert named.settings.otlp_endpoint == "http://127.0.0.1:4318"
+    assert named.settings.log.otlp_endpoint == "http://127.0.0.1:4318"
 
 
 def test_switches_need_no_value(world: World) -> None:
-    assert world.load("--allow-untested-codex").settings.allow_untested_codex is True
+    assert world.load("--allow-untested-codex").settings.core.allow_untested_codex is True
 
 
 def test_every_setting_is_in_the_manual() -> None:
@@ -167,9 +167,9 @@ def test_loading_settings_imports_nothing_slow(tmp_path: Path) -> None:
 
 
 def test_the_state_folder_is_below_atm_home_if_there_is_one(world: World) -> None:
-    assert world.load(ATM_HOME=" ").settings.state_dir == f"{world.home}/.config/atm/codex-sessions"
-    assert world.load(ATM_HOME=" /elsewhere ").settings.state_dir == "/elsewhere/.config/atm/codex-sessions"
-    assert world.load("--state-dir", "mine").settings.state_dir == f"{world.cwd}/mine"
+    assert world.load(ATM_HOME=" ").settings.team.state_dir == f"{world.home}/.config/atm/codex-sessions"
+    assert world.load(ATM_HOME=" /elsewhere ").settings.team.state_dir == "/elsewhere/.config/atm/codex-sessions"
+    assert world.load("--state-dir", "mine").settings.team.state_dir == f"{world.cwd}/mine"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_variables_of_atm_count_after_ours(world: World, variable: str, name: st
 
 
 def test_the_name_of_the_person_is_not_the_name_of_an_agent(world: World) -> None:
-    assert world.load(ATM_IDENTITY="human").settings.default_identity == "codex"
+    assert world.load(ATM_IDENTITY="human").settings.team.default_identity == "codex"
 
 
 def test_only_those_who_want_them_get_the_flags_of_a_team() -> None:
@@ -214,11 +214,11 @@ def test_the_file_that_atm_config_names_stands_between_the_repository_and_the_en
     table(world.repo_file, 'events = "none"\nstart_timeout = 1\nrequest_timeout = 1')
     extra = table(world.cwd / "extra.toml", 'start_timeout = 2\nrequest_timeout = 2\ncodex_bin = "./mine"')
     loaded = world.load(ATM_CONFIG="extra.toml", CODEX_MCP_REQUEST_TIMEOUT="3")
-    assert loaded.settings.events is Events.NONE
+    assert loaded.settings.calls.events is Events.NONE
     assert loaded.sources["start_timeout"] == Sourced(2.0, f"{extra}:2")
     assert loaded.sources["request_timeout"] == Sourced(3.0, "CODEX_MCP_REQUEST_TIMEOUT")
-    assert loaded.settings.codex_bin == f"{world.cwd}/mine"
-    assert world.load(ATM_CONFIG=" ").settings.codex_bin is None
+    assert loaded.settings.core.codex_bin == f"{world.cwd}/mine"
+    assert world.load(ATM_CONFIG=" ").settings.core.codex_bin is None
 
 
 def test_a_file_that_atm_config_names_must_be_there(world: World) -> None:
@@ -231,8 +231,8 @@ def test_atm_home_takes_the_place_of_the_home_for_the_file_too(world: World) -> 
     elsewhere = world.home / "elsewhere"
     (elsewhere / ".config" / "atm").mkdir(parents=True)
     table(elsewhere / ".config" / "atm" / "config.toml", 'events = "full"')
-    assert world.load(ATM_HOME=str(elsewhere)).settings.events is Events.FULL
-    assert world.load(ATM_HOME="").settings.events is Events.NONE
+    assert world.load(ATM_HOME=str(elsewhere)).settings.calls.events is Events.FULL
+    assert world.load(ATM_HOME="").settings.calls.events is Events.NONE
 
 
 def test_roles_come_from_all_files_and_a_repository_gives_its_own_no_rights(world: World) -> None:

@@ -40,11 +40,11 @@ def test_a_repository_may_not_say_what_runs_unless_the_user_trusts_it(world: Wor
         f"{repo}:5 sets trust_repo_settings",
     ]
     trusting = world.load("--trust-repo-settings")
-    assert trusting.settings.codex_bin == f"{world.repo}/evil"
+    assert trusting.settings.core.codex_bin == f"{world.repo}/evil"
     assert trusting.warnings == ()
     table(world.home_file, "trust_repo_settings = true")
-    assert world.load().settings.overrides == ("a=1",)
-    assert world.load(CODEX_MCP_TRUST_REPO_SETTINGS="no").settings.codex_bin is None
+    assert world.load().settings.core.overrides == ("a=1",)
+    assert world.load(CODEX_MCP_TRUST_REPO_SETTINGS="no").settings.core.codex_bin is None
 
 
 def test_no_setting_is_both_and_none_that_gives_rights_is_harmless() -> None:

@@ -17,7 +17,7 @@ from tests.support.settings import make_settings
 
 def exchange(home: Path, params: bytes) -> tuple[Exchange, FarEnd]:
     ours, theirs = memory_pair()
-    session = Session(plain_peer(ours), NoTools(), make_settings(codex_home=str(home)))
+    session = Session(plain_peer(ours), NoTools(), make_settings(codex_home=str(home)).calls)
     return Exchange(Request(7, "tools/call", msgspec.Raw(params)), session, session.client, {}), FarEnd(theirs)
 
 

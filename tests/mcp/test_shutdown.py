@@ -19,7 +19,7 @@ from tests.threads.test_thread import GATE, end, open_thread, submit
 
 
 def ending_of(threads: Threads, home: Path, **settings: Any) -> Ending:
-    return Ending(list, threads, make_settings(codex_home=str(home), **settings))
+    return Ending(list, threads, make_settings(codex_home=str(home), **settings).calls)
 
 
 async def test_a_turn_that_ends_within_the_grace_is_not_interrupted(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ class House:
     """A server of one method, and the spans that it leaves."""
 
     def __init__(self, home: Path, handler: Handler) -> None:
-        self.session = Session(plain_peer(), NoTools(), make_settings(codex_home=str(home)))
+        self.session = Session(plain_peer(), NoTools(), make_settings(codex_home=str(home)).calls)
         self._exporter = InMemorySpanExporter()
         self._tracing = Tracing(SimpleSpanProcessor(self._exporter))
         self._methods = Methods({"tools/call": handler, "ping": handler}, around=self._tracing.around)

@@ -48,7 +48,8 @@ def core(last: str, deed: str) -> Launcher:
 
 @contextlib.asynccontextmanager
 async def threads_on(launch: Launcher, folder: Path) -> AsyncIterator[Threads]:
-    threads = Threads(settings_below(folder, max_message_bytes=65536), launch, no_pace)
+    settings = settings_below(folder, max_message_bytes=65536)
+    threads = Threads(settings.core, settings.calls, launch, no_pace)
     try:
         yield threads
     finally:

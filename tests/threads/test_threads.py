@@ -117,7 +117,7 @@ async def test_a_broken_configuration_is_told_and_a_mended_one_works(tmp_path: P
 
 async def test_who_is_not_signed_in_is_told_at_once(tmp_path: Path) -> None:
     settings = settings_below(tmp_path)
-    threads = Threads(settings, launcher(settings, environment_below(tmp_path)), no_pace)
+    threads = Threads(settings.core, settings.calls, launcher(settings.core, environment_below(tmp_path)), no_pace)
     try:
         with pytest.raises(CoreError) as caught:
             await threads.start(ThreadSpec())
@@ -144,7 +144,7 @@ async def test_a_broken_configuration_is_told_before_that_somebody_must_sign_in(
     config = tmp_path / "home/.codex/config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(text)
-    threads = Threads(settings, launcher(settings, environment_below(tmp_path)), no_pace)
+    threads = Threads(settings.core, settings.calls, launcher(settings.core, environment_below(tmp_path)), no_pace)
     try:
         with pytest.raises(ConfigRefused) as caught:
             await threads.start(ThreadSpec(sandbox=sandbox))

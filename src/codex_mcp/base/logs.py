@@ -25,7 +25,7 @@ from typing import NamedTuple
 from codex_mcp.base.files import PRIVATE, make_private_folder
 from codex_mcp.base.quick_records import quick_records
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.core import LogSettings
 from codex_mcp.base.settings.kinds import LogLevel
 
 LOG_FILE = os.path.join("log", "codex-rmcp.log")
@@ -126,11 +126,11 @@ def _id(text: str) -> str:
 
 
 @contextlib.contextmanager
-def logs_written(settings: Settings) -> Iterator[None]:
+def logs_written(settings: LogSettings, codex_home: str) -> Iterator[None]:
     """Write logs as the settings say, while inside. To be entered once, by the program."""
     file_level = NUMBERS[settings.log_level or LogLevel.INFO]
     stderr_level = NUMBERS[settings.log_level or LogLevel.WARNING]
-    path = os.path.join(settings.codex_home, LOG_FILE)
+    path = os.path.join(codex_home, LOG_FILE)
     handlers: tuple[logging.Handler, ...] = (
         LogFile(path, file_level, max_bytes=settings.log_file_bytes, kept=settings.log_files_kept),
         StderrLog(STDERR, stderr_level),

@@ -1,9 +1,8 @@
-"""`codex-mcp serve`: MCP with a team: agents with names, that are remembered."""
+"""`codex-mcp serve`: MCP with a team, whose agents have names and are recorded."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Mapping
 from typing import Final
 
@@ -39,11 +38,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 
     def team(loaded: Loaded, around: Around | None) -> MakeProduct:
         async def open_store() -> Store:
-            # Not imported at the top: nobody needs the database before the first call.
-            opened: Store = await importlib.import_module("codex_mcp.state.embedded.store").open_store(
-                loaded.settings.state_dir
-            )
-            return opened
+            from codex_mcp.state.embedded.store import open_store as opened  # noqa: PLC0415  for the first call
+
+            return await opened(loaded.settings.team.state_dir)
 
         return team_product(loaded.roles, open_store, _resume(arguments.resume, loaded), around)
 
@@ -51,13 +48,13 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 
 
 def _resume(asked: str | None, loaded: Loaded) -> Resume | None:
-    """Whom to resume. A name that somebody chose for agents is the name of the one that is meant."""
+    """The agent to resume. If the settings name agents, it is the last used one of that name."""
     if asked is None:
         return None
     if asked != LAST_USED:
         return Resume(reference=asked)
-    role = loaded.roles.get(loaded.settings.role or "")
+    role = loaded.roles.get(loaded.settings.team.role or "")
     if role is not None and role.identity is not None:
         return Resume(identity=role.identity)
     is_chosen = loaded.sources["default_identity"].source != DEFAULT
-    return Resume(identity=loaded.settings.default_identity if is_chosen else None)
+    return Resume(identity=loaded.settings.team.default_identity if is_chosen else None)

@@ -1,11 +1,10 @@
-"""What the commands that serve MCP have in common: settings, logs, the scripted model, stdio or HTTP."""
+"""What `mcp-server` and `serve` share: settings, logs, the scripted model, stdio or HTTP."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import contextlib
-import importlib
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from codex_mcp.base.logs import logs_written
 from codex_mcp.base.processes.orphans import adopt_orphans
 from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.codex.launch import launcher
 from codex_mcp.config.load import Loaded, add_arguments, load
 from codex_mcp.mcp.methods import Around
@@ -28,35 +28,38 @@ logger = logging.getLogger(__name__)
 
 
 def add_serving_arguments(parser: argparse.ArgumentParser, *, with_team: bool = False) -> None:
-    """Add the flags of every command that serves."""
     add_arguments(parser, with_team=with_team)
-    group = parser.add_argument_group("features", "as `codex mcp-server` had them; the same as -c features.NAME=…")
+    group = parser.add_argument_group("features", "as in `codex mcp-server`; the same as -c features.NAME=…")
     group.add_argument("--enable", action="append", default=[], metavar="NAME", help="switch a feature of Codex on")
     group.add_argument("--disable", action="append", default=[], metavar="NAME", help="switch a feature of Codex off")
 
 
 Choose: TypeAlias = Callable[[Loaded, Around | None], MakeProduct]
-"""What is served, with these settings and this around every request."""
+"""Choose the product for these settings, with this around every request."""
 
 
 def serve(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str, choose: Choose) -> int:
     """Serve until stdin ends or a signal comes."""
     arguments.overrides = [*(arguments.overrides or []), *_switched(arguments)] or None
     loaded = load(arguments, environment, cwd)
+    settings = loaded.settings
     adopt_orphans()
-    with logs_written(loaded.settings):
+    with logs_written(settings.log, settings.core.codex_home):
         for warning in loaded.warnings:
             logger.warning("%s", warning)
-        loops = _loop_factory(loaded.settings)
-        with _around(loaded.settings) as around, asyncio.Runner(loop_factory=loops) as runner:
-            runner.run(_serve(loaded.settings, environment, choose(loaded, around)))
+        loops = _loop_factory(settings.http)
+        with _around(settings.log.otlp_endpoint) as around, asyncio.Runner(loop_factory=loops) as runner:
+            runner.run(_serve(settings, environment, choose(loaded, around)))
     return 0
 
 
-def _loop_factory(settings: Settings) -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Many clients gain from uvloop, a fifth of the processor's time; the pipes of one client do not."""
-    # Not imported at the top: stdio does without it.
-    return None if settings.port is None else importlib.import_module("uvloop").new_event_loop
+def _loop_factory(settings: HttpSettings) -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """With many clients, uvloop saves a fifth of the processor time; with one client on stdio, nothing."""
+    if settings.port is None:
+        return None
+    from uvloop import new_event_loop  # noqa: PLC0415  stdio does not need it
+
+    return new_event_loop
 
 
 def _switched(arguments: argparse.Namespace) -> list[str]:
@@ -66,51 +69,50 @@ def _switched(arguments: argparse.Namespace) -> list[str]:
 
 
 async def _serve(settings: Settings, environment: Mapping[str, str], make: MakeProduct) -> None:
-    async with _model(settings) as overrides:
+    async with _model(settings.core.scripted) as overrides:
         core = replace(settings.core, overrides=(*settings.core.overrides, *overrides))
-        told = replace(settings, core=core)
-        launch = launcher(told, environment)
-        if settings.port is None:
-            await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, told, launch, make)
-        else:
-            # Not imported at the top: a web server takes longer to load than everything that stdio needs.
-            serve_http = importlib.import_module("codex_mcp.mcp.http.serve").serve_http
-            announce = partial(_announce, settings)
-            await serve_http(told, launch, server_key(settings.codex_home), announce, make)
+        settings = replace(settings, core=core)
+        launch = launcher(core, environment)
+        if settings.http.port is None:
+            await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, settings, launch, make)
+            return
+        from codex_mcp.mcp.http.serve import serve_http  # noqa: PLC0415  takes longer to load than all of stdio
+
+        await serve_http(settings, launch, server_key(core.codex_home), partial(_announce, settings), make)
 
 
 def _announce(settings: Settings, url: str) -> None:
-    if settings.generate_token:
-        path = token_path(settings.codex_home)
+    if settings.http.generate_token:
+        path = token_path(settings.core.codex_home)
         print(f"codex-mcp: clients must send Authorization: Bearer TOKEN, with the token in {path}", file=sys.stderr)
     print(f"codex-mcp: serving MCP at {url}/mcp", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
-def _around(settings: Settings) -> Iterator[Around | None]:
-    """What sends a trace of every request, if somebody collects them."""
-    if settings.otlp_endpoint is None:
+def _around(otlp_endpoint: str | None) -> Iterator[Around | None]:
+    """What sends a trace of every request, if there is a collector."""
+    if otlp_endpoint is None:
         yield None
         return
     try:
-        # Not imported at the top: few want it, it may not be there, and it is slow to load.
-        traces_sent = importlib.import_module("codex_mcp.mcp.tracing").traces_sent
+        from codex_mcp.mcp.tracing import traces_sent  # noqa: PLC0415  slow to load, and an extra that may be missing
     except ModuleNotFoundError as exc:
-        logger.warning("cannot send traces: %s is not installed; say pip install 'codex-mcp[otel]'", exc.name)
+        logger.warning("cannot send traces: %s is not installed; run pip install 'codex-mcp[otel]'", exc.name)
         yield None
         return
-    with traces_sent(settings.otlp_endpoint) as tracing:
+    with traces_sent(otlp_endpoint) as tracing:
         yield tracing.around
 
 
 @contextlib.asynccontextmanager
-async def _model(settings: Settings) -> AsyncIterator[Sequence[str]]:
-    """The scripted model, if one is asked for, and how Codex is told of it."""
-    if settings.scripted is None:
+async def _model(script: str | None) -> AsyncIterator[Sequence[str]]:
+    """The overrides that make Codex use the scripted model, if there is a script."""
+    if script is None:
         yield ()
         return
-    # Not imported at the top: it costs a tenth of the time in which a client expects its first answer.
-    server = importlib.import_module("codex_mcp.scripted_model.server")
-    script = importlib.import_module("codex_mcp.scripted_model.load")
-    async with server.ScriptedModel(script.load_script(settings.scripted)) as model:
+    # Loading these takes a tenth of the time in which a client expects its first answer.
+    from codex_mcp.scripted_model.load import load_script  # noqa: PLC0415  see above
+    from codex_mcp.scripted_model.server import ScriptedModel  # noqa: PLC0415  see above
+
+    async with ScriptedModel(load_script(script)) as model:
         yield model.codex_overrides()

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import NoCodex
 from codex_mcp.base.files import read_if_there
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.kinds import Backend
 
 Version = tuple[int, int, int]
@@ -85,12 +85,12 @@ class _Package(Struct):
     pathDir: str | None = None
 
 
-async def find_codex_soon(settings: Settings, search_path: str) -> Binary:
+async def find_codex_soon(settings: CoreSettings, search_path: str) -> Binary:
     """As `find_codex`, without holding up the event loop."""
     return await asyncio.to_thread(find_codex, settings, search_path)
 
 
-def find_codex(settings: Settings, search_path: str) -> Binary:
+def find_codex(settings: CoreSettings, search_path: str) -> Binary:
     """The Codex to run; `search_path` is the user's PATH. Raises NoCodex with what was found where."""
     if settings.codex_bin is not None:
         return _of_setting(settings, settings.codex_bin, search_path)
@@ -144,7 +144,7 @@ def parse_version(text: str) -> Version | None:
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
-def _of_setting(settings: Settings, codex_bin: str, search_path: str) -> Binary:
+def _of_setting(settings: CoreSettings, codex_bin: str, search_path: str) -> Binary:
     path = codex_bin if os.sep in codex_bin else _which(codex_bin, search_path)
     if path is None or not _is_program(path):
         where = "there is no such program" if os.sep in codex_bin else "there is no such program on PATH"

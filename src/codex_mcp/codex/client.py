@@ -18,7 +18,7 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from codex_mcp import __version__
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.config.overrides import Config, flattened, merged
 from codex_mcp.codex.config.permissions import READ_ONLY, Grant, Permissions, needs_configuration, permissions_for
 from codex_mcp.codex.core import (
@@ -75,7 +75,7 @@ class AppServer:
         self,
         channel: Channel,
         listener: CoreListener,
-        settings: Settings,
+        settings: CoreSettings,
         pace: Pace,
         overrides: Config | None = None,
     ) -> None:
@@ -107,8 +107,8 @@ class AppServer:
         params = requests.Initialize(CLIENT, requests.ClientCapabilities(opt_out_notification_methods=UNHEARD))
         answer = await self._call("initialize", params, requests.Initialized)
         self._peer.notify("initialized")
-        if self._settings.exec_server is not None:
-            await self._add_environment(self._settings.exec_server, self._settings.exec_server_token)
+        if self._settings.exec.exec_server is not None:
+            await self._add_environment(self._settings.exec.exec_server, self._settings.exec.exec_server_token)
         return answer
 
     async def _add_environment(self, url: str, token_file: str | None) -> None:
@@ -124,7 +124,7 @@ class AppServer:
         except CoreLost:
             raise
         except CoreError as exc:
-            url = self._settings.exec_server
+            url = self._settings.exec.exec_server
             text = f'cannot use the exec-server {url}: {exc}; start it and try again, or say environment: "local"'
             raise CoreError(text) from exc
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import make_private_folder
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.binary import Binary, find_codex_soon, shown
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.config.command_line import visible
@@ -42,7 +42,7 @@ def without_client_secrets(environment: Mapping[str, str], overrides: Sequence[s
     return {name: value for name, value in environment.items() if name in named or not name.startswith(CLIENT_SECRETS)}
 
 
-def launcher(settings: Settings, environment: Mapping[str, str]) -> Launcher:
+def launcher(settings: CoreSettings, environment: Mapping[str, str]) -> Launcher:
     """How to start a core with these settings."""
     search_path = environment.get("PATH", os.defpath)
 
@@ -88,10 +88,10 @@ def _hide_snapshots(codex_home: str) -> None:
         os.close(descriptor)
 
 
-def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], settings: Settings) -> Launch:
+def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], settings: CoreSettings) -> Launch:
     """How to start an old Codex. It does not apply its `-c` to threads, so that each thread is given them."""
     version = shown(binary.version)
-    if settings.exec_server is not None:
+    if settings.exec.exec_server is not None:
         raise Refused(
             f"cannot use an exec-server with Codex {version}; use a newer Codex (remove codex_bin and backend)"
         )

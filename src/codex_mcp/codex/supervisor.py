@@ -26,7 +26,7 @@ from codex_mcp.base.processes.marks import SERVED_BY, variables
 from codex_mcp.base.processes.offspring import children
 from codex_mcp.base.processes.orphans import kill_orphans, reap_orphans, to_die_with_us
 from codex_mcp.base.processes.termination import end_processes
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
@@ -73,7 +73,7 @@ class Launch(Struct, frozen=True):
 
     argv: Sequence[str]
     environment: Mapping[str, str]
-    converse: Callable[[Channel, CoreListener, Settings, Pace], Conversation] = AppServer
+    converse: Callable[[Channel, CoreListener, CoreSettings, Pace], Conversation] = AppServer
     """What speaks with it."""
     backend: str = "app-server"
     """By which of its commands it serves us."""
@@ -112,7 +112,7 @@ class Supervisor:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: CoreSettings,
         listener: SupervisorListener,
         launch: Launcher,
         pace: Pace,

@@ -51,7 +51,7 @@ class StdioServer:
     ) -> None:
         self._settings = settings
         self._channel = channel
-        self._threads = Threads(settings, launch, self._client_keeps_up)
+        self._threads = Threads(settings.core, settings.calls, launch, self._client_keeps_up)
         self._peer = Peer(
             watched(channel, "client"),
             Handlers(self._request_received, self._notification_received),
@@ -60,7 +60,7 @@ class StdioServer:
         )
         key = secrets.token_bytes(KEY_BYTES)
         self._product = make(self._threads, settings, key)
-        self._session = Session(self._peer, self._product.tools, settings, on_shutdown=self._stop_reading)
+        self._session = Session(self._peer, self._product.tools, settings.calls, on_shutdown=self._stop_reading)
         self._tasks = TaskSet()
         self._reading: asyncio.Task[None] | None = None
 
@@ -74,7 +74,7 @@ class StdioServer:
                 await first(reading, signals, unread)
                 self._peer.stop_accepting()
                 logger.info("stopping: %s", _why_stopped(reading, unread))
-                ending = Ending(lambda: [self._session], self._threads, self._settings)
+                ending = Ending(lambda: [self._session], self._threads, self._settings.calls)
                 await ending.finish(signals, self._product.longest_grace, unread)
                 # Still inside: a further signal must not end us before what we leave behind is ended.
                 await ending.close(self._product, signals)
@@ -101,7 +101,7 @@ class StdioServer:
 
     async def _client_keeps_up(self) -> None:
         """Hold the core back while the client has this much to read."""
-        await self._channel.drain(self._settings.outbox_bytes)
+        await self._channel.drain(self._settings.calls.outbox_bytes)
 
     async def _client_reads_at_all(self) -> None:
         await self._channel.drain(UNREAD_LIMIT)
@@ -123,5 +123,5 @@ async def serve_stdio(
     make: MakeProduct = plain_product,
 ) -> None:
     """Serve one client on these two streams."""
-    channel = await open_stdio(stdin, stdout, settings.max_message_bytes)
+    channel = await open_stdio(stdin, stdout, settings.core.max_message_bytes)
     await StdioServer(channel, settings, launch, make).run()

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from codex_mcp.base.logs import Subject, about, about_only
 from codex_mcp.base.principals import LOCAL
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.calls.call import Call, CallRequest
 from codex_mcp.mcp.client import Client, Reach
 from codex_mcp.rpc.peer import Peer
@@ -75,7 +75,7 @@ class Session:
         self,
         peer: Peer,
         tools: ToolBox,
-        settings: Settings,
+        settings: CallSettings,
         origin: Origin = ON_STDIO,
         on_shutdown: Callable[[], object] | None = None,
     ) -> None:

@@ -12,7 +12,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable
 
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.signals import first
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.session import Session
@@ -24,7 +24,7 @@ from codex_mcp.threads.threads import Threads
 class Ending:
     """Brings what runs to its end: the calls of these sessions, and the turns of these threads."""
 
-    def __init__(self, sessions: Callable[[], Iterable[Session]], threads: Threads, settings: Settings) -> None:
+    def __init__(self, sessions: Callable[[], Iterable[Session]], threads: Threads, settings: CallSettings) -> None:
         self._sessions = sessions
         self._threads = threads
         self._settings = settings

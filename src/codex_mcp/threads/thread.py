@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import about_only
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events.translator import Event, EventTranslator
@@ -74,7 +74,7 @@ class TurnListener(Protocol):
 class ThreadContext(Struct, frozen=True):
     """What a thread shares with the other threads of its server or of its principal."""
 
-    settings: Settings
+    settings: CallSettings
     cores: Cores
     listener: TurnListener
     principal: str

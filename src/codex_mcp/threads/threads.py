@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.principals import LOCAL
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.calls import CallSettings
+from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import (
     EXEC_ENVIRONMENT,
@@ -73,13 +74,16 @@ class _StartedThread(Struct, rename="camel"):
 class Threads:
     """Owns the core and the threads."""
 
-    def __init__(self, settings: Settings, launch: Launcher, pace: Pace, owners: Owners | None = None) -> None:
+    def __init__(
+        self, core: CoreSettings, settings: CallSettings, launch: Launcher, pace: Pace, owners: Owners | None = None
+    ) -> None:
         self._settings = settings
+        self._has_exec_server = core.exec.exec_server is not None
         self._owners = owners
         """None: every thread belongs to the local principal."""
         self._quotas = quotas_of(settings)
         self._admission = Admission(settings.turns_per_principal)
-        self._supervisor = Supervisor(settings, self, launch, pace)
+        self._supervisor = Supervisor(core, self, launch, pace)
         self.counts = Counts()
         self.changes = Changes()
         self._listener = ChangeListener(self.changes, self.counts)
@@ -203,7 +207,7 @@ class Threads:
             async with self._admission.opening(principal):
                 opened = await core.resume_thread(thread_id, spec)
             self._unloaded.pop(thread_id, None)
-            if self._settings.exec_server is not None and spec.environment is None:
+            if self._has_exec_server and spec.environment is None:
                 spec = replace(spec, environment=EXEC_ENVIRONMENT, cwd=opened.cwd)
             return self._add(opened, spec, core, principal)
         finally:

@@ -154,7 +154,7 @@ async def caller_of_a_team(folder: Path, **changed: Any) -> AsyncIterator[Caller
             lambda request: product.methods.handle(session, request), lambda note: handle_notification(session, note)
         )
         peer = Peer(ours, handlers, max_requests=1000, pace=no_hurry)
-        session = Session(peer, product.tools, chosen)
+        session = Session(peer, product.tools, chosen.calls)
         tasks.spawn(peer.run(), name="session")
         caller = Caller(FarEnd(theirs), threads, model)
         tasks.spawn(caller.listen(), name="caller")

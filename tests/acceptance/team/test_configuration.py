@@ -75,7 +75,7 @@ async def test_settings_of_a_trusted_repository_reach_codex(team: Team, tmp_path
 
 @requirement("FR-12.1")
 async def test_the_codex_of_the_settings_is_the_one_that_runs(tmp_path: Path, codex_flags: Sequence[str]) -> None:
-    real = codex_flags[-1] if codex_flags else find_codex(make_settings(codex_home="none"), "").path
+    real = codex_flags[-1] if codex_flags else find_codex(make_settings(codex_home="none").core, "").path
     named = tmp_path / "my-codex"
     named.write_text(f'#!/bin/sh\necho "$@" >>"$0.used"\nexec "{real}" "$@"\n')
     named.chmod(0o755)

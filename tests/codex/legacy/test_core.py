@@ -63,7 +63,7 @@ async def old(**changed: object) -> AsyncIterator[Old]:
     near, far = memory_pair()
     listener, tasks = Listener(), TaskSet()
     settings = make_settings(codex_home="/nowhere", **changed)
-    core = LegacyCore(near, listener, settings, no_pace, OldRelease("0.153.4", {"server": {"key": 1}}))
+    core = LegacyCore(near, listener, settings.core, no_pace, OldRelease("0.153.4", {"server": {"key": 1}}))
     tasks.spawn(core.run(), name="old codex")
     o = Old(far, core, listener, tasks)
     try:

@@ -58,7 +58,7 @@ def with_call(token: Token, **settings: Any) -> Callable[[Test], None]:
             client.introduce(ClientInfo("ada", "1"), {})
             params = CallTool("codex", {}, Meta(progress_token=token))
             request = CallRequest(7, params, Subject("s1", "local", "7"))
-            await test(Call(client, request, chosen), MarkedEnd(theirs, peer), clock)
+            await test(Call(client, request, chosen.calls), MarkedEnd(theirs, peer), clock)
             await peer.aclose()
 
         run_with_clock(body)

@@ -347,7 +347,7 @@ def test_a_wait_lasts_as_long_as_its_client_allows_and_not_for_hours_without_any
     @run_with_clock
     async def _(clock: Clock) -> None:
         request = CallRequest(1, CallTool("codex_wait", {}, Meta(progress_token=UNSET)), Subject())
-        waiting = Call(Client(plain_peer()), request, settings)
+        waiting = Call(Client(plain_peer()), request, settings.calls)
         wait = Wait(Nothing(), timeout=timeout, is_named=named)
         assert _patience(waiting, wait, decided) == patience
         await clock.advance(4, step=4)

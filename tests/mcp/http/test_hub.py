@@ -24,7 +24,7 @@ IDLE = 60.0
 async def a_hub(home: Path, **settings: Any) -> AsyncIterator[tuple[Hub, EchoMethods]]:
     methods = EchoMethods()
     chosen = make_settings(**{"codex_home": str(home), "session_idle": IDLE, **settings})
-    hub = Hub(Methods(methods.table()), NoTools(), chosen, KEY)
+    hub = Hub(Methods(methods.table()), NoTools(), chosen.http, chosen.calls, KEY)
     try:
         yield hub, methods
     finally:

@@ -89,7 +89,8 @@ async def test_each_session_of_a_principal_is_counted_for_it_alone(tmp_path: Pat
         await bob.post(request(1, "echo"))
         session = server.hub.find("ada", "x")
         assert session is not None
-        metrics = Metrics(server.hub, Threads(make_settings(codex_home=str(tmp_path)), _no_launch, _no_pace))
+        settings = make_settings(tmp_path)
+        metrics = Metrics(server.hub, Threads(settings.core, settings.calls, _no_launch, _no_pace))
         page = metrics.sessions_of("ada").decode()
         found = {
             sample.name.removeprefix("codex_mcp_session_"): sample.value

@@ -17,6 +17,8 @@ async def test_tasks_belong_to_it_and_the_newer_era_can_be_turned_off(
     tmp_path: Path, protocol: Protocol, *, stateless: bool
 ) -> None:
     settings = make_settings(codex_home=str(tmp_path), protocol=protocol)
-    methods = plain_product(Threads(settings, no_codex, no_hurry), settings, bytes(KEY_BYTES)).methods
+    methods = plain_product(
+        Threads(settings.core, settings.calls, no_codex, no_hurry), settings, bytes(KEY_BYTES)
+    ).methods
     assert {"tools/call", "server/discover", "tasks/get", "tasks/update", "tasks/cancel"} <= methods.table.keys()
     assert methods.stateless is stateless

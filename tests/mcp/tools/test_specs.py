@@ -135,7 +135,7 @@ def test_a_call_chooses_its_events_or_gets_the_servers(
     tmp_path: Path, asked: Events | None, server: Events, events: Events
 ) -> None:
     arguments = CodexArguments(prompt="hi", cwd=str(tmp_path), events=asked)
-    assert events_of(arguments, settings(tmp_path, events=server)) is events
+    assert events_of(arguments, settings(tmp_path, events=server).calls) is events
     assert spec(tmp_path, arguments, events=server).raw_events == (events is Events.FULL)
 
 

@@ -164,7 +164,7 @@ async def supervised(
     launch: Launcher, settings: Settings, listener: Listener | None = None
 ) -> AsyncIterator[Supervisor]:
     """A supervisor, stopped in the end."""
-    supervisor = Supervisor(settings, listener or Listener(), launch, no_pace)
+    supervisor = Supervisor(settings.core, listener or Listener(), launch, no_pace)
     try:
         yield supervisor
     finally:
@@ -179,7 +179,7 @@ async def scripted_threads(
     """Threads on the real Codex, and its model."""
     async with ScriptedModel(load_script(script)) as model:
         settings = settings_below(folder, overrides=tuple(model.codex_overrides()), **changed)
-        threads = Threads(settings, launcher(settings, environment_below(folder)), no_pace)
+        threads = Threads(settings.core, settings.calls, launcher(settings.core, environment_below(folder)), no_pace)
         try:
             yield threads, model
         finally:

@@ -61,9 +61,11 @@ async def served(
 ) -> AsyncIterator[Served]:
     """Serve these methods for a while. At the end every stream is ended and every connection closed."""
     chosen = make_settings(codex_home=str(home), **settings)
-    hub = Hub(Methods(table, capabilities or {"tools": {}}, stateless=stateless), NoTools(), chosen, KEY)
-    app = HttpApp(hub, AccessControl(chosen), None, chosen)
-    server = web_server(app, chosen)
+    hub = Hub(
+        Methods(table, capabilities or {"tools": {}}, stateless=stateless), NoTools(), chosen.http, chosen.calls, KEY
+    )
+    app = HttpApp(hub, AccessControl(chosen.http, chosen.core.codex_home), None, chosen.http)
+    server = web_server(app, chosen.http)
     tasks = TaskSet()
     with socket.create_server(("127.0.0.1", port)) as listener:
         serving = tasks.spawn(server.serve([listener]), name="HTTP listener")

@@ -96,7 +96,7 @@ async def memory_session(home: Path, **settings: Any) -> AsyncIterator[tuple[Far
     """A session, and the client at the far end of it."""
     ours, theirs = memory_pair()
     chosen = make_settings(codex_home=str(home), **settings)
-    threads = Threads(chosen, no_codex, no_hurry)
+    threads = Threads(chosen.core, chosen.calls, no_codex, no_hurry)
     peer = Peer(
         ours,
         Handlers(
@@ -107,7 +107,7 @@ async def memory_session(home: Path, **settings: Any) -> AsyncIterator[tuple[Far
     )
     key = bytes(KEY_BYTES)
     product = plain_product(threads, chosen, key)
-    session = Session(peer, product.tools, chosen)
+    session = Session(peer, product.tools, chosen.calls)
     tasks = TaskSet()
     tasks.spawn(peer.run(), name="session")
     try:

@@ -35,10 +35,12 @@ async def shared_threads(folder: Path, **changed: object) -> AsyncIterator[tuple
     (folder / "work").mkdir()
     async with ScriptedModel(load_script(TOUR)) as model:
         settings = settings_below(folder, overrides=tuple(model.codex_overrides()), **changed)
-        owners = EmbeddedOwners(settings.codex_home)
+        owners = EmbeddedOwners(settings.core.codex_home)
         await owners.open()
         async with contextlib.aclosing(owners):
-            threads = Threads(settings, launcher(settings, environment_below(folder)), no_pace, owners)
+            threads = Threads(
+                settings.core, settings.calls, launcher(settings.core, environment_below(folder)), no_pace, owners
+            )
             try:
                 yield threads, model
             finally:

@@ -41,4 +41,4 @@ def test_everything_that_a_turn_carries_has_a_size() -> None:
 
 def test_the_limits_are_settings() -> None:
     settings = make_settings(codex_home="x", threads_per_principal=5, queued_turns_per_principal=6)
-    assert quotas_of(settings) == Quotas(5, 6, 128 * 1024 * 1024)
+    assert quotas_of(settings.calls) == Quotas(5, 6, 128 * 1024 * 1024)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from codex_mcp.base.settings.core import CoreSettings
-from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.binary import find_codex
 
 PATIENCE: Final = 20.0
@@ -34,7 +33,7 @@ class Rights:
 
 def find_rights(codex_home: str, environment: Mapping[str, str]) -> Rights:
     """Try the sandbox of the Codex that the server will use. Raises NoCodex."""
-    binary = find_codex(Settings(core=CoreSettings(codex_home=codex_home)), environment.get("PATH", ""))
+    binary = find_codex(CoreSettings(codex_home=codex_home), environment.get("PATH", ""))
     version = ".".join(map(str, binary.version))
     trouble = _trouble(binary.path, environment)
     if trouble:

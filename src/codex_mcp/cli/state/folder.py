@@ -28,7 +28,7 @@ def add_state_argument(parser: argparse.ArgumentParser) -> None:
 
 def state_folder(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> str:
     """The folder that servers use which are started here. Raises Refused if a folder was named that does not exist."""
-    folder = load(argparse.Namespace(state_dir=arguments.state_dir), environment, cwd).settings.state_dir
+    folder = load(argparse.Namespace(state_dir=arguments.state_dir), environment, cwd).settings.team.state_dir
     if arguments.state_dir is not None and not os.path.exists(folder):
         raise Refused(f"cannot look into the state folder {folder}: there is no such folder; check --state-dir")
     return folder

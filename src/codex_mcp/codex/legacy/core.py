@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from codex_mcp.base.futures import resolve
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.client import CLIENT, decoded
 from codex_mcp.codex.core import (
     PLAIN,
@@ -83,7 +83,7 @@ class LegacyCore:
     fact_of = staticmethod(any_fact_of)
 
     def __init__(
-        self, channel: Channel, listener: CoreListener, settings: Settings, pace: Pace, release: OldRelease
+        self, channel: Channel, listener: CoreListener, settings: CoreSettings, pace: Pace, release: OldRelease
     ) -> None:
         self.version = version = release.version
         self.after_loss = f"Its threads are lost, since Codex {version} cannot resume them: start a new one with codex."

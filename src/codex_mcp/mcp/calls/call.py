@@ -13,8 +13,7 @@ from msgspec import Struct, UnsetType
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.logs import Subject
-from codex_mcp.base.settings.calls import soft_deadline_for
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.calls import CallSettings, soft_deadline_for
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.asker import Asker
@@ -51,7 +50,7 @@ class CallRequest(Struct, frozen=True):
 class Call:
     """The audience of a turn, on behalf of one request of the client."""
 
-    def __init__(self, client: Client, request: CallRequest, settings: Settings) -> None:
+    def __init__(self, client: Client, request: CallRequest, settings: CallSettings) -> None:
         self.request_id = request.id
         self.params = request.params
         self.subject = request.subject
@@ -149,7 +148,7 @@ class Call:
         limit = asked or None
         if asked is None:
             has_token = not isinstance(self._progress_token, UnsetType)
-            limit = soft_deadline_for(self._client.name, self._settings.calls, has_progress_token=has_token)
+            limit = soft_deadline_for(self._client.name, self._settings, has_progress_token=has_token)
         if limit is None:
             return None
         return max(0.0, limit - (asyncio.get_running_loop().time() - self._began))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.asking.inputs import (
     Asked,
     OpenQuestion,
@@ -50,7 +50,7 @@ class Says(Struct, frozen=True):
 class Follower:
     """What calls and turns have to do with each other. `key` seals what clients carry for us."""
 
-    def __init__(self, threads: Threads, settings: Settings, key: bytes, says: Says) -> None:
+    def __init__(self, threads: Threads, settings: CallSettings, key: bytes, says: Says) -> None:
         self._threads = threads
         self._settings = settings
         self._key = key

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.access.gate import CROSS_SITE, OWN_SITE, Rejected
 from codex_mcp.mcp.http.access.grants import CLOSED_BY_POLICY, Grants, RevocableSocket
@@ -57,7 +57,7 @@ URL_HOST: Final = re.compile(r"[\w.:\[\]-]+")
 class HttpApp:
     """Routes requests and sockets to the endpoints of one server."""
 
-    def __init__(self, hub: Hub, access: AccessControl, metrics: Metrics | None, settings: Settings) -> None:
+    def __init__(self, hub: Hub, access: AccessControl, metrics: Metrics | None, settings: HttpSettings) -> None:
         self._hub = hub
         self._access = access
         self._metrics = metrics

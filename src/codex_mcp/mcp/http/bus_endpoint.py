@@ -15,7 +15,7 @@ import string
 from typing import Final
 from uuid import uuid4
 
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.mcp.http.channel import InboxFull
 from codex_mcp.mcp.http.endpoint import RETRY_LATER, Refusal, answer_json, read_message, refusal, stream_out
 from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
@@ -33,7 +33,7 @@ ID_CHARS: Final = frozenset(string.ascii_letters + string.digits + string.punctu
 class Bus:
     """Answers requests for `/`."""
 
-    def __init__(self, hub: Hub, settings: Settings) -> None:
+    def __init__(self, hub: Hub, settings: HttpSettings) -> None:
         self._hub = hub
         self._settings = settings
 

@@ -19,7 +19,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.futures import Waiter, resolve
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.base.settings.kinds import SlowReader
 from codex_mcp.mcp.http.streams.backlog import Backlog
 from codex_mcp.mcp.http.streams.live_stream import Delivery, LiveStream
@@ -59,9 +59,9 @@ class Limits(Struct, frozen=True):
     most_bytes: int = MOST_BYTES
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: HttpSettings, outbox_bytes: int) -> Limits:
     """As the settings say."""
-    return Limits(settings.session_inbox, settings.subscriber_queue, settings.slow_reader, settings.outbox_bytes)
+    return Limits(settings.session_inbox, settings.subscriber_queue, settings.slow_reader, outbox_bytes)
 
 
 DEFAULTS: Final = Limits()

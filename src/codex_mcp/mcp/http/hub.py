@@ -16,7 +16,8 @@ import msgspec
 
 from codex_mcp.base.logs import about_only
 from codex_mcp.base.principals import LOCAL
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.calls import CallSettings
+from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.http import tickets
 from codex_mcp.mcp.http.channel import HttpChannel, limits_of
@@ -95,11 +96,14 @@ class HubSession:
 class Hub:
     """Owns the sessions."""
 
-    def __init__(self, methods: Methods, tools: ToolBox, settings: Settings, key: bytes) -> None:
+    def __init__(
+        self, methods: Methods, tools: ToolBox, settings: HttpSettings, calls: CallSettings, key: bytes
+    ) -> None:
         self.methods = methods
         self.tools = tools
         self._settings = settings
-        self._limits = limits_of(settings)
+        self.calls = calls
+        self._limits = limits_of(settings, calls.outbox_bytes)
         self._key = key
         self._sessions: dict[tuple[str, str], HubSession] = {}
         self._closed: OrderedDict[tuple[str, str], None] = OrderedDict()
@@ -113,7 +117,7 @@ class Hub:
         """Stateless requests that run now, each a session of its own."""
         self.closing = False
         self.backlog = Backlog()
-        self.stateless = Delivery(settings.outbox_bytes, self.backlog)
+        self.stateless = Delivery(calls.outbox_bytes, self.backlog)
         """What the streams of stateless requests share."""
         self._dropped = 0
         self._cut_off = 0
@@ -246,7 +250,7 @@ class Hub:
             channel.on_message = on_message
         caller = msgspec.json.encode((principal, session_id)).decode()
         origin = Origin(principal, logged(session_id), caller, channel)
-        session = Session(peer, self.tools, self._settings, origin, lambda: self._shut_down(assembled))
+        session = Session(peer, self.tools, self.calls, origin, lambda: self._shut_down(assembled))
         channel.answer_unread = session.answer_unread
         assembled = HubSession(session_id, channel, peer, session, is_bus, address)
         return assembled
@@ -270,7 +274,7 @@ class Hub:
 
     async def _end(self, session: HubSession) -> None:
         session.session.cancel_all()
-        await session.session.wait_idle(self._settings.interrupt_grace)
+        await session.session.wait_idle(self.calls.interrupt_grace)
         await session.peer.aclose()
         self._dropped += session.channel.dropped
         self._cut_off += session.channel.cut_off

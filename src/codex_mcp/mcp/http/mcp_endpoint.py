@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from codex_mcp.base.logs import about_only
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.eras import (
@@ -78,7 +78,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 class McpDoor:
     """Answers requests for `/mcp`."""
 
-    def __init__(self, hub: Hub, bus: Bus, settings: Settings) -> None:
+    def __init__(self, hub: Hub, bus: Bus, settings: HttpSettings) -> None:
         self._hub = hub
         self._bus = bus
         self._settings = settings
@@ -201,7 +201,7 @@ class McpDoor:
         version = http.headers.get(VERSION_HEADER)
         if not is_stateless_header(version):
             return False
-        if self._settings.protocol is Protocol.LEGACY:
+        if self._hub.calls.protocol is Protocol.LEGACY:
             raise Refusal(400, unsupported(version or ""))
         return True
 
@@ -233,7 +233,7 @@ class McpDoor:
         channel = AnswerChannel(request, self._hub.stateless)
         peer = Peer(watched(channel, "client"), Handlers(on_request, _ignore), max_requests=1, pace=_no_pace)
         caller = stateless_caller(principal, era, http.headers.get("user-agent", ""))
-        session = Session(peer, self._hub.tools, self._settings, Origin(principal, caller=caller))
+        session = Session(peer, self._hub.tools, self._hub.calls, Origin(principal, caller=caller))
         with about_only(session.subject):
             await peer.run()
             if channel.answer:
@@ -268,7 +268,7 @@ class McpDoor:
             was_read = await self._answer(http, stream, resumable=False)
             if not was_read:
                 leave(None)
-                await session.wait_idle(self._settings.interrupt_grace)
+                await session.wait_idle(self._hub.calls.interrupt_grace)
         finally:
             watching.cancel()
             if tasks is not None:

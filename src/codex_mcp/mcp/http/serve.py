@@ -19,6 +19,7 @@ import uvicorn
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_if_there
 from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.base.signals import first, signals_received
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
@@ -52,7 +53,7 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
-def web_server(app: HttpApp, settings: Settings, limits: WebLimits | None = None) -> uvicorn.Server:
+def web_server(app: HttpApp, settings: HttpSettings, limits: WebLimits | None = None) -> uvicorn.Server:
     """What reads HTTP and WebSocket for these doors. It ends when its `should_exit` is set."""
     limits = limits or WebLimits(settings.stall_timeout)
     return _Uvicorn(
@@ -87,11 +88,11 @@ class HttpServer:
         make: MakeProduct = plain_product,
     ) -> None:
         self._settings = settings
-        self._owners = EmbeddedOwners(settings.codex_home)
-        self._threads = Threads(settings, launch, self._pace, self._owners)
+        self._owners = EmbeddedOwners(settings.core.codex_home)
+        self._threads = Threads(settings.core, settings.calls, launch, self._pace, self._owners)
         self._product = make(self._threads, settings, key)
-        self._hub = Hub(self._product.methods, self._product.tools, settings, key)
-        self._app = HttpApp(self._hub, access, Metrics(self._hub, self._threads), settings)
+        self._hub = Hub(self._product.methods, self._product.tools, settings.http, settings.calls, key)
+        self._app = HttpApp(self._hub, access, Metrics(self._hub, self._threads), settings.http)
         self._tasks = TaskSet()
 
     async def _pace(self) -> None:
@@ -100,13 +101,13 @@ class HttpServer:
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
         """Serve until a signal comes. Raises Refused if there is no certificate where the settings say."""
-        server = web_server(self._app, self._settings)
+        server = web_server(self._app, self._settings.http)
         async with contextlib.AsyncExitStack() as at_the_end:
             await self._open_owners()
             at_the_end.push_async_callback(self._owners.aclose)
-            self._hub.ended = EndedSessions(self._settings.codex_home)
+            self._hub.ended = EndedSessions(self._settings.core.codex_home)
             at_the_end.callback(self._hub.ended.close)
-            _load_certificate(server, self._settings)
+            _load_certificate(server, self._settings.http)
             await self._serve(server, listener, announce)
 
     async def _open_owners(self) -> None:
@@ -120,11 +121,11 @@ class HttpServer:
             serving = self._tasks.spawn(server.serve([listener]), name="HTTP listener")
             self._tasks.spawn(self._app.grants.watch(), name="check of tokens")
             host, port = listener.getsockname()[:2]
-            announce(f"{'https' if self._settings.tls_cert else 'http'}://{host}:{port}")
+            announce(f"{'https' if self._settings.http.tls_cert else 'http'}://{host}:{port}")
             await first(serving, signals)
             logger.info("stopping")
             self._hub.stop_accepting()
-            ending = Ending(self._hub.running, self._threads, self._settings)
+            ending = Ending(self._hub.running, self._threads, self._settings.calls)
             await ending.finish(signals, self._product.longest_grace)
             await self._hub.aclose()
             await ending.close(self._product, signals)
@@ -141,15 +142,15 @@ async def serve_http(
     make: MakeProduct = plain_product,
 ) -> None:
     """Serve HTTP where the settings say. Raises Refused if that would not be safe, or is not possible."""
-    access = AccessControl(settings)
-    if settings.host not in LOOPBACK and access.open_to_all:
+    access = AccessControl(settings.http, settings.core.codex_home)
+    if settings.http.host not in LOOPBACK and access.open_to_all:
         raise Refused(
-            f"cannot listen on {settings.host} without tokens: whoever reaches it could run commands here. "
+            f"cannot listen on {settings.http.host} without tokens: whoever reaches it could run commands here. "
             "Give --generate-token or --tokens FILE, or listen on 127.0.0.1."
         )
     if access.open_to_all and (warning := warning_without_tokens(os.geteuid(), _accounts())):
         logger.warning("%s", warning)
-    with contextlib.closing(_listener(settings.host, settings.port or 0)) as listener:
+    with contextlib.closing(_listener(settings.http.host, settings.http.port or 0)) as listener:
         await HttpServer(settings, launch, access, key, make).run(listener, announce)
 
 
@@ -157,7 +158,7 @@ def _accounts() -> str:
     return (read_if_there("/etc/passwd") or b"").decode(errors="replace")
 
 
-def _load_certificate(server: uvicorn.Server, settings: Settings) -> None:
+def _load_certificate(server: uvicorn.Server, settings: HttpSettings) -> None:
     """Before anybody is told that we serve: the web server would do it afterwards."""
     cert, key = settings.tls_cert, settings.tls_key
     if cert is None and key is not None:

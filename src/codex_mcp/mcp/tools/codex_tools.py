@@ -33,7 +33,7 @@ class CodexTools:
         self._threads = threads
         self._settings = settings
         self.says = Says(results.no_names, self._asks, self._goes_on)
-        self._follower = Follower(threads, settings, key, self.says)
+        self._follower = Follower(threads, settings.calls, key, self.says)
 
     def tools(self) -> Tools:
         """By name."""
@@ -54,7 +54,7 @@ class CodexTools:
             thread = await self._threads.start(new.spec, call.principal)
         with about(thread=thread.id):
             logger.info("thread started in %s", thread.cwd)
-            call.send_events(events_of(arguments, self._settings))
+            call.send_events(events_of(arguments, self._settings.calls))
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
             for warning in new.warnings:
                 call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
@@ -75,7 +75,7 @@ class CodexTools:
         except CoreError as exc:
             return results.refused_in_thread(f"Failed to resume thread {thread_id}: {exc}", thread_id)
         with about(thread=thread.id):
-            call.send_events(events_of(arguments, self._settings))
+            call.send_events(events_of(arguments, self._settings.calls))
             spec = new_turn(arguments, thread.cwd)
             try:
                 turn = thread.submit(spec, call, full_events=call.events is Events.FULL)

@@ -42,6 +42,6 @@ MakeProduct: TypeAlias = Callable[[Threads, Settings, bytes], Product]
 def plain_product(threads: Threads, settings: Settings, key: bytes, around: Around | None = None) -> Product:
     """Threads without names."""
     tools = CodexTools(threads, settings, key)
-    table = {**PRODUCT, **Tasks(threads, settings, key, tools.says).table()}
-    methods = Methods(table, CAPABILITIES, stateless=settings.protocol is not Protocol.LEGACY, around=around)
+    table = {**PRODUCT, **Tasks(threads, settings.calls, key, tools.says).table()}
+    methods = Methods(table, CAPABILITIES, stateless=settings.calls.protocol is not Protocol.LEGACY, around=around)
     return Product(methods, tools.tools())

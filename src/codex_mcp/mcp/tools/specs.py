@@ -9,6 +9,8 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.calls import CallSettings
+from codex_mcp.base.settings.core import CoreSettings, ExecSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.config.overrides import core_config, lift_profile, parse_overrides, thread_config, tool_layer
@@ -31,13 +33,13 @@ class NewThread(Struct, frozen=True):
 
 def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
     """The thread that a call of `codex` asks for. Raises Refused."""
-    core = core_config(settings.overrides, read_user_config(settings.codex_home))
+    core = core_config(settings.core.overrides, read_user_config(settings.core.codex_home))
     merged = thread_config(
-        _layers(arguments, settings, core.profile),
+        _layers(arguments, settings.core, core.profile),
         approval_policy=arguments.approval_policy,
         core_policy=core.approval_policy,
     )
-    environment = _environment(arguments.environment, settings)
+    environment = _environment(arguments.environment, settings.core.exec)
     spec = ThreadSpec(
         cwd=_remote_folder(arguments.cwd) if environment == EXEC_ENVIRONMENT else _folder(arguments.cwd),
         environment=environment,
@@ -47,12 +49,14 @@ def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
         base_instructions=arguments.base_instructions,
         developer_instructions=arguments.developer_instructions,
         config=merged.config,
-        raw_events=events_of(arguments, settings) is Events.FULL,
+        raw_events=events_of(arguments, settings.calls) is Events.FULL,
     )
     return NewThread(spec, merged.warnings)
 
 
-def _layers(arguments: CodexArguments, settings: Settings, profile_of_core: str | None) -> list[Mapping[str, object]]:
+def _layers(
+    arguments: CodexArguments, settings: CoreSettings, profile_of_core: str | None
+) -> list[Mapping[str, object]]:
     layers: list[Mapping[str, object]] = []
     server_profile = settings.profile or profile_of_core
     if server_profile is not None:
@@ -81,12 +85,12 @@ def new_turn(arguments: TurnArguments, cwd: str) -> TurnSpec:
     )
 
 
-def events_of(arguments: TurnArguments, settings: Settings) -> Events:
+def events_of(arguments: TurnArguments, settings: CallSettings) -> Events:
     """Which events the call sends."""
     return settings.events if arguments.events is None else arguments.events
 
 
-def _environment(asked: str | None, settings: Settings) -> str | None:
+def _environment(asked: str | None, settings: ExecSettings) -> str | None:
     """Where commands run. Without an exec-server there is one place, which needs no name."""
     if settings.exec_server is None:
         if asked == EXEC_ENVIRONMENT:

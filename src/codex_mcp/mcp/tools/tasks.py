@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from codex_mcp.base.logs import about_only
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.calls.follower import Says
 from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.methods import Handler
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 class Tasks:
     """Turns as tasks. `key` seals their ids."""
 
-    def __init__(self, threads: Threads, settings: Settings, key: bytes, says: Says) -> None:
+    def __init__(self, threads: Threads, settings: CallSettings, key: bytes, says: Says) -> None:
         self._threads = threads
         self._settings = settings
         self._key = key

@@ -34,7 +34,7 @@ class Ordered(Struct, frozen=True):
 
 def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapping[str, Role]) -> Ordered:
     """What a call asks for. Reads files: call it on a thread. Raises Refused."""
-    role_name = arguments.role or settings.role
+    role_name = arguments.role or settings.team.role
     role = _role(role_name, roles)
     file = None
     if way is Way.FILE and arguments.agent_file is not None:
@@ -44,7 +44,7 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
     return Ordered(
         new=new if file is None else replace(new, warnings=(*new.warnings, *file.notes)),
         prompt=arguments.prompt if file is None else file.prompt,
-        default_identity=role.identity or settings.default_identity,
+        default_identity=role.identity or settings.team.default_identity,
         role=role_name,
         source=arguments.agent_file,
     )
@@ -61,22 +61,22 @@ def _role(name: str | None, roles: Mapping[str, Role]) -> Role:
 
 def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, settings: Settings) -> CodexArguments:
     """The call as a plain one, with everything that it leaves to others filled in."""
-    effort = role.reasoning_effort or settings.reasoning_effort
+    effort = role.reasoning_effort or settings.team.reasoning_effort
     config = dict(arguments.config)
     if effort is not None and EFFORT not in config:
         config[EFFORT] = effort
-    sandbox = arguments.sandbox or (file and file.sandbox) or role.sandbox or settings.sandbox
-    policy = arguments.approval_policy or role.approval_policy or settings.approval_policy
+    sandbox = arguments.sandbox or (file and file.sandbox) or role.sandbox or settings.team.sandbox
+    policy = arguments.approval_policy or role.approval_policy or settings.team.approval_policy
     return CodexArguments(
         prompt=arguments.prompt,
-        model=arguments.model or (file and file.model) or role.model or settings.model,
+        model=arguments.model or (file and file.model) or role.model or settings.team.model,
         cwd=arguments.cwd or _repository(settings),
         approval_policy=None if policy is None else str(policy),
         sandbox=None if sandbox is None else str(sandbox),
         config=config,
-        base_instructions=arguments.base_instructions or _text_of(settings.base_prompt_file),
+        base_instructions=arguments.base_instructions or _text_of(settings.team.base_prompt_file),
         developer_instructions=_paragraphs(
-            arguments.developer_instructions, role.instructions, _text_of(settings.extra_instructions_file)
+            arguments.developer_instructions, role.instructions, _text_of(settings.team.extra_instructions_file)
         ),
         compact_prompt=arguments.compact_prompt,
         profile=arguments.profile,
@@ -88,7 +88,7 @@ def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, setti
 
 def _repository(settings: Settings) -> str | None:
     """Where an agent works that is told no folder: at the root of the server's repository."""
-    if settings.exec_server is not None:
+    if settings.core.exec.exec_server is not None:
         return None
     return checkout_around(working_folder()).root
 

@@ -26,9 +26,9 @@ def team_product(
     def make(threads: Threads, settings: Settings, key: bytes) -> Product:
         crew = Crew(settings.team, threads, open_store, resume)
         tools = TeamTools(threads, settings, key, crew, roles)
-        tasks = Tasks(threads, settings, key, tools.says)
+        tasks = Tasks(threads, settings.calls, key, tools.says)
         table = {**PRODUCT, "tools/list": listing(TEAM_TOOLS), **tasks.table()}
-        stateless = settings.protocol is not Protocol.LEGACY
+        stateless = settings.calls.protocol is not Protocol.LEGACY
         methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS)
         return Product(methods, tools.tools(), crew.aclose, LONGEST_GRACE)
 

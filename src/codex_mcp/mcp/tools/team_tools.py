@@ -76,7 +76,7 @@ class TeamTools:
         self._crew = crew
         self._roles = roles
         self.says = Says(self._names, self._asks, self._goes_on)
-        self._follower = Follower(threads, settings, key, self.says)
+        self._follower = Follower(threads, settings.calls, key, self.says)
         crew.work.described = lambda name, agent, question: OpenApproval(name, agent, question).described()
 
     def tools(self) -> Tools:
@@ -220,7 +220,7 @@ class TeamTools:
         return await self._followed(call, turn, arguments)
 
     def _beginning(self, turn: TeamTurn) -> Begin:
-        return partial(turn.begin, work=self._crew.work, settings=self._settings)
+        return partial(turn.begin, work=self._crew.work, settings=self._settings.calls)
 
     async def _followed(self, call: Call, given: TeamTurn, arguments: TurnArguments) -> Result:
         thread, turn = given.begun

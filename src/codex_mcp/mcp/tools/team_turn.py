@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
@@ -39,7 +39,7 @@ class TeamTurn:
             raise RuntimeError("the turn has not begun")
         return self._begun
 
-    async def begin(self, member: Member, work: Work, settings: Settings) -> None:
+    async def begin(self, member: Member, work: Work, settings: CallSettings) -> None:
         """Give the prompt to the agent. Raises Refused."""
         call, arguments = self._call, self._arguments
         call.send_events(events_of(arguments, settings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.codex.core import TurnSpec
 
 
@@ -23,7 +23,7 @@ class Queued(Struct, frozen=True):
     bytes: int
 
 
-def quotas_of(settings: Settings) -> Quotas:
+def quotas_of(settings: CallSettings) -> Quotas:
     """As the settings say."""
     return Quotas(
         settings.threads_per_principal, settings.queued_turns_per_principal, settings.queued_bytes_per_principal

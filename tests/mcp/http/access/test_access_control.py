@@ -55,12 +55,15 @@ def signed_access(folder: Path, **settings: Any) -> AccessControl:
     return AccessControl(
         make_settings(
             codex_home=str(folder), jwks=key_file(folder), jwt_issuer=ISSUER, jwt_audience=AUDIENCE, **settings
-        )
+        ).http,
+        make_settings(
+            codex_home=str(folder), jwks=key_file(folder), jwt_issuer=ISSUER, jwt_audience=AUDIENCE, **settings
+        ).core.codex_home,
     )
 
 
 def test_without_files_everybody_comes_in_who_knows_our_name(tmp_path: Path) -> None:
-    access = AccessControl(make_settings(codex_home=str(tmp_path), allowed_hosts=("agents.example",)))
+    access = AccessControl(make_settings(allowed_hosts=("agents.example",)).http, str(tmp_path))
     assert access.open_to_all
     assert access.admit(HOST) == Admitted("local")
     assert access.admit({"host": "agents.example"}) == Admitted("local")
@@ -69,16 +72,14 @@ def test_without_files_everybody_comes_in_who_knows_our_name(tmp_path: Path) -> 
 
 
 def test_with_tokens_each_principal_has_its_own(tmp_path: Path) -> None:
-    access = AccessControl(
-        make_settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}"))
-    )
+    access = AccessControl(make_settings(tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")).http, str(tmp_path))
     assert not access.open_to_all
     assert [principal(access, token) for token in (ONE, TWO, "three")] == ["ada", "bob", 401]
     assert isinstance(access.admit(HOST), Rejected)
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
-    access = AccessControl(make_settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}")))
+    access = AccessControl(make_settings(tokens=token_file(tmp_path, f"ada {ONE}")).http, str(tmp_path))
     token_file(tmp_path, f"bob  {TWO}")
     next_look(access)
     assert [principal(access, token) for token in (ONE, TWO)] == [401, "bob"]
@@ -87,7 +88,7 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "ada", None])
 def test_one_that_cannot_be_read_any_more_changes_nothing(tmp_path: Path, text: str | None) -> None:
     path = token_file(tmp_path, f"ada {ONE}")
-    access = AccessControl(make_settings(codex_home=str(tmp_path), tokens=path))
+    access = AccessControl(make_settings(tokens=path).http, str(tmp_path))
     if text is None:
         Path(path).unlink()
     else:
@@ -100,12 +101,12 @@ def test_one_that_cannot_be_read_at_the_start_is_told(tmp_path: Path, text: str)
     path = tmp_path / "tokens"
     path.write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(BadSetting, match=f"cannot use the token file {path}: "):
-        AccessControl(make_settings(codex_home=str(tmp_path), tokens=str(path)))
+        AccessControl(make_settings(tokens=str(path)).http, str(tmp_path))
 
 
 def test_one_that_is_not_there_too(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="No such file"):
-        AccessControl(make_settings(codex_home=str(tmp_path), tokens=str(tmp_path / "nowhere")))
+        AccessControl(make_settings(tokens=str(tmp_path / "nowhere")).http, str(tmp_path))
 
 
 def test_a_signed_token_tells_the_principal(tmp_path: Path) -> None:
@@ -239,17 +240,15 @@ def test_both_kinds_may_be_taken_at_once(tmp_path: Path) -> None:
 
 def test_a_key_file_without_names_or_keys_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match=r"none of its keys has a name \(kid\)"):
-        AccessControl(make_settings(codex_home=str(tmp_path), jwks=key_file(tmp_path, name=None)))
+        AccessControl(make_settings(jwks=key_file(tmp_path, name=None)).http, str(tmp_path))
     for text in ("", "{}", '{"keys": []}', "[]", '{"keys": [1]}', '{"keys": 1}'):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(BadSetting, match="cannot use the key file"):
-            AccessControl(make_settings(codex_home=str(tmp_path), jwks=str(tmp_path / "bad.json")))
+            AccessControl(make_settings(jwks=str(tmp_path / "bad.json")).http, str(tmp_path))
 
 
 def test_whoever_guesses_tokens_has_to_wait_and_clients_that_are_in_do_not(tmp_path: Path) -> None:
-    access = AccessControl(
-        make_settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}"))
-    )
+    access = AccessControl(make_settings(tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")).http, str(tmp_path))
     assert access.admit(bearer(ONE), "192.0.2.1") == Admitted("ada")
     statuses = []
     for number in range(50):
@@ -266,7 +265,7 @@ def test_whoever_guesses_tokens_has_to_wait_and_clients_that_are_in_do_not(tmp_p
 
 
 def test_a_request_without_a_token_is_no_guess(tmp_path: Path) -> None:
-    access = AccessControl(make_settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}")))
+    access = AccessControl(make_settings(tokens=token_file(tmp_path, f"ada {ONE}")).http, str(tmp_path))
     for _ in range(50):
         verdict = access.admit(HOST)
         assert isinstance(verdict, Rejected)
@@ -289,13 +288,13 @@ def test_a_token_file_that_everybody_can_read_is_a_warning(
 ) -> None:
     path = token_file(tmp_path, f"ada {ONE}")
     Path(path).chmod(mode)
-    AccessControl(make_settings(codex_home=str(tmp_path), tokens=path))
+    AccessControl(make_settings(tokens=path).http, str(tmp_path))
     assert caplog.text.count(f"can read the token file {path}; run chmod 600 on it") == warnings
     assert ONE not in caplog.text
 
 
 def test_only_who_shows_the_generated_token_comes_in_as_the_user_of_this_machine(tmp_path: Path) -> None:
-    access = AccessControl(make_settings(codex_home=str(tmp_path), generate_token=True))
+    access = AccessControl(make_settings(generate_token=True).http, str(tmp_path))
     assert not access.open_to_all
     assert access.admit(bearer(own_token(str(tmp_path)))) == Admitted("local")
     for headers in (HOST, bearer("guess")):
@@ -304,6 +303,6 @@ def test_only_who_shows_the_generated_token_comes_in_as_the_user_of_this_machine
 
 def test_the_generated_token_goes_together_with_a_file_of_tokens(tmp_path: Path) -> None:
     tokens = token_file(tmp_path, f"ada {ONE}")
-    access = AccessControl(make_settings(codex_home=str(tmp_path), generate_token=True, tokens=tokens))
+    access = AccessControl(make_settings(generate_token=True, tokens=tokens).http, str(tmp_path))
     assert access.admit(bearer(own_token(str(tmp_path)))) == Admitted("local")
     assert access.admit(bearer(ONE)) == Admitted("ada")

@@ -42,9 +42,7 @@ def held(grants: Grants, access: AccessControl, token: str, close: ClosedOne) ->
 
 
 async def test_a_revoked_token_closes_what_it_has_open_and_nothing_else(tmp_path: Path) -> None:
-    access = AccessControl(
-        make_settings(codex_home=str(tmp_path), tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}"))
-    )
+    access = AccessControl(make_settings(tokens=token_file(tmp_path, f"ada {ONE}\nbob {TWO}")).http, str(tmp_path))
     grants, closed = Grants(access), Closed()
     ada, bob = held(grants, access, ONE, closed.of("ada")), held(grants, access, TWO, closed.of("bob"))
     over = held(grants, access, TWO, closed.of("over"))

@@ -18,7 +18,7 @@ import msgspec
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.principals import LOCAL
-from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.mcp.http.access.gate import (
     DECISIVE_HEADERS,
     INVALID_TOKEN,
@@ -61,7 +61,7 @@ FileState: TypeAlias = tuple[int, int, int]
 class AccessControl:
     """Who may use this server, according to its settings."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: HttpSettings, codex_home: str) -> None:
         self._settings = settings
         self._gate = Gate(
             hosts=LOOPBACK | {settings.host} | frozenset(settings.allowed_hosts),
@@ -76,7 +76,7 @@ class AccessControl:
         self._remembered: dict[tuple[str | None, ...], Admitted] = {}
         self._own: dict[bytes, str] = {}
         if settings.generate_token:
-            self._own = {hashlib.sha256(own_token(settings.codex_home).encode()).digest(): LOCAL}
+            self._own = {hashlib.sha256(own_token(codex_home).encode()).digest(): LOCAL}
             self._gate = msgspec.structs.replace(self._gate, tokens=self._own)
         self._jwt: Any = None
         self._keys: Mapping[str, Any] = {}
