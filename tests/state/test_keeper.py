@@ -10,8 +10,8 @@ from codex_mcp.state.contract import Bounds
 from codex_mcp.state.embedded.store import open_store
 from codex_mcp.state.keeper import Keeper
 from codex_mcp.state.lease import Phase
-from codex_mcp.state.memory import MemoryStore, World
 from tests.support.clock import Clock, run_with_clock
+from tests.support.state.memory import MemoryStore, World
 
 TTL = 8.0
 

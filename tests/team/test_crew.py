@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import AgentStatus
 from codex_mcp.team.crew import Resume
 from codex_mcp.team.refusals import TeamRefused
+from tests.support.state.memory import MemoryStore, World
 from tests.support.team.crews import Crewed, crewed
 from tests.support.team.team_server import GATE, say
 

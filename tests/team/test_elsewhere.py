@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from codex_mcp.state.contract import Claim, Unavailable
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Owner
 from codex_mcp.team.elsewhere import asked_elsewhere
 from codex_mcp.team.records.agent_store import APPROVAL, write_agent
+from tests.support.state.memory import MemoryStore, World
 from tests.support.team.crews import crewed
 from tests.team.test_agent import agent
 

@@ -9,13 +9,13 @@ import pytest
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.state.contract import Unavailable
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import RequestKey
 from codex_mcp.team.member import Member
 from codex_mcp.team.refusals import TeamRefused, Why
 from codex_mcp.team.work import Assignment
 from tests.support.core.cores import Watcher
 from tests.support.patience import PATIENCE
+from tests.support.state.memory import MemoryStore, World
 from tests.support.team.crews import Crewed, crewed
 from tests.support.team.team_server import say
 

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.codex.core import ConfigRefused
-from codex_mcp.state.memory import World
 from codex_mcp.team.member import Member
 from codex_mcp.team.refusals import TeamRefused, Why
+from tests.support.state.memory import World
 from tests.support.team.crews import crewed
 from tests.support.team.team_server import GATE, say
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Store
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import AgentState
 from codex_mcp.team.records.agent_store import APPROVAL, read_agents
 from codex_mcp.team.records.audit import read_audit
@@ -25,6 +24,7 @@ from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Status
 from tests.support.core.questions import COMMAND, ask
 from tests.support.requirements import requirement
+from tests.support.state.memory import MemoryStore, World
 from tests.support.team.crews import crewed
 from tests.support.team.team_server import GATE, say
 

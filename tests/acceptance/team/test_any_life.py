@@ -20,13 +20,13 @@ from codex_mcp.mcp.tools.team_product import team_product
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.threads.threads import Threads
 from tests.support.core.cores import Changes, scripted_threads
 from tests.support.patience import PATIENCE
 from tests.support.rpc.memory_channel import memory_pair
 from tests.support.servers.mcp_session import FarEnd, Json, no_hurry
 from tests.support.settings import make_settings
+from tests.support.state.memory import MemoryStore, World
 from tests.support.team.team_server import say
 
 AGENT = "arch"

@@ -6,10 +6,10 @@ from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.tools.team_product import team_product
 from codex_mcp.state.contract import Store
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.threads.threads import Threads
 from tests.support.servers.mcp_session import no_codex, no_hurry
 from tests.support.settings import make_settings
+from tests.support.state.memory import MemoryStore, World
 
 
 async def test_a_team_answers_to_all_methods_and_ends_although_nobody_came(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from codex_mcp.state.contract import Bounds, Claim
 from codex_mcp.state.embedded.store import EmbeddedStore, open_store
-from codex_mcp.state.memory import MemoryStore, World
+from tests.support.state.memory import MemoryStore, World
 
 if TYPE_CHECKING:
     from codex_mcp.state.contract import Store

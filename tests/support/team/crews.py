@@ -8,7 +8,6 @@ from typing import Any
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.crew import Crew, Resume
 from codex_mcp.team.member import Member
 from codex_mcp.team.team import Order
@@ -20,6 +19,7 @@ from tests.support.core.cores import Watcher, scripted_threads
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import TOUR
 from tests.support.settings import make_settings
+from tests.support.state.memory import MemoryStore, World
 
 
 class Crewed:

@@ -3,7 +3,6 @@
 import pytest
 
 from codex_mcp.state.contract import Bounds, Claim
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.records.agent_store import (
     AGENT,
     APPROVAL,
@@ -16,6 +15,7 @@ from codex_mcp.team.records.agent_store import (
     read_turn_starts,
     write_agent,
 )
+from tests.support.state.memory import MemoryStore, World
 from tests.team.test_agent import agent
 
 

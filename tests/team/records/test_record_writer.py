@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.state.contract import Claim, OwnedBy, Unavailable
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import AgentStatus
 from codex_mcp.team.member import Member
 from codex_mcp.team.records import record_writer as writer_module
@@ -15,6 +14,7 @@ from codex_mcp.team.records.agent_store import EVENTS, read_agents
 from codex_mcp.team.records.record_writer import RecordWriter
 from codex_mcp.team.records.registry import RegistryFile
 from tests.support.patience import PATIENCE
+from tests.support.state.memory import MemoryStore, World
 from tests.team.test_agent import agent
 
 

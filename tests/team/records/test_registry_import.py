@@ -4,11 +4,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Agent, AgentState, AgentStatus, Owner
 from codex_mcp.team.records.agent_store import read_agents
 from codex_mcp.team.records.registry import RegistryFile
 from codex_mcp.team.records.registry_import import import_registry
+from tests.support.state.memory import MemoryStore, World
 
 ACTIVE = Agent(
     codex_id="codex:1",

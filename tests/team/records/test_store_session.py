@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from codex_mcp.state.contract import Bounds, OwnedBy, Store, Unavailable
-from codex_mcp.state.memory import MemoryStore, World
 from codex_mcp.team.agent import Agent, AgentStatus
 from codex_mcp.team.records.agent_store import AGENT, APPROVAL
 from codex_mcp.team.records.registry import read_registry
 from codex_mcp.team.records.store_session import StoreSession
 from tests.support.patience import PATIENCE
+from tests.support.state.memory import MemoryStore, World
 from tests.team.test_agent import agent
 
 

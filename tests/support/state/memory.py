@@ -1,6 +1,6 @@
-"""The contract in memory: the model that every other store is compared with. Several stores share one world.
+"""The state contract in memory: the model that every other store is compared with. Several stores share one world.
 
-A test can let a node die (`World.kill`: its process is gone, and everybody sees it) or fall silent (`World.stop`).
+A test can kill a node (`World.kill`: its process is gone) or silence it (`World.stop`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Member(Struct):
     is_silent: bool = False
 
 
-class Stream(Struct):
+class MemoryStream(Struct):
     """The entries of one stream that are kept, and how many there were before them."""
 
     start: int = 0
@@ -77,7 +77,7 @@ class World:
         self.records: dict[tuple[str, str], bytes] = {}
         self.names: dict[tuple[str, str], str] = {}
         self.requests: dict[tuple[str, str], str] = {}
-        self.streams: dict[tuple[str, str], Stream] = {}
+        self.streams: dict[tuple[str, str], MemoryStream] = {}
         self.news = asyncio.Event()
         self._tokens = 0
 
@@ -87,11 +87,11 @@ class World:
             self.members[node_id].has_died = True
 
     def stop(self, node_id: str) -> None:
-        """It was not heard of for a whole TTL, and those who judge were awake. It may come back by renewing."""
+        """It was silent for a whole TTL while the other nodes were awake. It may come back by renewing."""
         self.members[node_id].is_silent = True
 
     def check(self, claim: Claim) -> None:
-        """Nothing may be written with a claim that is not the valid one."""
+        """Raise Fenced unless the claim is valid."""
         if self.claims.get(claim.thread) != claim:
             raise Fenced(claim)
 
@@ -102,7 +102,7 @@ class World:
         return claim
 
     def is_alive(self, member: Member, judge: str | None) -> bool:
-        """Whether this judge has to take the member for alive."""
+        """Whether this judge must treat the member as alive."""
         now = self.clock()
         if member.id == judge:
             return True
@@ -168,7 +168,6 @@ class MemoryLeases:
         return member
 
     async def join(self, address: str = "") -> Node:
-        """Become a node."""
         await self.leave()
         world = self._store.open_world()
         node_id = os.urandom(6).hex()
@@ -181,7 +180,6 @@ class MemoryLeases:
         return world.seen_by(member, node_id)
 
     async def renew(self) -> Renewed | TakenOver:
-        """Stay alive."""
         world = self._store.open_world()
         if self._store.me is None:
             raise LeaseLost
@@ -193,14 +191,12 @@ class MemoryLeases:
         return Renewed()
 
     async def leave(self) -> None:
-        """Be no node any more."""
         world, me = self._store.open_world(), self._store.me
         world.members.pop(me or "", None)
         world.claims = {thread: claim for thread, claim in world.claims.items() if claim.node != me}
         self._store.me = None
 
     async def claim(self, thread: str) -> Claim | OwnedBy:
-        """Own the thread, or learn who does."""
         world, me = self._store.open_world(), self._member()
         current = world.claims.get(thread)
         if current is not None and current.node != me.id:
@@ -210,7 +206,6 @@ class MemoryLeases:
         return world.new_claim(thread, me.id)
 
     async def take(self, node_id: str) -> list[Claim]:
-        """Own all threads of a dead node."""
         world, me = self._store.open_world(), self._member()
         dead = world.members.get(node_id)
         if dead is None or dead is me or world.is_alive(dead, me.id):
@@ -220,18 +215,15 @@ class MemoryLeases:
         return [world.new_claim(thread, me.id) for thread in threads]
 
     async def release(self, claim: Claim) -> None:
-        """Own the thread no more."""
         world = self._store.open_world()
         world.check(claim)
         del world.claims[claim.thread]
 
     async def nodes(self) -> list[Node]:
-        """All members."""
         world = self._store.open_world()
         return [world.seen_by(world.members[node_id], self._store.me) for node_id in sorted(world.members)]
 
     async def owner(self, thread: str) -> Node | None:
-        """Whose thread it is."""
         world = self._store.open_world()
         claim = world.claims.get(thread)
         return world.seen_by(world.members[claim.node], self._store.me) if claim else None
@@ -249,15 +241,12 @@ class MemoryRecords:
         return world
 
     async def put(self, claim: Claim, kind: str, key: str, body: bytes) -> None:
-        """Write a record."""
         self._checked(claim).records[kind, key] = body
 
     async def delete(self, claim: Claim, kind: str, key: str) -> None:
-        """Remove a record."""
         self._checked(claim).records.pop((kind, key), None)
 
     async def bind(self, claim: Claim, team: str, identity: str) -> None:
-        """Give the thread a name."""
         world = self._checked(claim)
         holder = world.names.get((team, identity), claim.thread)
         if holder != claim.thread and world.stands(holder, claim.node):
@@ -265,13 +254,11 @@ class MemoryRecords:
         world.names[team, identity] = claim.thread
 
     async def unbind(self, claim: Claim, team: str, identity: str) -> None:
-        """Free the name."""
         world = self._checked(claim)
         if world.names.get((team, identity)) == claim.thread:
             del world.names[team, identity]
 
     async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
-        """Remember the request."""
         world = self._checked(claim)
         earlier = world.requests.get((principal, request_id))
         if earlier is not None:
@@ -282,16 +269,13 @@ class MemoryRecords:
         return None
 
     async def get(self, kind: str, key: str) -> bytes | None:
-        """One record."""
         return self._store.open_world().records.get((kind, key))
 
     async def find(self, kind: str) -> dict[str, bytes]:
-        """All records of a kind."""
         records = self._store.open_world().records
         return {key: records[of, key] for of, key in sorted(records) if of == kind}
 
     async def bindings(self, team: str) -> list[Binding]:
-        """All names of a team."""
         world, me = self._store.open_world(), self._store.me
         names = sorted((identity, thread) for (of, identity), thread in world.names.items() if of == team)
         return [Binding(team, identity, thread, world.stands(thread, me)) for identity, thread in names]
@@ -303,11 +287,10 @@ class MemoryJournal:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    def _stream(self, thread: str, name: str) -> Stream:
-        return self._store.open_world().streams.get((thread, name), Stream())
+    def _stream(self, thread: str, name: str) -> MemoryStream:
+        return self._store.open_world().streams.get((thread, name), MemoryStream())
 
     async def append(self, claim: Claim, stream: str, at: int, chunks: Sequence[bytes]) -> int:
-        """Add entries at the end."""
         world = self._store.open_world()
         world.check(claim)
         kept = self._stream(claim.thread, stream)
@@ -320,22 +303,18 @@ class MemoryJournal:
         return kept.head
 
     async def head(self, thread: str, stream: str) -> int:
-        """Where it ends."""
         return self._stream(thread, stream).head
 
     async def start(self, thread: str, stream: str) -> int:
-        """Where it begins."""
         return self._stream(thread, stream).start
 
     async def read(self, thread: str, stream: str, after: int, limit: int) -> list[bytes]:
-        """Some entries after a position."""
         kept = self._stream(thread, stream)
         if after < kept.start:
             raise Trimmed(thread, stream, after, kept.start)
         return kept.entries[after - kept.start :][:limit]
 
     async def follow(self, thread: str, stream: str, after: int) -> AsyncIterator[bytes]:
-        """All entries after a position, those to come included."""
         while not self._store.is_closed:
             news = self._store.world.news
             found = await self.read(thread, stream, after, READ_AT_ONCE)
@@ -346,12 +325,10 @@ class MemoryJournal:
                 await news.wait()
 
     async def trim(self, claim: Claim, stream: str, before: int) -> None:
-        """Drop the entries before a position."""
         self._store.open_world().check(claim)
         self._stream(claim.thread, stream).drop_before(before)
 
     async def forget(self, claim: Claim) -> None:
-        """Drop all streams of the thread."""
         world = self._store.open_world()
         world.check(claim)
         world.streams = {place: kept for place, kept in world.streams.items() if place[0] != claim.thread}

@@ -1,7 +1,7 @@
-"""What only the model can: nodes that die or fall silent at a word."""
+"""What only the model in memory can do: nodes that die or fall silent on command."""
 
 from codex_mcp.state.contract import Claim, OwnedBy, Renewed, TakenOver
-from codex_mcp.state.memory import MemoryStore, World
+from tests.support.state.memory import MemoryStore, World
 
 
 async def test_a_killed_node_can_be_taken_over_at_once() -> None:
