@@ -11,7 +11,7 @@ PEERS := .venv-peers/.setup-done
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 CHECKED := src tests $(wildcard benchmarks)
 
-.PHONY: help setup run test judges soak walks mutants check format lint types imports docs bench lock clean
+.PHONY: help setup run test judges soak walks mutants check format lint types imports docs settings bench lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -74,6 +74,9 @@ imports: setup ## do imports go down only?
 
 docs: setup ## do links lead somewhere, and do examples parse?
 	@$(BIN)/pytest -q tests/test_docs.py
+
+settings: setup ## write the tables of docs/settings.md from the table of settings
+	@$(BIN)/python -m tests.support.settings_page
 
 bench: $(JUDGES) $(PEERS) ## ours beside its peers, in one run, as ratios
 	@$(BIN)/python -m benchmarks

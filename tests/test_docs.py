@@ -7,10 +7,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from codex_mcp.base.settings.groups import SETTINGS
-from codex_mcp.base.settings.kinds import Place
+from tests.support import settings_page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -68,30 +66,9 @@ def test_every_setting_is_documented() -> None:
     assert sorted(SETTINGS.keys() - named) == []
 
 
-def in_bytes(text: str) -> float:
-    """A number of the table, which may have a unit."""
-    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-    return float(text[:-3]) * units[text[-3:]] if text[-3:] in units else float(text)
-
-
-def documented_bounds() -> dict[str, tuple[float, float]]:
-    """At least and at most, by setting."""
-    bounds = ROOT / "docs/settings.md"
-    rows = [row for row in table_rows(bounds) if len(row) == 4 and re.match(r"[\d.]+", row[1]) and row[2][0].isdigit()]
-    return {name: (in_bytes(row[1]), in_bytes(row[2])) for row in rows for name in re.findall(r"`(\w+)`", row[0])}
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_the_bounds_of_every_number_are_documented(name: str) -> None:
-    """The error of a number that is too small names the bounds."""
-    try:
-        SETTINGS[name].kind("-1", Place("/", "/"))
-        says = ""
-    except ValueError as exc:
-        says = str(exc)
-    found = re.search(r"from ([\d.]+) to (\d+)", says)
-    expected = None if found is None else (float(found[1]), float(found[2]))
-    assert documented_bounds().get(name) == expected
+def test_the_tables_of_settings_are_those_that_make_settings_writes() -> None:
+    page = (ROOT / "docs/settings.md").read_text()
+    assert page == settings_page.generated(page), "run make settings"
 
 
 def test_the_architecture_has_a_row_for_every_package_and_no_other() -> None:

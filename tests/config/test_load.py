@@ -149,11 +149,6 @@ def test_switches_need_no_value(world: World) -> None:
     assert world.load("--allow-untested-codex").settings.core.allow_untested_codex is True
 
 
-def test_every_setting_is_in_the_manual() -> None:
-    manual = (ROOT / "docs" / "settings.md").read_text()
-    assert [name for name in SETTINGS if f"`{name}`" not in manual] == []
-
-
 def test_loading_settings_imports_nothing_slow(tmp_path: Path) -> None:
     slow = {"pathlib", "tomllib", "importlib.metadata", "shutil", "ctypes", "logging.handlers", "dataclasses"}
     code = (
