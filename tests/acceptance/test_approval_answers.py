@@ -11,7 +11,8 @@ import msgspec
 from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.threads.questions.approvals import core_answer, decide, explanation
-from codex_mcp.threads.questions.questions import Question, Unreadable, question_from
+from codex_mcp.threads.questions.questions import Question, question_from
+from codex_mcp.wire.app.questions import UnreadableQuestion, read_question
 from tests.support.clients import mcp_tool_server
 from tests.support.core.app_server import AppServer, Turn
 
@@ -39,8 +40,8 @@ class Conversation:
         turn = await self.server.start_turn(self.thread, prompt)
         for answer in answers:
             asked = await self.server.asked()
-            question = question_from(asked.method, msgspec.Raw(msgspec.json.encode(asked.params)))
-            assert not isinstance(question, Unreadable)
+            question = question_from(read_question(asked.method, msgspec.Raw(msgspec.json.encode(asked.params))))
+            assert not isinstance(question, UnreadableQuestion)
             await self.server.answer(asked, await self.result(question, answer))
         return await self.server.finish_turn(turn)
 

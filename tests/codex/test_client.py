@@ -160,7 +160,8 @@ async def test_a_thread_that_may_write_starts_read_only_and_is_granted_its_sandb
         assert (policy["type"], policy["networkAccess"]) == ("workspaceWrite", True)
         c.say(id=asked["id"], result={})
         opened = await starting
-    assert msgspec.json.decode(opened.response) == {**OPENED, "sandbox": policy}
+    assert opened.answer is not None
+    assert msgspec.to_builtins(opened.answer.sandbox) == policy
 
 
 async def test_a_thread_that_cannot_be_granted_its_sandbox_is_let_go() -> None:
@@ -248,15 +249,15 @@ async def test_no_more_requests_are_open_than_the_core_can_take() -> None:
 async def test_what_happens_is_told_with_the_thread_it_is_about(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with core() as c:
-        c.say(method="turn/started", params={"threadId": "t"})
+        c.say(method="turn/started", params={"threadId": "t", "turn": {"id": "u"}})
         c.say(method="account/updated", params={"threadId": None})
-        c.say(method="odd", params=[1])
+        c.say(method="odd", params=[1])  # cannot be read, and is passed over
+        c.say(method="turn/completed", params={"threadId": "t", "turn": 5})
         c.say(method="configWarning", params={"summary": "Invalid configuration"})
-        await c.listener.changes.until(lambda: len(c.listener.notifications) == 4)
+        await c.listener.changes.until(lambda: len(c.listener.notifications) == 3)
     assert c.listener.notifications == [
         ("t", "turn/started"),
         ("", "account/updated"),
-        ("", "odd"),
         ("", "configWarning"),
     ]
     assert "Invalid configuration" in caplog.text

@@ -5,7 +5,6 @@ import uuid
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Raw
 
 from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.core import (
@@ -14,7 +13,6 @@ from codex_mcp.codex.core import (
     Core,
     CoreError,
     CoreLost,
-    OpenedThread,
     ThreadNotFound,
     ThreadSpec,
     TurnSpec,
@@ -26,10 +24,6 @@ def test_what_is_not_said_is_left_to_codex() -> None:
     spec = ThreadSpec()
     assert (spec.cwd, spec.model, spec.approval_policy, spec.sandbox, dict(spec.config)) == (None, None, None, None, {})
     assert TurnSpec("hello") == TurnSpec("hello", images=(), output_schema=None)
-
-
-def test_an_opened_thread_keeps_the_whole_answer() -> None:
-    assert OpenedThread("t", "/x", Raw(b"{}")).response == Raw(b"{}")
 
 
 def test_every_failure_of_a_core_is_a_core_error() -> None:

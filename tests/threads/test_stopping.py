@@ -11,9 +11,10 @@ from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import CLOSED, UNLOADED, Thread
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import QueueShut
+from tests.support.core.app_events import heard
 from tests.support.core.cores import Watcher, scripted_threads
-from tests.support.core.questions import COMMAND
-from tests.threads.test_thread import GATE, end, open_thread, raw, say, send_core, submit
+from tests.support.core.questions import COMMAND, asked
+from tests.threads.test_thread import GATE, end, open_thread, say, send_core, submit
 
 
 class Listener:
@@ -112,7 +113,7 @@ async def test_a_turn_whose_thread_codex_puts_away_has_failed_and_does_not_hang(
         await model.wait_for_gate("gate")
         await threads.unload(thread)  # nothing happens: it is busy
         assert not turn.ended
-        thread.notification_received("thread/closed", raw({"threadId": thread.id}))
+        thread.notification_received(*heard("thread/closed", threadId=thread.id))
         assert (await end(turn)).content == UNLOADED
         model.release("gate")
 
@@ -132,8 +133,8 @@ async def test_who_takes_back_a_turn_that_codex_does_not_begin_is_told_so_and_th
         thread.cancel(turn)
         assert (thread.current, thread.unfinished(), thread.waiting, thread.idle) == (turn, [behind], 1, False)
         assert turn in thread.uncollected()
-        readable = raw({**COMMAND, "threadId": thread.id})
-        assert await thread.question_received(1, Method.EXEC, readable) == {"decision": "decline"}
+        readable = asked(Method.EXEC, COMMAND, threadId=thread.id)
+        assert await thread.question_received(1, readable) == {"decision": "decline"}
         send_core(threads, signal.SIGCONT)
         assert (await end(behind)).content == "next"
         await thread.until_idle()

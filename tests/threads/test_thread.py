@@ -5,9 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-import msgspec
 import pytest
-from msgspec import Raw
 
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.threads.questions.decisions import Aborted, Approved, Decision, Denied
@@ -17,8 +15,9 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import OUTCOMES_KEPT, Turn
 from codex_mcp.threads.turn_queue import QueueFull
+from tests.support.core.app_events import heard
 from tests.support.core.cores import Watcher, scripted_threads
-from tests.support.core.questions import COMMAND
+from tests.support.core.questions import COMMAND, asked
 from tests.support.patience import PATIENCE
 
 GATE = "[[scene: gate]]"
@@ -64,10 +63,6 @@ async def death(pid: int) -> None:
     async with asyncio.timeout(PATIENCE):
         while is_alive(pid):  # noqa: ASYNC110  its death tells nobody
             await asyncio.sleep(0.01)
-
-
-def raw(value: object) -> Raw:
-    return Raw(msgspec.json.encode(value))
 
 
 async def test_a_turn_is_answered_and_its_audience_sees_it_happen(tmp_path: Path) -> None:
@@ -226,7 +221,7 @@ async def test_a_turn_whose_thread_was_said_to_be_closed_still_ends_with_its_cor
         thread = await open_thread(threads, tmp_path)
         turn = submit(thread, GATE)
         await model.wait_for_gate("gate")
-        thread.notification_received("thread/closed", raw({"threadId": thread.id}))
+        thread.notification_received(*heard("thread/closed", threadId=thread.id))
         send_core(threads, signal.SIGKILL)
         assert (await end(turn)).status is Status.FAILED
 
@@ -363,12 +358,12 @@ async def test_a_question_is_withdrawn_when_its_core_dies(tmp_path: Path) -> Non
 async def test_a_question_outside_of_a_turn_or_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     async with scripted_threads(tmp_path) as (threads, model):
         thread, watcher = await open_thread(threads, tmp_path), Watcher()
-        readable = raw({**COMMAND, "threadId": thread.id})
-        assert await thread.question_received(1, Method.EXEC, readable) == {"decision": "decline"}
+        readable = asked(Method.EXEC, COMMAND, threadId=thread.id)
+        assert await thread.question_received(1, readable) == {"decision": "decline"}
         turn = submit(thread, GATE, watcher)
         await model.wait_for_gate("gate")
-        assert await thread.question_received(2, Method.EXEC, raw(5)) == {"decision": "decline"}
-        assert await thread.question_received(3, Method.EXEC, readable) == {"decision": "accept"}
+        assert await thread.question_received(2, asked(Method.EXEC, COMMAND, turnId=5)) == {"decision": "decline"}
+        assert await thread.question_received(3, readable) == {"decision": "accept"}
         model.release("gate")
         await end(turn)
     assert len(watcher.questions) == 1
@@ -382,9 +377,9 @@ async def test_news_of_a_turn_that_has_ended_go_to_its_own_audience(tmp_path: Pa
         current = submit(thread, GATE, second)
         await model.wait_for_gate("gate")
         item = {"type": "agentMessage", "id": "i", "text": "late"}
-        late = {"threadId": thread.id, "turnId": past.place.turn_id, "item": item}
-        thread.notification_received("item/completed", raw(late))
-        thread.notification_received("turn/completed", raw({"turn": {"id": past.place.turn_id, "status": "failed"}}))
+        thread.notification_received(*heard("item/completed", turnId=past.place.turn_id, item=item))
+        ended = {"id": past.place.turn_id, "status": "failed"}
+        thread.notification_received(*heard("turn/completed", turn=ended))
         assert not current.ended
         assert "late" in [event.msg.get("message") for event in first.events]
         assert "late" not in [event.msg.get("message") for event in second.events]

@@ -6,9 +6,7 @@ import signal
 import time
 from pathlib import Path
 
-import msgspec
 import pytest
-from msgspec import Raw
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, ThreadNotFound, ThreadSpec, TurnSpec
@@ -19,8 +17,9 @@ from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import EARLY_NOTIFICATIONS, NOT_SIGNED_IN, Threads
 from codex_mcp.threads.turn import Turn
+from tests.support.core.app_events import heard
 from tests.support.core.cores import Watcher, environment_below, no_pace, scripted_threads, settings_below
-from tests.support.core.questions import COMMAND
+from tests.support.core.questions import COMMAND, asked
 from tests.support.patience import PATIENCE
 
 GATE = "[[scene: gate]]"
@@ -45,16 +44,12 @@ async def run(thread: Thread, prompt: str) -> Outcome:
     return outcome
 
 
-def raw(value: object) -> Raw:
-    return Raw(msgspec.json.encode(value))
-
-
 def tell(threads: Threads, thread_id: str, method: str, **params: object) -> None:
-    threads.notification_received(thread_id, method, raw({"threadId": thread_id, **params}))
+    threads.notification_received(thread_id, *heard(method, threadId=thread_id, **params))
 
 
 async def ask(threads: Threads, thread_id: str) -> object:
-    return await threads.question_received(thread_id, 1, Method.EXEC, raw({**COMMAND, "threadId": thread_id}))
+    return await threads.question_received(1, asked(Method.EXEC, COMMAND, threadId=thread_id))
 
 
 async def test_threads_are_started_found_and_told_apart(tmp_path: Path) -> None:

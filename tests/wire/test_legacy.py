@@ -13,7 +13,7 @@ def test_an_event_says_to_which_call_and_thread_it_belongs() -> None:
         type=legacy.EventNote,
     )
     assert (note.meta.request_id, note.meta.thread_id, note.id) == (3, "t", "u")
-    assert msgspec.json.decode(note.msg, type=legacy.EventMsg) == legacy.EventMsg("warning")
+    assert msgspec.convert(note.msg, legacy.EventMsg) == legacy.EventMsg("warning")
 
 
 def test_an_event_of_an_older_release_may_lack_everything_but_its_message() -> None:
@@ -31,3 +31,11 @@ def test_an_answer_says_all_its_texts_in_order(texts: list[str], is_error: bool)
 def test_a_tool_may_take_nothing() -> None:
     tools = msgspec.json.decode(b'{"tools": [{"name": "x"}, {"name": "y", "inputSchema": {}}]}', type=legacy.Tools)
     assert [tool.input_schema.properties for tool in tools.tools] == [{}, {}]
+
+
+def test_a_question_comes_with_the_event_that_announced_it_or_without() -> None:
+    elicitation = {"codex_elicitation": "exec-approval", "threadId": "t", "codex_command": ["ls"]}
+    announced = {"type": "exec_approval_request", "call_id": "c", "reason": "why", "available_decisions": ["abort", {}]}
+    for event, reason in ((announced, "why"), ({}, None)):
+        asked = msgspec.convert({"elicitation": elicitation, "announced": event}, legacy.LegacyApproval)
+        assert (asked.thread_id, asked.elicitation.codex_command, asked.announced.reason) == ("t", ["ls"], reason)

@@ -45,6 +45,8 @@ from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed, r
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.wire.app import requests
+from codex_mcp.wire.app.notifications import read_notification
+from codex_mcp.wire.app.questions import read_question, thread_of
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Malformed, Notification, Request
 
 logger = logging.getLogger(__name__)
@@ -68,7 +70,6 @@ class AppServer:
 
     resumes = True
     leaves = True
-    fact_of = staticmethod(fact_of)
     after_loss = "The thread is on disk: call codex-reply to go on, and a new Codex starts by itself."
 
     def __init__(
@@ -184,9 +185,10 @@ class AppServer:
             with contextlib.suppress(CoreError):
                 await self.unload_thread(opened.thread_id)
             raise
-        return (
-            opened if grant.policy is None else replace(opened, response=_with_sandbox(opened.response, grant.policy))
-        )
+        if grant.policy is None or opened.answer is None:
+            return opened
+        sandbox = msgspec.convert(grant.policy, requests.Sandbox)
+        return replace(opened, answer=replace(opened.answer, sandbox=sandbox))
 
     async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
         """Load a thread from disk, with the sandbox that it had unless `spec` has another."""
@@ -203,7 +205,8 @@ class AppServer:
             config=dict(spec.config) or UNSET,
         )
         opened = await self._open("thread/resume", params)
-        grant = await asyncio.to_thread(sandbox_to_restore, asked, opened.response)
+        path = opened.answer.thread.path if opened.answer is not None else None
+        grant = await asyncio.to_thread(sandbox_to_restore, asked, path)
         return opened if grant is None else await self._granted(opened, grant)
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
@@ -250,9 +253,8 @@ class AppServer:
         return await self._call("account/read", requests.AccountRead(), requests.Account)
 
     async def _open(self, method: str, params: object) -> OpenedThread:
-        raw = await self._call(method, params, Raw)
-        opened = decoded(method, raw, requests.ThreadOpened)
-        return OpenedThread(opened.thread.id, opened.cwd, raw)
+        answer = await self._call(method, params, requests.ThreadOpened)
+        return OpenedThread(answer.thread.id, answer.cwd, answer)
 
     async def _call(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
         try:
@@ -303,7 +305,9 @@ class AppServer:
     def _notification_received(self, message: Notification) -> None:
         if message.method == "configWarning":
             logger.info("Codex warns of its configuration: %s", bytes(message.params).decode())
-        self._listener.notification_received(_thread_of(message.params), message.method, message.params)
+        note = read_notification(message.method, message.params)
+        if note is not None:
+            self._listener.notification_received(note.thread_id or "", note, fact_of(note))
 
     def _message_shortened(self, message: Request | Notification | Malformed, reason: str) -> None:
         if isinstance(message, Malformed):
@@ -312,13 +316,13 @@ class AppServer:
         is_question = isinstance(message, Request)
         if is_question or must_be_whole(message.method, message.params):
             why = told(message.method, reason)
-            self._listener.turn_unreadable(_thread_of(message.params), why, is_question=is_question)
+            self._listener.turn_unreadable(thread_of(message.params), why, is_question=is_question)
 
     def _request_received(self, request: Request) -> Coroutine[Any, Any, object]:
-        thread_id = _thread_of(request.params)
-        if not thread_id:
+        asked = read_question(request.method, request.params)
+        if not asked.thread_id:
             raise request_failed(METHOD_NOT_FOUND, f"{request.method} is not offered here")
-        return self._listener.question_received(thread_id, request.id, request.method, request.params)
+        return self._listener.question_received(request.id, asked)
 
 
 def decoded(method: str, raw: Raw, answer_type: type[Answer]) -> Answer:
@@ -331,11 +335,6 @@ def decoded(method: str, raw: Raw, answer_type: type[Answer]) -> Answer:
 
 def _home() -> str:
     return os.path.expanduser("~")
-
-
-def _with_sandbox(response: Raw, policy: Mapping[str, object]) -> Raw:
-    fields = msgspec.json.decode(response, type=dict[str, Raw])
-    return Raw(msgspec.json.encode({**fields, "sandbox": policy}))
 
 
 def _read_token(path: str) -> str:
@@ -359,16 +358,6 @@ def _image(image: str) -> requests.ImageInput | requests.LocalImageInput:
 
 def _given(value: str | None) -> str | UnsetType:
     return UNSET if value is None else value
-
-
-_scope = msgspec.json.Decoder(requests.Scope)
-
-
-def _thread_of(params: Raw) -> str:
-    try:
-        return _scope.decode(params).thread_id or ""
-    except msgspec.MsgspecError:
-        return ""
 
 
 REFUSALS: Final = (

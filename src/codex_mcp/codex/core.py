@@ -1,6 +1,6 @@
-"""Pure. What the rest of the house knows of a core: how threads and turns are described to it, and how it fails.
+"""Pure. What other packages know of a core: how threads and turns are described to it, what it tells, how it fails.
 
-There are two: `codex.client` on `codex app-server`, and `codex.legacy_core` on an old `codex mcp-server`.
+There are two: `codex.app_server` drives `codex app-server`, `codex.legacy.core` an old `codex mcp-server`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ import re
 from collections.abc import Coroutine, Mapping
 from typing import Any, Final, Protocol
 
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact
-from codex_mcp.wire.app.requests import Account
+from codex_mcp.wire.app.questions import Asked
+from codex_mcp.wire.app.requests import Account, ThreadOpened
 from codex_mcp.wire.jsonrpc import Id
 
 LOCAL_ENVIRONMENT: Final = "local"
@@ -58,10 +60,10 @@ class OpenedThread(Struct, frozen=True):
 
     thread_id: str
     cwd: str
-    response: Raw
-    """The whole answer, for those who need more of it."""
+    answer: ThreadOpened | None = None
+    """How the app-server has set it up."""
     is_provisional: bool = False
-    """The id is ours; the core gives it its own with its first turn, and tells that (`CoreListener.thread_named`)."""
+    """The id is ours. The core gives the thread its own with the first turn (`CoreListener.thread_named`)."""
 
 
 class TurnSpec(Struct, frozen=True):
@@ -87,9 +89,6 @@ class Core(Protocol):
     """Threads outlive it: the next one of its kind can load them."""
     after_loss: str
     """What becomes of its threads when it dies, and what to do: a sentence."""
-
-    def fact_of(self, method: str, params: Raw, /) -> Fact | None:
-        """What a notification of its own means for a turn, if anything."""
 
     def why_lost(self, thread_id: str) -> str:
         """Why a thread that it has can never go on, if it cannot."""
@@ -123,14 +122,15 @@ class Core(Protocol):
 
 
 class CoreListener(Protocol):
-    """Who hears what a core says."""
+    """Receives what a core says."""
 
-    def notification_received(self, thread_id: str, method: str, params: Raw) -> None:
-        """Something happened in a thread; an empty thread id means the core as a whole."""
+    def notification_received(self, thread_id: str, told: Told | None, fact: Fact | None) -> None:
+        """Something happened: what people are shown of it, and what it means for a turn.
 
-    def question_received(
-        self, thread_id: str, question_id: Id, method: str, params: Raw
-    ) -> Coroutine[Any, Any, object]:
+        An empty thread id means the core as a whole.
+        """
+
+    def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks; the coroutine returns the answer."""
 
     def turn_unreadable(self, thread_id: str, why: str, *, is_question: bool) -> None:

@@ -1,15 +1,18 @@
-"""Pure. What the core's notifications mean for a turn: the few facts that decide anything.
+"""Pure. What a core's notifications mean for a turn: the few facts that decide anything.
 
-Everything else in the stream is for people to look at; `codex.events` turns that into `codex/event` messages.
-A notification that is none of these, or cannot be read, is no fact.
+`fact_of` reads those of the app-server, `codex.legacy.facts` the events of an old Codex. What people look at is
+something else: `codex.events` makes `codex/event` messages of it.
 """
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
+
+from codex_mcp.wire.app import items, notifications
+from codex_mcp.wire.jsonrpc import Id
 
 
 class TurnStarted(Struct, frozen=True):
@@ -81,7 +84,7 @@ class FileChange(Struct, frozen=True):
 
 
 class TokensCounted(Struct, frozen=True):
-    """What the thread has used up, and what the newest request to the model used. It may be told more than once."""
+    """What the thread has used, and what the newest request to the model used. It may be reported more than once."""
 
     turn_id: str
     total: Tokens
@@ -105,17 +108,17 @@ class ErrorReported(Struct, frozen=True):
     message: str
     will_retry: bool
     details: str = ""
-    """What went wrong, where the message says only what is done about it."""
+    """What went wrong, if the message only says what Codex does about it."""
 
 
 class QuestionWithdrawn(Struct, frozen=True):
     """The core no longer waits for the answer to this request of its own."""
 
-    request_id: int | str
+    request_id: Id
 
 
 class ThreadUnloaded(Struct, frozen=True):
-    """The core has put the thread away; it must be resumed before its next turn."""
+    """The core has unloaded the thread; it must be resumed before its next turn."""
 
 
 Fact: TypeAlias = (
@@ -134,85 +137,6 @@ Fact: TypeAlias = (
 )
 
 
-class _Error(Struct, rename="camel"):
-    message: str = ""
-    additional_details: str | None = None
-
-
-class _Turn(Struct, rename="camel"):
-    id: str
-    status: str = ""
-    error: _Error | None = None
-
-
-class _TurnParams(Struct, rename="camel"):
-    turn: _Turn
-
-
-class _Change(Struct, rename="camel"):
-    path: str
-    kind: dict[str, object]
-
-
-class _Item(Struct, rename="camel"):
-    type: str
-    id: str = ""
-    text: str = ""
-    command: str = ""
-    process_id: str | None = None
-    status: object = None
-    changes: list[_Change] = []
-    tool: str = ""
-    server: str = ""
-
-
-class _ItemParams(Struct, rename="camel"):
-    item: _Item
-    turn_id: str = ""
-
-
-class _Usage(Struct, rename="camel"):
-    total: Tokens
-    last: Tokens
-
-
-class _DeltaParams(Struct, rename="camel"):
-    delta: str
-    item_id: str = ""
-    turn_id: str = ""
-
-
-class _UsageParams(Struct, rename="camel"):
-    token_usage: _Usage
-    turn_id: str = ""
-
-
-class _ErrorParams(Struct, rename="camel"):
-    error: _Error
-    will_retry: bool = False
-    turn_id: str = ""
-
-
-class _ResolvedParams(Struct, rename="camel"):
-    request_id: int | str
-
-
-_delta = msgspec.json.Decoder(_DeltaParams)
-
-
-def _turn_started(raw: Raw) -> Fact:
-    return TurnStarted(_turn(raw).id)
-
-
-def _turn_ended(raw: Raw) -> Fact:
-    turn = _turn(raw)
-    return TurnEnded(turn.id, turn.status, turn.error.message if turn.error is not None else None)
-
-
-def _turn(raw: Raw) -> _Turn:
-    return msgspec.json.decode(raw, type=_TurnParams).turn
-
-
 ACTIVITIES: Final = {
     "reasoning": "thinking",
     "agentMessage": "writing",
@@ -224,77 +148,72 @@ ACTIVITIES: Final = {
     "collabAgentToolCall": "working with another agent",
     "plan": "planning",
 }
-"""Item types a person would want to hear about while waiting, in words."""
+"""Item types that a waiting person would want to hear about, in words."""
 
 
-def _item_started(raw: Raw) -> Fact | None:
-    params = msgspec.json.decode(raw, type=_ItemParams)
-    item = params.item
-    if item.type == "commandExecution":
-        return CommandStarted(params.turn_id, item.id, item.command, item.process_id)
-    if item.type == "fileChange":
-        return ToolStarted(params.turn_id, item.id, f"patching {', '.join(change.path for change in item.changes)}")
-    activity = ACTIVITIES.get(item.type)
-    if activity is None:
-        return None
-    name = ".".join(part for part in (item.server, item.tool) if part)
-    return ToolStarted(params.turn_id, item.id, f"{activity} {name}".rstrip())
+def tokens_of(counts: Struct) -> Tokens:
+    """The counts of a core that tells them under the same names."""
+    return Tokens(*(getattr(counts, name) for name in Tokens.__struct_fields__))
 
 
-def _item_ended(raw: Raw) -> Fact | None:
-    params = msgspec.json.decode(raw, type=_ItemParams)
-    item = params.item
-    if item.type == "agentMessage":
-        return MessageSaid(params.turn_id, item.text)
-    if item.type == "fileChange" and item.status == "completed":
-        changes = tuple(FileChange(change.path, str(change.kind.get("type", "update"))) for change in item.changes)
-        return FilesChanged(params.turn_id, item.id, changes)
-    return ItemEnded(params.turn_id, item.id)
+def _item_started(note: notifications.ItemStarted | notifications.OtherItemStarted) -> Fact | None:
+    match note.item:
+        case items.CommandExecution(id=item_id) as item:
+            return CommandStarted(note.turn_id, item_id, item.command, item.process_id)
+        case items.OtherItem(type="commandExecution", id=item_id) as other:
+            return CommandStarted(note.turn_id, item_id, other.command, other.process_id)
+        case items.FileChange(id=item_id, changes=changes):
+            return ToolStarted(note.turn_id, item_id, f"patching {', '.join(change.path for change in changes)}")
+        case items.McpToolCall(id=item_id, server=server, tool=tool):
+            name = ".".join(part for part in (server, tool) if part)
+        case items.DynamicToolCall(id=item_id, tool=name) | items.CollabToolCall(id=item_id, tool=name):
+            pass
+        case other_item:
+            item_id, name = other_item.id, ""
+    activity = ACTIVITIES.get(items.type_of(note.item))
+    return None if activity is None else ToolStarted(note.turn_id, item_id, f"{activity} {name}".rstrip())
 
 
-def _tokens_counted(raw: Raw) -> Fact:
-    params = msgspec.json.decode(raw, type=_UsageParams)
-    return TokensCounted(params.turn_id, params.token_usage.total, params.token_usage.last)
+def _item_ended(note: notifications.ItemCompleted | notifications.OtherItemCompleted) -> Fact:
+    match note.item:
+        case items.AgentMessage(text=text) | items.OtherItem(type="agentMessage", text=text):
+            return MessageSaid(note.turn_id, text)
+        case items.FileChange(id=item_id, status="completed", changes=updates):
+            changes = tuple(FileChange(update.path, update.kind.type) for update in updates)
+            return FilesChanged(note.turn_id, item_id, changes)
+        case item:
+            return ItemEnded(note.turn_id, item.id)
 
 
-def _error_reported(raw: Raw) -> Fact:
-    params = msgspec.json.decode(raw, type=_ErrorParams)
-    details = params.error.additional_details or ""
-    return ErrorReported(params.turn_id, params.error.message, params.will_retry, details)
+def _turn_ended(note: notifications.TurnCompleted) -> Fact:
+    turn = note.turn
+    return TurnEnded(turn.id, turn.status, turn.error.message if turn.error is not None else None)
 
 
-def _message_streamed(raw: Raw) -> Fact:
-    params = _delta.decode(raw)
-    return MessageStreamed(params.turn_id, params.item_id, params.delta)
+def _tokens_counted(note: notifications.UsageUpdated) -> Fact:
+    return TokensCounted(note.turn_id, tokens_of(note.token_usage.total), tokens_of(note.token_usage.last))
 
 
-def _question_withdrawn(raw: Raw) -> Fact:
-    return QuestionWithdrawn(msgspec.json.decode(raw, type=_ResolvedParams).request_id)
+def _error_reported(note: notifications.ErrorReported) -> Fact:
+    return ErrorReported(note.turn_id, note.error.message, note.will_retry, note.error.additional_details or "")
 
 
-def _thread_unloaded(raw: Raw) -> Fact:
-    return ThreadUnloaded()
-
-
-READERS: Final = {
-    "turn/started": _turn_started,
-    "turn/completed": _turn_ended,
-    "item/started": _item_started,
-    "item/completed": _item_ended,
-    "item/agentMessage/delta": _message_streamed,
-    "thread/tokenUsage/updated": _tokens_counted,
-    "error": _error_reported,
-    "serverRequest/resolved": _question_withdrawn,
-    "thread/closed": _thread_unloaded,
+_READERS: Final[dict[type[object], Callable[[Any], Fact | None]]] = {
+    notifications.MessageDelta: lambda note: MessageStreamed(note.turn_id, note.item_id, note.delta),
+    notifications.TurnStarted: lambda note: TurnStarted(note.turn.id),
+    notifications.TurnCompleted: _turn_ended,
+    notifications.ItemStarted: _item_started,
+    notifications.OtherItemStarted: _item_started,
+    notifications.ItemCompleted: _item_ended,
+    notifications.OtherItemCompleted: _item_ended,
+    notifications.UsageUpdated: _tokens_counted,
+    notifications.ErrorReported: _error_reported,
+    notifications.RequestResolved: lambda note: QuestionWithdrawn(note.request_id),
+    notifications.OtherNotification: lambda note: ThreadUnloaded() if note.method == "thread/closed" else None,
 }
 
 
-def fact_of(method: str, params: Raw) -> Fact | None:
-    """Return what this notification means for a turn, if anything."""
-    reader = READERS.get(method)
-    if reader is None:
-        return None
-    try:
-        return reader(params)
-    except msgspec.MsgspecError:
-        return None
+def fact_of(note: notifications.AppNotification) -> Fact | None:
+    """What a notification of the app-server means for a turn, if anything."""
+    reader = _READERS.get(type(note))
+    return None if reader is None else reader(note)

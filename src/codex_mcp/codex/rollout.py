@@ -9,23 +9,19 @@ from __future__ import annotations
 import logging
 
 import msgspec
-from msgspec import Raw
 
 from codex_mcp.codex.config.permissions import Grant, names_sandbox, restored
 from codex_mcp.codex.core import ThreadSpec
-from codex_mcp.wire.app.requests import RolloutLine, ThreadOpened, TurnContext
+from codex_mcp.wire.app.requests import RolloutLine, TurnContext
 
 logger = logging.getLogger(__name__)
 
 TURN_CONTEXT = b'"turn_context"'
 
 
-def sandbox_to_restore(asked: ThreadSpec, response: Raw) -> Grant | None:
-    """What to grant to a thread that Codex resumed with this response; None if it has the right sandbox already."""
-    if names_sandbox(asked):
-        return None
-    path = msgspec.json.decode(response, type=ThreadOpened).thread.path
-    if path is None:
+def sandbox_to_restore(asked: ThreadSpec, path: str | None) -> Grant | None:
+    """What to grant to a resumed thread with the rollout file `path`; None if it has the right sandbox already."""
+    if path is None or names_sandbox(asked):
         return None
     try:
         context = _last_context(path)

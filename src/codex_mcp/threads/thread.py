@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, Protocol
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
@@ -21,13 +21,13 @@ from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
-from codex_mcp.codex.events.translator import Event, EventTranslator
-from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
+from codex_mcp.codex.events.translator import Event, EventTranslator, Told
+from codex_mcp.codex.facts import Fact, QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions.approvals import core_answer, explanation, must_interrupt, refusal
 from codex_mcp.threads.questions.decisions import Denied, is_approval, word_for
-from codex_mcp.threads.questions.questions import Unreadable, item_of, question_from
+from codex_mcp.threads.questions.questions import question_from
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.stopping import STILL_RUNNING, Cores, Stopper
 from codex_mcp.threads.token_meter import TokenMeter
@@ -44,6 +44,7 @@ from codex_mcp.threads.turn_queue import (
     TurnQueue,
     TurnQueueState,
 )
+from codex_mcp.wire.app.questions import Asked, UnreadableQuestion
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
@@ -95,7 +96,6 @@ class Thread:
         self.principal = context.principal
         self._context = context
         self._loaded_in: Core | None = core
-        self._fact_of = core.fact_of
         self._gone = ""
         self._translator = EventTranslator(self.id, full=spec.raw_events)
         self._queue = TurnQueue(context.settings.max_turns_waiting)
@@ -105,7 +105,7 @@ class Thread:
         self._ended = EndedTurns()
         self._questions = OpenQuestions()
         self._meter = TokenMeter()
-        self._early: deque[Event] = deque(self._translator.thread_opened(opened.response), maxlen=EARLY_EVENTS)
+        self._early: deque[Event] = deque(self._translator.thread_opened(opened.answer), maxlen=EARLY_EVENTS)
         self._stopper = Stopper(self._queue, self._perform, context.cores, self.cwd, context.settings.interrupt_grace)
         self._tasks = TaskSet()
 
@@ -234,12 +234,12 @@ class Thread:
         for turn in self._turns.values():
             turn.thread_named(thread_id)
 
-    def notification_received(self, method: str, params: Raw) -> None:
-        fact = self._fact_of(method, params)
+    def notification_received(self, told: Told | None, fact: Fact | None) -> None:
         if isinstance(fact, TokensCounted):
             fact = replace(fact, last=self._meter.used(fact))
-        for event in self._translator.notification(method, params):
-            self._publish(event)
+        if told is not None:
+            for event in self._translator.notification(told):
+                self._publish(event)
         if isinstance(fact, QuestionWithdrawn):
             self._questions.withdraw(fact.request_id)
         elif isinstance(fact, ThreadUnloaded):
@@ -254,11 +254,11 @@ class Thread:
         elif isinstance(fact, TurnEnded):
             self._perform(self._queue.ended(fact.turn_id))
 
-    def question_received(self, question_id: Id, method: str, params: Raw) -> Coroutine[Any, Any, object]:
+    def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks something; the coroutine returns the answer."""
-        for event in self._translator.request(method, params):
+        for event in self._translator.request(asked):
             self._publish(event)
-        return self._answer(question_id, method, params)
+        return self._answer(question_id, asked)
 
     def turn_unreadable(self, why: str) -> None:
         """A message that the running turn depends on was too long to read: the turn fails."""
@@ -348,7 +348,7 @@ class Thread:
         core = await self._context.cores.core()
         if self._loaded_in is not core:
             await core.resume_thread(self.id, self.spec)
-            self._loaded_in, self._fact_of = core, core.fact_of
+            self._loaded_in = core
         return core
 
     def _conclude(self, turn: Turn) -> None:
@@ -373,20 +373,20 @@ class Thread:
         turn.conclude()
         self._context.listener.turn_concluded(self, turn)
 
-    async def _answer(self, question_id: Id, method: str, params: Raw) -> object:
+    async def _answer(self, question_id: Id, asked: Asked) -> object:
         turn = self.current
-        question = question_from(method, params, self._translator.changes_of(item_of(params)))
-        if isinstance(question, Unreadable) or turn is None or turn.ended or turn.record.is_spoiled:
-            why = question.why if isinstance(question, Unreadable) else "no turn is running that could wait for it"
-            logger.warning("refused a question of thread %s (%s): %s", self.id, method, why)
-            return refusal(method)
+        question = question_from(asked, self._translator.changes_of)
+        if isinstance(question, UnreadableQuestion) or turn is None or turn.ended or turn.record.is_spoiled:
+            why = question.why if isinstance(question, UnreadableQuestion) else "no turn runs that could wait for it"
+            logger.warning("refused a question of thread %s (%s): %s", self.id, asked.method, why)
+            return refusal(asked.method)
         with about_only(turn.subject):
             decision = await self._questions.ask(question_id, question, turn.audience.ask)
         word = "withdrawn" if decision is None else word_for(decision)
         self._context.listener.question_decided(self, turn, word)
         if decision is None:
-            return refusal(method)  # the core withdrew the question and ignores this answer
-        for event in self._translator.answered(method, params, approved=is_approval(decision)):
+            return refusal(asked.method)  # the core withdrew the question and ignores this answer
+        for event in self._translator.answered(asked, approved=is_approval(decision)):
             self._publish(event)
         if must_interrupt(question, decision):
             self.cancel(turn)

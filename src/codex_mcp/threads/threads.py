@@ -11,8 +11,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
@@ -32,6 +30,8 @@ from codex_mcp.codex.core import (
     TurnSpec,
     plain_id,
 )
+from codex_mcp.codex.events.translator import Told
+from codex_mcp.codex.facts import Fact, ThreadUnloaded
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
@@ -40,6 +40,8 @@ from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, quotas
 from codex_mcp.threads.news import Reported
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.thread import Thread, ThreadContext, TurnListener
+from codex_mcp.wire.app.notifications import ThreadStarted
+from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id
 
 if TYPE_CHECKING:
@@ -62,15 +64,6 @@ NOT_SIGNED_IN: Final = (
 )
 
 
-class _Started(Struct, rename="camel"):
-    thread: _StartedThread
-
-
-class _StartedThread(Struct, rename="camel"):
-    id: str
-    parent_thread_id: str | None = None
-
-
 class Threads:
     """Owns the core and the threads."""
 
@@ -91,7 +84,7 @@ class Threads:
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
         self._opens = 0
-        self._early: dict[str, list[tuple[str, Raw]]] = {}
+        self._early: dict[str, list[tuple[Told | None, Fact | None]]] = {}
         self._parents: dict[str, str] = {}
         self._unloaded: OrderedDict[str, ThreadSpec] = OrderedDict()
         self._signed_in: Core | None = None
@@ -238,8 +231,8 @@ class Threads:
         thread = Thread(opened, spec, core, context)
         self._threads[thread.id] = thread
         self.changes.tell(thread.id)
-        for method, params in self._early.pop(thread.id, ()):
-            thread.notification_received(method, params)
+        for told, fact in self._early.pop(thread.id, ()):
+            thread.notification_received(told, fact)
         if self._sweeping is None:
             self._sweeping = self._tasks.spawn(self._sweep(), name="sweep of idle threads")
         return thread
@@ -267,42 +260,32 @@ class Threads:
             raise Refused(all_busy(len(threads)))
         await self.unload(min(idle, key=lambda thread: thread.used_at))
 
-    def notification_received(self, thread_id: str, method: str, params: Raw) -> None:
+    def notification_received(self, thread_id: str, told: Told | None, fact: Fact | None) -> None:
         """Pass it to its thread; what concerns the core as a whole goes to every busy thread."""
         thread = self._threads.get(thread_id)
         if thread is not None:
-            thread.notification_received(method, params)
+            thread.notification_received(told, fact)
         elif not thread_id:
             for busy in self:
                 if not busy.idle:
-                    busy.notification_received(method, params)
+                    busy.notification_received(told, fact)
         elif self._opens:
             early = self._early.setdefault(thread_id, [])
             if len(early) < EARLY_NOTIFICATIONS:
-                early.append((method, params))
-        if method == "thread/started":
-            self._thread_started(params)
-        elif method == "thread/closed":
+                early.append((told, fact))
+        if isinstance(told, ThreadStarted) and told.thread.parent_thread_id is not None:
+            # The questions of a subagent go to its parent.
+            self._parents[told.thread.id] = told.thread.parent_thread_id
+        elif isinstance(fact, ThreadUnloaded):
             self._parents.pop(thread_id, None)
 
-    def _thread_started(self, params: Raw) -> None:
-        """Remember the parent of a subagent's thread: its questions go to the parent."""
-        try:
-            started = msgspec.json.decode(params, type=_Started).thread
-        except msgspec.MsgspecError:
-            return
-        if started.parent_thread_id is not None:
-            self._parents[started.id] = started.parent_thread_id
-
-    def question_received(
-        self, thread_id: str, question_id: Id, method: str, params: Raw
-    ) -> Coroutine[Any, Any, object]:
+    def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """Pass it to the thread that asks, or to its nearest open ancestor."""
-        thread = self._threads.get(thread_id) or self._threads.get(self._ancestor(thread_id))
+        thread = self._threads.get(asked.thread_id) or self._threads.get(self._ancestor(asked.thread_id))
         if thread is not None:
-            return thread.question_received(question_id, method, params)
-        logger.warning("refused a question of thread %s, which is not open here", thread_id)
-        return _refused(method)
+            return thread.question_received(question_id, asked)
+        logger.warning("refused a question of thread %s, which is not open here", asked.thread_id)
+        return _refused(asked.method)
 
     def turn_unreadable(self, thread_id: str, why: str, *, is_question: bool) -> None:
         """Fail the turn of this thread; for a question of a subagent, that of its nearest open ancestor."""

@@ -1,12 +1,13 @@
-"""Pure. What an old `codex mcp-server` (0.103 to 0.153) sends: events, answers, its list of tools.
+"""Pure. What an old `codex mcp-server` (0.103 to 0.153) sends: events, questions, answers, its list of tools.
 
-Its questions are in `wire.approvals`. Only what somebody reads is decoded; unknown fields are ignored, since fifty
-releases differ in them.
+Only what is read is described; unknown fields are ignored, since fifty releases differ in them.
 """
 
 from __future__ import annotations
 
-from msgspec import Raw, Struct, field
+from typing import ClassVar
+
+from msgspec import Struct, field
 
 from codex_mcp.wire.jsonrpc import Id
 
@@ -71,7 +72,8 @@ class EventMeta(Struct, frozen=True, rename="camel"):
 class EventNote(Struct, frozen=True):
     """The parameters of `codex/event`."""
 
-    msg: Raw
+    msg: dict[str, object]
+    """An `EventMsg`; it is also passed on as it came."""
     id: str = ""
     """Of the turn; "" outside of one."""
     meta: EventMeta = field(default_factory=EventMeta, name="_meta")
@@ -125,3 +127,38 @@ class EventMsg(Struct, frozen=True):
     error: ErrorInfo | None = None
     last_agent_message: str | None = None
     info: TokenInfo | None = None
+
+
+class Elicitation(Struct, frozen=True):
+    """The parameters of `elicitation/create`. `codex_elicitation` is exec-approval or patch-approval."""
+
+    codex_elicitation: str
+    thread_id: str | None = field(default=None, name="threadId")
+    codex_event_id: str = ""
+    codex_call_id: str = ""
+    codex_command: list[str] = field(default_factory=list)
+    codex_cwd: str = ""
+    codex_parsed_cmd: list[dict[str, object]] = field(default_factory=list)
+    codex_changes: dict[str, object] = field(default_factory=dict)
+    codex_reason: str | None = None
+    codex_grant_root: str | None = None
+
+
+class Announcement(Struct, frozen=True):
+    """The event exec_approval_request, which says more than the question that follows it."""
+
+    reason: str | None = None
+    proposed_execpolicy_amendment: list[str] | None = None
+    available_decisions: list[object] | None = None
+
+
+class LegacyApproval(Struct, frozen=True):
+    """A question, with what the event before it announced."""
+
+    method: ClassVar[str] = "elicitation/create"
+    elicitation: Elicitation
+    announced: Announcement = Announcement()
+
+    @property
+    def thread_id(self) -> str:
+        return self.elicitation.thread_id or ""

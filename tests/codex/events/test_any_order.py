@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codex_mcp.codex.events.item_life import MAX_ITEMS
-from codex_mcp.codex.events.translator import NOTIFICATIONS, QUESTIONS, EventTranslator
+from codex_mcp.codex.events.renamed import RENAMED
+from codex_mcp.codex.events.translator import Event, EventTranslator
+from codex_mcp.wire.app import notifications, questions
 from tests.support.core.app_events import (
     COMMAND_APPROVAL,
     PATCH_APPROVAL,
@@ -20,7 +22,15 @@ from tests.support.core.app_events import (
     usage,
 )
 
-METHODS = st.sampled_from([*NOTIFICATIONS, *QUESTIONS, "thread/status/changed"])
+METHODS = st.sampled_from(
+    [
+        *notifications.DESCRIBED,
+        *RENAMED,
+        *questions.DESCRIBED,
+        questions.ServerElicitation.method,
+        "thread/status/changed",
+    ]
+)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -106,11 +116,16 @@ def test_every_token_count_after_the_first_turn_began_arrives_once(steps: list[t
 def test_garbage_gives_no_exception(messages: list[tuple[str, bytes]]) -> None:
     translator = EventTranslator(THREAD, full=True)
     for method, params in messages:
-        raw = msgspec.Raw(params)
-        events = [*translator.notification(method, raw), *translator.request(method, raw)]
-        events += [*translator.thread_opened(raw), *translator.answered(method, raw, approved=True)]
-        for event in events:
+        for event in said(translator, method, params):
             msgspec.json.encode(event.msg)
+
+
+def said(translator: EventTranslator, method: str, params: bytes) -> list[Event]:
+    """The events of a notification or a question with these parameters."""
+    note = notifications.read_notification(method, msgspec.Raw(params))
+    asked = questions.read_question(method, msgspec.Raw(params))
+    events = [] if note is None else translator.notification(note)
+    return [*events, *translator.request(asked), *translator.answered(asked, approved=True)]
 
 
 def mangled(value: object, path: list[int], replacement: object) -> object:
@@ -139,9 +154,8 @@ GOOD: list[tuple[str, Json]] = [
 @given(st.sampled_from(GOOD), st.lists(st.integers(0, 9), min_size=1, max_size=4), JSON)
 def test_one_wrong_part_gives_no_exception(good: tuple[str, Json], path: list[int], replacement: object) -> None:
     method, params = good
-    raw = msgspec.Raw(msgspec.json.encode(mangled(params, path, replacement)))
-    translator = EventTranslator(THREAD, full=True)
-    for event in [*translator.notification(method, raw), *translator.request(method, raw)]:
+    encoded = msgspec.json.encode(mangled(params, path, replacement))
+    for event in said(EventTranslator(THREAD, full=True), method, encoded):
         msgspec.json.encode(event.msg)
 
 

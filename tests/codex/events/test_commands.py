@@ -14,8 +14,7 @@ from codex_mcp.codex.events.commands import (
     did_run,
     parsed_commands,
 )
-from codex_mcp.wire.app.items import CommandExecution
-from codex_mcp.wire.app.questions import CommandAction
+from codex_mcp.wire.app.items import CommandAction, CommandExecution
 
 WAITING = CommandExecution(
     id="call-1",

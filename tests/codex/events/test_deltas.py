@@ -3,13 +3,13 @@
 from codex_mcp.codex.events import deltas
 from codex_mcp.wire.app.items import Failure
 from codex_mcp.wire.app.notifications import (
-    ContentDelta,
     Delta,
-    ErrorNote,
+    ErrorReported,
     PlanStep,
     PlanUpdated,
+    ReasoningDelta,
     SummaryDelta,
-    SummaryPart,
+    SummaryPartAdded,
     TerminalInput,
 )
 
@@ -21,14 +21,14 @@ def test_deltas_say_where_they_belong() -> None:
     said = {**IDS, "delta": "hi"}
     assert deltas.message_delta(DELTA) == {"type": "agent_message_content_delta", **said}
     assert deltas.plan_delta(DELTA) == {"type": "plan_delta", **said}
-    summary = SummaryDelta("turn-1", "thread-1", "msg-1", "hi", 2)
+    summary = SummaryDelta("turn-1", "msg-1", "hi", 2, thread_id="thread-1")
     assert deltas.summary_delta(summary) == {"type": "reasoning_content_delta", **said, "summary_index": 2}
-    content = ContentDelta("turn-1", "thread-1", "msg-1", "hi", 3)
+    content = ReasoningDelta("turn-1", "msg-1", "hi", 3, thread_id="thread-1")
     assert deltas.reasoning_delta(content) == {"type": "reasoning_raw_content_delta", **said, "content_index": 3}
 
 
 def test_a_new_section_of_thoughts() -> None:
-    assert deltas.section_break(SummaryPart("turn-1", "rs-1", 1)) == {
+    assert deltas.section_break(SummaryPartAdded("turn-1", "rs-1", 1)) == {
         "type": "agent_reasoning_section_break",
         "item_id": "rs-1",
         "summary_index": 1,
@@ -64,6 +64,6 @@ def test_a_plan_names_its_states_in_snake_case() -> None:
 def test_an_error_is_final_or_a_retry() -> None:
     failure = Failure("gone", "serverOverloaded", "busy")
     error = {"type": "error", "message": "gone", "codex_error_info": "server_overloaded"}
-    assert deltas.error_event(ErrorNote("turn-1", failure)) == error
+    assert deltas.error_event(ErrorReported("turn-1", failure)) == error
     retry = error | {"type": "stream_error", "additional_details": "busy"}
-    assert deltas.error_event(ErrorNote("turn-1", failure, will_retry=True)) == retry
+    assert deltas.error_event(ErrorReported("turn-1", failure, will_retry=True)) == retry

@@ -1,12 +1,18 @@
 """Questions, as they are announced."""
 
 from codex_mcp.codex.events import questions
-from codex_mcp.wire.app.items import CommandExecution
-from codex_mcp.wire.app.notifications import CommandAsked, InputAsked, PatchAsked, PermissionsAsked, ToolAsked
-from codex_mcp.wire.app.questions import CommandAction
+from codex_mcp.wire.app.items import CommandAction, CommandExecution
+from codex_mcp.wire.app.questions import (
+    CommandApproval,
+    FileChangeApproval,
+    PermissionsApproval,
+    ToolCallRequest,
+    UserInputRequest,
+)
 
 ITEM = CommandExecution("call-1", command="make all", cwd="/x", command_actions=[CommandAction("unknown", "make all")])
-ASKED = CommandAsked(
+ASKED = CommandApproval(
+    thread_id="thread-1",
     turn_id="turn-1",
     item_id="call-1",
     started_at_ms=7,
@@ -39,20 +45,20 @@ def test_a_command_is_asked_for_with_all_that_is_known() -> None:
 
 
 def test_what_the_question_leaves_out_is_in_the_item() -> None:
-    bare = CommandAsked(turn_id="turn-1", item_id="call-1")
+    bare = CommandApproval(turn_id="turn-1", item_id="call-1", thread_id="thread-1")
     shown = questions.shown_command(bare, ITEM)
     assert (shown.argv, shown.cwd) == (["make", "all"], "/x")
     assert shown.parsed_cmd == [{"type": "unknown", "cmd": "make all"}]
 
 
 def test_a_question_about_an_unknown_item_is_still_asked() -> None:
-    bare = CommandAsked(turn_id="turn-1", item_id="call-1")
+    bare = CommandApproval(turn_id="turn-1", item_id="call-1", thread_id="thread-1")
     msg = questions.exec_approval_request(bare, questions.shown_command(bare, None))
     assert (msg["command"], msg["cwd"], msg["parsed_cmd"]) == ([], "", [])
 
 
 def test_a_patch_is_asked_for() -> None:
-    asked = PatchAsked("turn-1", "call-2", 7, reason="outside", grant_root="/x")
+    asked = FileChangeApproval("turn-1", "call-2", 7, reason="outside", grant_root="/x", thread_id="thread-1")
     assert questions.apply_patch_approval_request(asked, {"/x/a": {"type": "add", "content": ""}}) == {
         "type": "apply_patch_approval_request",
         "call_id": "call-2",
@@ -65,7 +71,9 @@ def test_a_patch_is_asked_for() -> None:
 
 
 def test_permissions_are_asked_for() -> None:
-    asked = PermissionsAsked("turn-1", "call-3", {"fileSystem": {"write": ["/x"]}}, 7, cwd="/home/ada")
+    asked = PermissionsApproval(
+        "turn-1", "call-3", "/home/ada", {"fileSystem": {"write": ["/x"]}}, 7, thread_id="thread-1"
+    )
     assert questions.request_permissions(asked) == {
         "type": "request_permissions",
         "call_id": "call-3",
@@ -77,7 +85,14 @@ def test_permissions_are_asked_for() -> None:
 
 
 def test_the_user_is_asked() -> None:
-    asked = InputAsked("turn-1", "call-4", [{"id": "q", "isOther": True}], is_blocking=False, auto_resolution_ms=9)
+    asked = UserInputRequest(
+        "turn-1",
+        "call-4",
+        [{"id": "q", "isOther": True}],
+        is_blocking=False,
+        auto_resolution_ms=9,
+        thread_id="thread-1",
+    )
     assert questions.request_user_input(asked) == {
         "type": "request_user_input",
         "call_id": "call-4",
@@ -89,7 +104,7 @@ def test_the_user_is_asked() -> None:
 
 
 def test_a_tool_of_ours_is_asked_for() -> None:
-    asked = ToolAsked("turn-1", "call-5", "weather", arguments={"city": "Oslo"})
+    asked = ToolCallRequest("turn-1", "call-5", "weather", arguments={"city": "Oslo"}, thread_id="thread-1")
     assert questions.dynamic_tool_call_request(asked, 7) == {
         "type": "dynamic_tool_call_request",
         "callId": "call-5",

@@ -2,7 +2,8 @@
 
 import pytest
 
-from codex_mcp.codex.events.renamed import plain
+from codex_mcp.codex.events.renamed import RENAMED, renamed
+from codex_mcp.wire.app.notifications import OtherNotification
 
 IDS = {"threadId": "thread-1", "turnId": "turn-1"}
 
@@ -27,8 +28,10 @@ IDS = {"threadId": "thread-1", "turnId": "turn-1"}
     ],
 )
 def test_the_fields_are_the_same(kind: str, params: dict[str, object], fields: dict[str, object]) -> None:
-    assert plain(kind, {**IDS, **params}) == {"type": kind, **fields}
+    [method] = [method for method, name in RENAMED.items() if name == kind]
+    assert renamed(OtherNotification(method, {**IDS, **params})) == {"type": kind, **fields}
 
 
 def test_a_notification_cannot_call_itself_something_else() -> None:
-    assert plain("warning", {"type": "error", "message": "x"}) == {"type": "warning", "message": "x"}
+    note = OtherNotification("warning", {"type": "error", "message": "x"})
+    assert renamed(note) == {"type": "warning", "message": "x"}

@@ -1,7 +1,7 @@
 """The first event of a thread."""
 
 from codex_mcp.codex.events.session import permission_profile, session_configured
-from codex_mcp.wire.app.notifications import Sandbox, ThreadInfo, ThreadOpened
+from codex_mcp.wire.app.requests import Sandbox, Thread, ThreadOpened
 
 ROOT = {"path": {"type": "special", "value": {"kind": "root"}}, "access": "read"}
 
@@ -30,7 +30,7 @@ def managed(entries: list[dict[str, object]], network: str = "restricted") -> di
 
 def test_a_new_session() -> None:
     opened = ThreadOpened(
-        thread=ThreadInfo("thread-1", path="/home/ada/.codex/sessions/rollout-1.jsonl"),
+        thread=Thread("thread-1", path="/home/ada/.codex/sessions/rollout-1.jsonl"),
         model="gpt-5.5",
         model_provider="scripted",
         cwd="/x",
@@ -54,7 +54,7 @@ def test_a_new_session() -> None:
 
 def test_a_fork_with_a_name_and_settings_of_its_own() -> None:
     opened = ThreadOpened(
-        thread=ThreadInfo("thread-2", "session-1", "thread-1", "thread-0", "Docs"),
+        thread=Thread("thread-2", "session-1", "thread-1", "thread-0", "Docs"),
         model="gpt-5.5",
         model_provider="scripted",
         cwd="/x",

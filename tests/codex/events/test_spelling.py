@@ -16,7 +16,7 @@ from codex_mcp.codex.events.spelling import (
     snake_keys,
     token_info,
 )
-from codex_mcp.wire.app.items import Failure, Tokens, TokenUsage
+from codex_mcp.wire.app.items import Failure, TokenCounts, TokenUsage
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_decisions_are_offered_in_the_words_that_clients_answer_with(offered: ob
     assert decision(offered) == expected
 
 
-def test_a_bill() -> None:
-    entry = Tokens(10, 7, 2, 3, 1, 0)
+def test_token_counts() -> None:
+    entry = TokenCounts(7, 2, 3, 1, 10)
     tokens = {
         "input_tokens": 7,
         "cached_input_tokens": 2,

@@ -1,7 +1,7 @@
 """MCP servers start; their sum is told once."""
 
 from codex_mcp.codex.events.startup import Startup
-from codex_mcp.wire.app.notifications import ServerStatus
+from codex_mcp.wire.app.notifications import ServerStatusUpdated
 
 NONE = {"type": "mcp_startup_complete", "ready": [], "failed": [], "cancelled": []}
 
@@ -18,12 +18,12 @@ def test_without_servers_the_first_turn_says_so_and_the_second_does_not() -> Non
 
 def test_the_sum_comes_when_no_server_is_starting_any_more() -> None:
     startup = Startup()
-    assert startup.status(ServerStatus("wiki", "starting")) == [update("wiki", state="starting")]
-    assert startup.status(ServerStatus("mail", "starting")) == [update("mail", state="starting")]
+    assert startup.status(ServerStatusUpdated("wiki", "starting")) == [update("wiki", state="starting")]
+    assert startup.status(ServerStatusUpdated("mail", "starting")) == [update("mail", state="starting")]
     failed = update("mail", state="failed", error="no such program")
-    assert startup.status(ServerStatus("mail", "failed", "no such program")) == [failed]
+    assert startup.status(ServerStatusUpdated("mail", "failed", "no such program")) == [failed]
     assert startup.turn_started() == []
-    assert startup.status(ServerStatus("wiki", "ready")) == [
+    assert startup.status(ServerStatusUpdated("wiki", "ready")) == [
         update("wiki", state="ready"),
         NONE | {"ready": ["wiki"], "failed": [{"server": "mail", "error": "no such program"}]},
     ]
@@ -31,5 +31,5 @@ def test_the_sum_comes_when_no_server_is_starting_any_more() -> None:
 
 def test_a_cancelled_server_counts() -> None:
     startup = Startup()
-    complete = startup.status(ServerStatus("wiki", "cancelled"))[-1]
+    complete = startup.status(ServerStatusUpdated("wiki", "cancelled"))[-1]
     assert complete == NONE | {"cancelled": ["wiki"]}

@@ -4,7 +4,7 @@ from base64 import b64decode
 
 import pytest
 
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.events.translator import Event, EventTranslator
 from tests.support.core.app_events import (
     COMMAND_APPROVAL,
     FOLDER,
@@ -21,7 +21,6 @@ from tests.support.core.app_events import (
     patch,
     prompt,
     ran,
-    raw,
     running,
     usage,
 )
@@ -318,18 +317,15 @@ def test_what_is_unknown_or_unreadable_gives_no_event() -> None:
     before = list(talk.events)
     talk.note("thread/name/updated", threadName="x").note("item/started", item={"type": "hologram", "id": "h"})
     talk.asks("account/chatgptAuthTokens/refresh").asks(COMMAND_APPROVAL)
-    assert talk.translator.thread_opened(raw({"thread": None})) == []
-    assert talk.translator.answered(COMMAND_APPROVAL, raw([1]), approved=True) == []
-    assert talk.translator.answered("item/tool/call", raw({"itemId": "call-1"}), approved=True) == []
+    assert talk.translator.thread_opened(None) == []
+    talk.answer("item/tool/call", "call-1", approved=True)
     assert talk.events == before
 
 
 def test_the_events_of_an_old_codex_pass_as_they_are() -> None:
     msg: Json = {"type": "session_configured", "session_id": "s", "of_another_time": [1, None]}
     for full in (False, True):
-        talk = Talk(full=full).note("codex/event", id="", msg=msg)
-        for kind in ("item_started", "raw_response_item"):
-            talk.note("codex/event", id=TURN, msg={"type": kind})
-        assert talk.events[0] == Event("", msg)
-        assert talk.types[1:] == (["item_started", "raw_response_item"] if full else [])
-    assert Talk().note("codex/event", msg="none").events == []
+        translator = EventTranslator(THREAD, full=full)
+        told = [Event("", msg), *(Event(TURN, {"type": kind}) for kind in ("item_started", "raw_response_item"))]
+        events = [event for each in told for event in translator.notification(each)]
+        assert events == (told if full else told[:1])

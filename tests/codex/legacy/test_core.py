@@ -11,6 +11,7 @@ import pytest
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, ThreadSpec, TurnSpec
 from codex_mcp.codex.legacy.core import LegacyCore, OldRelease
+from codex_mcp.wire.legacy import LegacyApproval
 from tests.support.core.cores import Listener, no_pace
 from tests.support.rpc.far_end import FarEnd, Json
 from tests.support.rpc.memory_channel import memory_pair
@@ -227,7 +228,7 @@ async def test_a_question_goes_on_with_the_event_that_announced_it_and_its_answe
         assert (await o.hear())["result"] == {"decision": "approved"}
         (whole,) = o.listener.asked
         announced = {"type": "exec_approval_request", "call_id": "c", "reason": "why"}
-        assert msgspec.json.decode(whole) == {"elicitation": asked, "announced": announced}
+        assert whole == msgspec.convert({"elicitation": asked, "announced": announced}, LegacyApproval)
 
 
 @pytest.mark.parametrize("params", [{}, {"codex_elicitation": "exec-approval", "threadId": "nobody"}])
@@ -256,7 +257,7 @@ async def test_the_end_of_a_turn_takes_its_questions_back() -> None:
         o.say(id=0, method="elicitation/create", params={"codex_elicitation": "exec-approval", "threadId": "own"})
         await o.listener.changes.until(lambda: bool(o.listener.questions))
         o.event(call["id"], "own", "a", "turn_aborted", turn_id="a")
-        await o.told("serverRequest/resolved")
+        await o.told("QuestionWithdrawn")
         forever.cancel()
 
 
@@ -268,7 +269,7 @@ async def test_a_question_that_nobody_can_answer_ends_the_turn_as_a_failure() ->
         assert (await o.hear())["method"] == "notifications/cancelled"
         o.event(call["id"], "own", "a", "turn_aborted", turn_id="a")
         await o.listener.changes.until(lambda: len(o.listener.notifications) == 4)
-        assert [method for _, method in o.listener.notifications[-2:]] == ["codex/failed", "codex/event"]
+        assert [method for _, method in o.listener.notifications[-2:]] == ["TurnEnded", "codex/event"]
 
 
 @pytest.mark.parametrize(("said", "failed"), [(None, True), ("It worked in the end.", False)])
@@ -281,7 +282,7 @@ async def test_an_end_that_does_not_tell_of_the_error_before_it_is_a_failure_all
         o.event(call["id"], "own", "a", "error", message="no quota")
         o.event(call["id"], "own", "a", "task_complete", turn_id="a", last_agent_message=said)
         await o.listener.changes.until(lambda: len(o.listener.notifications) == 3 + failed)
-        assert (("own", "codex/failed") in o.listener.notifications) is failed
+        assert (("own", "TurnEnded") in o.listener.notifications) is failed
 
 
 async def test_events_of_nobody_and_other_notifications_are_passed_over() -> None:
@@ -302,7 +303,7 @@ async def test_tokens_are_told_once_for_each_change() -> None:
             o.event(call["id"], "own", "a", "token_count", info={"total_token_usage": {"total_tokens": total}})
         o.event(call["id"], "own", "a", "task_complete", turn_id="a")
         await o.listener.changes.until(lambda: len(o.listener.notifications) == 7)
-        assert [method for _, method in o.listener.notifications].count("codex/usage") == 2
+        assert [method for _, method in o.listener.notifications].count("TokensCounted") == 2
 
 
 async def test_what_it_cannot_do_is_said_or_does_nothing() -> None:
@@ -354,7 +355,7 @@ async def test_an_event_that_cannot_be_read_is_passed_over_in_one_line(caplog: p
         await o.listener.changes.until(lambda: len(o.listener.notifications) == 2)
     (line,) = [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
     assert (line.levelname, line.exc_info) == ("WARNING", None)
-    assert "an event of Codex could not be read" in line.getMessage()
+    assert "cannot read an event of Codex" in line.getMessage()
 
 
 @pytest.mark.parametrize("answer", [{"error": {"code": -32601, "message": "method not found"}}, {"result": 7}])

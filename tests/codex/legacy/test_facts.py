@@ -2,9 +2,6 @@
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from msgspec import Raw
 
 from codex_mcp.codex.facts import (
     CommandStarted,
@@ -14,19 +11,19 @@ from codex_mcp.codex.facts import (
     FilesChanged,
     ItemEnded,
     MessageSaid,
-    Tokens,
-    TokensCounted,
     ToolStarted,
     TurnEnded,
     TurnStarted,
 )
-from codex_mcp.codex.legacy.facts import EVENT, FAILED, USED, any_fact_of
+from codex_mcp.codex.legacy.facts import fact_of_event
+from codex_mcp.wire.legacy import EventMsg
 
 CHANGES = {"/x/new": {"type": "add", "content": ""}, "/x/old": {"type": "update", "unified_diff": ""}}
 
 
 def fact(msg: dict[str, object], turn_id: str = "u") -> Fact | None:
-    return any_fact_of(EVENT, Raw(msgspec.json.encode({"_meta": {"requestId": 1}, "id": turn_id, "msg": msg})))
+    event = msgspec.convert(msg, EventMsg)
+    return fact_of_event(event.turn_id or turn_id, event)
 
 
 @pytest.mark.parametrize(
@@ -63,31 +60,7 @@ def fact(msg: dict[str, object], turn_id: str = "u") -> Fact | None:
         ({"type": "stream_error", "message": "again"}, ErrorReported("u", "again", will_retry=True)),
         ({"type": "token_count", "info": None}, None),
         ({"type": "something_new"}, None),
-        ({"type": 7}, None),
     ],
 )
 def test_an_event_is_a_fact_or_none(msg: dict[str, object], expected: Fact | None) -> None:
     assert fact(msg) == expected
-
-
-def test_what_was_used_up_is_a_fact_of_its_own() -> None:
-    used = {"turn_id": "u", "total": {"total_tokens": 5, "input_tokens": 3}, "last": {"total_tokens": 2}}
-    counted = any_fact_of(USED, Raw(msgspec.json.encode(used)))
-    assert counted == TokensCounted("u", Tokens(total_tokens=5, input_tokens=3), Tokens(total_tokens=2))
-
-
-def test_a_failure_is_a_fact_of_its_own() -> None:
-    assert any_fact_of(FAILED, Raw(b'{"turn_id": "u", "why": "no quota"}')) == TurnEnded("u", "failed", "no quota")
-
-
-def test_what_the_app_server_says_means_what_it_always_meant() -> None:
-    params = Raw(b'{"turn": {"id": "u", "status": "failed", "error": {"message": "no"}}}')
-    assert any_fact_of("turn/completed", params) == TurnEnded("u", "failed", "no")
-
-
-@given(
-    st.sampled_from([EVENT, USED, FAILED, "turn/started"]),
-    st.recursive(st.none() | st.text() | st.integers(), st.lists),
-)
-def test_what_cannot_be_read_is_no_fact(method: str, value: object) -> None:
-    assert any_fact_of(method, Raw(msgspec.json.encode(value))) is None

@@ -88,10 +88,10 @@ def test_a_new_turn_begins_with_nothing_of_the_last() -> None:
 def test_what_was_announced_is_told_once_and_the_oldest_is_forgotten() -> None:
     t = thread()
     for number in range(ANNOUNCEMENTS_KEPT + 1):
-        t.announced(str(number), b"%d" % number)
-    assert t.announcement("0") is None
-    assert t.announcement("1") == b"1"
-    assert t.announcement("1") is None
+        t.announced(str(number), {"reason": number})
+    assert t.announcement("0") == {}
+    assert t.announcement("1") == {"reason": 1}
+    assert t.announcement("1") == {}
 
 
 @given(st.lists(st.integers(0, 50), max_size=20))

@@ -20,8 +20,8 @@ from codex_mcp.mcp.schema.team_results import (
 )
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import AgentState, AgentStatus, AskedElsewhere, Owner
-from codex_mcp.threads.questions.questions import Method, Unreadable, question_from
-from tests.support.core.questions import COMMAND
+from codex_mcp.threads.questions.questions import Method
+from tests.support.core.questions import COMMAND, ask
 from tests.team.test_agent import agent
 
 
@@ -53,9 +53,7 @@ def test_a_close_a_status_and_a_refusal() -> None:
 
 
 def test_open_questions_say_how_to_answer_them() -> None:
-    question = question_from(Method.EXEC, msgspec.Raw(msgspec.json.encode(COMMAND)), None)
-    assert not isinstance(question, Unreadable)
-    open_question = OpenApproval("turn/question-1", agent(), question)
+    open_question = OpenApproval("turn/question-1", agent(), ask(Method.EXEC, COMMAND))
     text = checked(approvals_result([open_question]), catalogue.APPROVALS_OUTPUT)
     assert 'codex_approvals {"id": "turn/question-1", "decision": "approved"}' in text
     answered = checked(approvals_result([], answered=Answered("a", "codex:1")), catalogue.APPROVALS_OUTPUT)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from codex_mcp.codex.events.translator import Event, EventTranslator
+from codex_mcp.codex.facts import Fact, fact_of
+from codex_mcp.wire.app.notifications import AppNotification, read_notification
+from codex_mcp.wire.app.questions import read_question
+from codex_mcp.wire.app.requests import ThreadOpened
 
 Json = dict[str, object]
 
@@ -41,10 +45,11 @@ class Talk:
         return msg
 
     def opened(self, **changes: object) -> Talk:
-        return self._keep(self.translator.thread_opened(raw(OPENED | changes)))
+        return self._keep(self.translator.thread_opened(msgspec.convert(OPENED | changes, ThreadOpened)))
 
     def note(self, method: str, **params: object) -> Talk:
-        return self._keep(self.translator.notification(method, raw({"threadId": THREAD, **params})))
+        note = read_notification(method, raw({"threadId": THREAD, **params}))
+        return self if note is None else self._keep(self.translator.notification(note))
 
     def in_turn(self, method: str, **params: object) -> Talk:
         return self.note(method, turnId=TURN, **params)
@@ -65,11 +70,11 @@ class Talk:
 
     def asks(self, method: str, **params: object) -> Talk:
         asked = {"threadId": THREAD, "turnId": TURN, "startedAtMs": NOW_MS, **params}
-        return self._keep(self.translator.request(method, raw(asked)))
+        return self._keep(self.translator.request(read_question(method, raw(asked))))
 
     def answer(self, method: str, item_id: str, *, approved: bool) -> Talk:
         asked = {"threadId": THREAD, "turnId": TURN, "itemId": item_id}
-        return self._keep(self.translator.answered(method, raw(asked), approved=approved))
+        return self._keep(self.translator.answered(read_question(method, raw(asked)), approved=approved))
 
     def _keep(self, events: list[Event]) -> Talk:
         self.events += events
@@ -79,6 +84,12 @@ class Talk:
 def raw(value: object) -> msgspec.Raw:
     """The value as it would stand in a message."""
     return msgspec.Raw(msgspec.json.encode(value))
+
+
+def heard(method: str, **params: object) -> tuple[AppNotification | None, Fact | None]:
+    """A notification as the core passes it on: decoded, and what it means for a turn."""
+    note = read_notification(method, raw(params))
+    return note, None if note is None else fact_of(note)
 
 
 OPENED: Json = {

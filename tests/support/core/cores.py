@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from msgspec import Raw
-
 from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import Core, CoreLost
-from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.events.translator import Event, Told
+from codex_mcp.codex.facts import Fact
 from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.supervisor import Launch, Launcher, Supervisor
 from codex_mcp.scripted_model.load import load_script
@@ -20,6 +19,7 @@ from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.threads.questions.decisions import Approved, Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.threads import Threads
+from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import TOUR
@@ -54,7 +54,7 @@ class Listener:
     def __init__(self) -> None:
         self.notifications: list[tuple[str, str]] = []
         self.questions: list[tuple[str, Id, str]] = []
-        self.asked: list[Raw] = []
+        self.asked: list[Asked] = []
         self.named: list[tuple[str, str]] = []
         self.lost: list[CoreLost] = []
         self.unreadable: list[tuple[str, str]] = []
@@ -64,17 +64,16 @@ class Listener:
     async def _nothing(self) -> object:
         return {}
 
-    def notification_received(self, thread_id: str, method: str, params: Raw) -> None:
-        """Remember it."""
+    def notification_received(self, thread_id: str, told: Told | None, fact: Fact | None) -> None:
+        """Remember it: the method of a notification, the name of a fact that comes without one."""
+        method = "codex/event" if isinstance(told, Event) else type(fact).__name__ if told is None else told.method
         self.notifications.append((thread_id, method))
         self.changes.tell()
 
-    def question_received(
-        self, thread_id: str, question_id: Id, method: str, params: Raw
-    ) -> Coroutine[Any, Any, object]:
+    def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """Remember it, and answer as the test says."""
-        self.questions.append((thread_id, question_id, method))
-        self.asked.append(params)
+        self.questions.append((asked.thread_id, question_id, asked.method))
+        self.asked.append(asked)
         self.changes.tell()
         return self.answer()
 

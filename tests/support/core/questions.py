@@ -2,7 +2,9 @@
 
 import msgspec
 
-from codex_mcp.threads.questions.questions import Json, Method, Question, Unreadable, question_from
+from codex_mcp.threads.questions.questions import Json, Method, Question, question_from
+from codex_mcp.wire.app.questions import Asked, UnreadableQuestion, read_question
+from codex_mcp.wire.legacy import LegacyApproval
 
 IDS: Json = {"threadId": "thread-1", "turnId": "turn-1", "itemId": "call-1", "startedAtMs": 1}
 RULE = ["make", "docs"]
@@ -130,12 +132,19 @@ REQUESTS: list[tuple[Method, Json]] = [
 ]
 
 
+def asked(method: str, params: object, **changed: object) -> Asked:
+    """The request as a core passes it on; `changed` replaces parameters."""
+    assert isinstance(params, dict)
+    given = {**params, **changed}
+    if method == Method.OLD:
+        return msgspec.convert({name: value for name, value in given.items() if value is not None}, LegacyApproval)
+    return read_question(method, msgspec.Raw(msgspec.json.encode(given)))
+
+
 def ask(method: str, params: object, **changed: object) -> Question:
     """The question of a request that must be readable; `changed` replaces parameters."""
-    assert isinstance(params, dict)
-    raw = msgspec.Raw(msgspec.json.encode({**params, **changed}))
-    question = question_from(method, raw, CHANGES if method == Method.PATCH else None)
-    assert not isinstance(question, Unreadable), question.why
+    question = question_from(asked(method, params, **changed), lambda _: CHANGES)
+    assert not isinstance(question, UnreadableQuestion), question.why
     return question
 
 

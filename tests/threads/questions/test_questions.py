@@ -13,17 +13,17 @@ from codex_mcp.threads.questions.questions import (
     Method,
     PatchQuestion,
     ServerQuestion,
-    Unreadable,
     UserQuestion,
     command_argv,
-    item_of,
     old_action,
     question_from,
 )
-from codex_mcp.wire.app.questions import CommandAction, NetworkAmendment
+from codex_mcp.wire.app.items import CommandAction
+from codex_mcp.wire.app.questions import NetworkAmendment, ToolCallRequest, UnreadableQuestion, read_question
 from tests.support.core.questions import (
     CHANGES,
     COMMAND,
+    IDS,
     INNER_FORM,
     NETWORK,
     OLD_COMMAND,
@@ -34,6 +34,7 @@ from tests.support.core.questions import (
     TOOL,
     USER_INPUT,
     ask,
+    asked,
     every_question,
 )
 
@@ -90,7 +91,7 @@ def test_a_patch_question_carries_the_changes_that_were_remembered() -> None:
 
 
 def test_a_patch_whose_changes_are_not_remembered_is_still_a_question() -> None:
-    question = question_from(Method.PATCH, msgspec.Raw(msgspec.json.encode(PATCH)), None)
+    question = question_from(asked(Method.PATCH, PATCH))
     assert isinstance(question, PatchQuestion)
     assert question.changes == {}
 
@@ -98,7 +99,7 @@ def test_a_patch_whose_changes_are_not_remembered_is_still_a_question() -> None:
 def test_user_questions_keep_their_flags() -> None:
     question = ask(Method.USER_INPUT, USER_INPUT)
     assert isinstance(question, UserQuestion)
-    assert [(asked.is_other, asked.is_secret) for asked in question.questions] == [(True, False), (False, True)]
+    assert [(each.is_other, each.is_secret) for each in question.questions] == [(True, False), (False, True)]
 
 
 def test_codex_asking_about_a_tool_differs_from_a_server_asking_the_user() -> None:
@@ -154,14 +155,15 @@ def test_parts_of_a_command_keep_the_shape_of_the_old_server(action: CommandActi
 
 
 def test_a_request_that_we_do_not_know_says_so() -> None:
-    assert question_from("item/new/request", msgspec.Raw(b"{}")) == Unreadable(
-        "item/new/request", "cannot ask the user: item/new/request is not a question that we know"
-    )
+    for method in ("item/new/request", ToolCallRequest.method):
+        why = f"cannot ask the user: {method} is not a question that we know"
+        unknown = asked(method, {**IDS, "callId": "call-1", "tool": "mail"})
+        assert question_from(unknown) == UnreadableQuestion(method, why, "thread-1")
 
 
 @given(st.sampled_from(Method), st.binary())
 def test_garbage_is_an_error_value(method: Method, params: bytes) -> None:
-    assert isinstance(question_from(method, msgspec.Raw(params)), Unreadable)
+    assert isinstance(question_from(read_question(method, msgspec.Raw(params))), UnreadableQuestion)
 
 
 @given(st.sampled_from(REQUESTS), st.data())
@@ -170,12 +172,12 @@ def test_a_request_with_one_field_spoiled_never_raises(sent: tuple[Method, objec
     assert isinstance(params, dict)
     name = data.draw(st.sampled_from(sorted(params)))
     value: object = data.draw(SPOILED)
-    question_from(method, msgspec.Raw(msgspec.json.encode({**params, name: value})), {})
+    question_from(asked(method, params, **{name: value}))
 
 
 def test_nesting_deeper_than_the_decoder_goes_is_an_error_value() -> None:
     deep = b'{"threadId":"t","serverName":"s","mode":"form","requestedSchema":' + b'{"a":' * 100_000
-    assert isinstance(question_from(Method.MCP, msgspec.Raw(deep)), Unreadable)
+    assert isinstance(question_from(read_question(Method.MCP, msgspec.Raw(deep))), UnreadableQuestion)
 
 
 def test_a_command_of_an_old_codex_is_asked_about_with_what_its_event_said() -> None:
@@ -198,9 +200,3 @@ def test_a_patch_of_an_old_codex_brings_its_changes() -> None:
     question = ask(Method.OLD, OLD_PATCH)
     assert isinstance(question, PatchQuestion)
     assert (question.is_old, question.changes, question.grant_root) == (True, CHANGES, "/home/ada")
-
-
-@given(st.recursive(st.none() | st.text() | st.integers(), st.lists))
-def test_a_request_is_about_an_item_or_none(spoiled: object) -> None:
-    assert item_of(msgspec.Raw(msgspec.json.encode(COMMAND))) == "call-1"
-    assert item_of(msgspec.Raw(msgspec.json.encode(spoiled))) == ""

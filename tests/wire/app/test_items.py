@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from codex_mcp.wire.app.items import ChangeKind, CommandExecution, FileChange, FileUpdate, Item
-from codex_mcp.wire.app.questions import CommandAction
+from codex_mcp.wire.app.items import ChangeKind, CommandAction, CommandExecution, FileChange, FileUpdate, Item
 
 
 def test_a_command_is_read_in_snake_case() -> None:

@@ -1,15 +1,29 @@
-"""The parameters are decoded as the app-server sends them."""
+"""Questions as the app-server writes them."""
 
 import msgspec
 import pytest
 
-from codex_mcp.wire.app.questions import CommandApproval, OfferedDecision, OfferedRule, OldQuestion, ServerElicitation
+from codex_mcp.wire.app.questions import (
+    AppQuestion,
+    CommandApproval,
+    Elicitation,
+    OfferedDecision,
+    OfferedRule,
+    ServerElicitation,
+    UnreadableQuestion,
+    read_question,
+)
 from tests.support.core.questions import COMMAND, RULE, TOOL
 
 
-def test_a_command_approval_keeps_words_and_objects_of_its_available_decisions() -> None:
-    asked = msgspec.json.decode(msgspec.json.encode(COMMAND), type=CommandApproval)
-    assert asked.available_decisions == [
+def read(method: str, params: object) -> AppQuestion:
+    return read_question(method, msgspec.Raw(msgspec.json.encode(params)))
+
+
+def test_a_decision_on_offer_is_a_word_or_carries_data() -> None:
+    asked = read(CommandApproval.method, COMMAND)
+    assert isinstance(asked, CommandApproval)
+    assert msgspec.convert(asked.available_decisions, list[str | OfferedDecision]) == [
         "accept",
         OfferedDecision(accept_with_execpolicy_amendment=OfferedRule(RULE)),
         "cancel",
@@ -17,26 +31,29 @@ def test_a_command_approval_keeps_words_and_objects_of_its_available_decisions()
 
 
 def test_fields_that_we_do_not_know_are_ignored() -> None:
-    asked = msgspec.json.decode(msgspec.json.encode({**COMMAND, "newInCodex": {"a": 1}}), type=CommandApproval)
-    assert asked.item_id == "call-1"
+    known, asked = read(CommandApproval.method, COMMAND), read(CommandApproval.method, {**COMMAND, "newInCodex": {}})
+    assert known == asked
 
 
-def test_the_meta_field_is_spelled_with_an_underscore() -> None:
-    asked = msgspec.json.decode(msgspec.json.encode(TOOL), type=ServerElicitation)
-    assert asked.meta is not None
-    assert asked.meta["persist"] == ["session", "always"]
+def test_a_question_needs_only_its_ids() -> None:
+    ids = {"threadId": "t", "turnId": "turn-1", "itemId": "call-1"}
+    assert read(CommandApproval.method, {**ids, "command": None}) == CommandApproval("turn-1", "call-1", thread_id="t")
 
 
-def test_a_request_without_its_thread_is_an_error() -> None:
-    with pytest.raises(msgspec.ValidationError, match="threadId"):
-        msgspec.json.decode(b'{"turnId":"t","itemId":"i"}', type=CommandApproval)
+def test_an_elicitation_keeps_all_its_fields() -> None:
+    asked = read(ServerElicitation.method, {**TOOL, "newInCodex": {"a": 1}})
+    assert isinstance(asked, ServerElicitation)
+    assert (asked.thread_id, asked.turn_id, asked.params["newInCodex"]) == ("thread-1", "turn-1", {"a": 1})
+    meta = msgspec.convert(asked.params, Elicitation).meta
+    assert meta is not None
+    assert meta["persist"] == ["session", "always"]
 
 
-def test_a_question_comes_with_the_event_that_announced_it_or_without() -> None:
-    elicitation = {"codex_elicitation": "exec-approval", "threadId": "t", "codex_command": ["ls"]}
-    announced = {"type": "exec_approval_request", "call_id": "c", "reason": "why", "available_decisions": ["abort", {}]}
-    for event in (announced, None):
-        encoded = msgspec.json.encode({"elicitation": elicitation, "announced": event})
-        asked = msgspec.json.decode(encoded, type=OldQuestion)
-        assert (asked.elicitation.thread_id, asked.elicitation.codex_command) == ("t", ["ls"])
-        assert (asked.announced is None) is (event is None)
+@pytest.mark.parametrize(
+    ("params", "thread_id"),
+    [({"turnId": "t", "itemId": "i"}, ""), ({**COMMAND, "turnId": 7}, "thread-1"), (5, ""), ({"threadId": None}, "")],
+)
+def test_a_question_that_cannot_be_read_says_why_and_whose_it_is(params: object, thread_id: str) -> None:
+    asked = read(CommandApproval.method, params)
+    assert isinstance(asked, UnreadableQuestion)
+    assert (asked.thread_id, "is malformed: " in asked.why) == (thread_id, True)

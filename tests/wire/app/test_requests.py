@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from codex_mcp.wire.app import requests
+from codex_mcp.wire.app.items import Turn
 
 
 @pytest.mark.parametrize(
@@ -63,9 +64,7 @@ def test_a_request_holds_what_was_given_and_nothing_else(value: object, wire: di
         ('{"userAgent": "codex/1", "codexHome": "/h", "new": 1}', requests.Initialized("codex/1", "/h")),
         ("{}", requests.Initialized()),
         ('{"thread": {"id": "t", "more": 1}, "cwd": "/x"}', requests.ThreadOpened(requests.Thread("t"), "/x")),
-        ('{"turn": {"id": "u", "status": "inProgress"}}', requests.TurnStartResponse(requests.Turn("u"))),
-        ('{"threadId": "t", "turn": {}}', requests.Scope("t")),
-        ('{"threadId": null}', requests.Scope(None)),
+        ('{"turn": {"id": "u", "status": "inProgress"}}', requests.TurnStartResponse(Turn("u"))),
         ('{"account": null, "requiresOpenaiAuth": true}', requests.Account(None, requires_openai_auth=True)),
     ],
 )

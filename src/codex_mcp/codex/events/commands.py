@@ -6,8 +6,7 @@ import shlex
 from typing import Final
 
 from codex_mcp.codex.events.spelling import duration, file_url, present, snake
-from codex_mcp.wire.app.items import CommandExecution
-from codex_mcp.wire.app.questions import CommandAction
+from codex_mcp.wire.app.items import CommandAction, CommandExecution
 
 OUTPUT_CHARACTERS: Final = 32_768
 """Of a command's output in exec_command_end, where it stands three times: stdout, aggregated_output, formatted_output.

@@ -9,12 +9,12 @@ from base64 import b64encode
 
 from codex_mcp.codex.events.spelling import error, snake
 from codex_mcp.wire.app.notifications import (
-    ContentDelta,
     Delta,
-    ErrorNote,
+    ErrorReported,
     PlanUpdated,
+    ReasoningDelta,
     SummaryDelta,
-    SummaryPart,
+    SummaryPartAdded,
     TerminalInput,
 )
 
@@ -34,7 +34,7 @@ def summary_delta(note: SummaryDelta) -> dict[str, object]:
     return {**_delta("reasoning_content_delta", note), "summary_index": note.summary_index}
 
 
-def reasoning_delta(note: ContentDelta) -> dict[str, object]:
+def reasoning_delta(note: ReasoningDelta) -> dict[str, object]:
     """reasoning_raw_content_delta"""
     return {**_delta("reasoning_raw_content_delta", note), "content_index": note.content_index}
 
@@ -49,7 +49,7 @@ def _delta(kind: str, note: Delta) -> dict[str, object]:
     }
 
 
-def section_break(note: SummaryPart) -> dict[str, object]:
+def section_break(note: SummaryPartAdded) -> dict[str, object]:
     """agent_reasoning_section_break"""
     return {"type": "agent_reasoning_section_break", "item_id": note.item_id, "summary_index": note.summary_index}
 
@@ -76,7 +76,7 @@ def plan_update(note: PlanUpdated) -> dict[str, object]:
     return {"type": "plan_update", "explanation": note.explanation, "plan": plan}
 
 
-def error_event(note: ErrorNote) -> dict[str, object]:
+def error_event(note: ErrorReported) -> dict[str, object]:
     """error, or stream_error if the model is asked again"""
     if note.will_retry:
         details = {"additional_details": note.error.additional_details}

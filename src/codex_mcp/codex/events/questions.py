@@ -7,7 +7,13 @@ from msgspec import Struct
 from codex_mcp.codex.events.commands import argv, parsed_commands
 from codex_mcp.codex.events.spelling import decision, present, snake_keys
 from codex_mcp.wire.app.items import CommandExecution
-from codex_mcp.wire.app.notifications import CommandAsked, InputAsked, PatchAsked, PermissionsAsked, ToolAsked
+from codex_mcp.wire.app.questions import (
+    CommandApproval,
+    FileChangeApproval,
+    PermissionsApproval,
+    ToolCallRequest,
+    UserInputRequest,
+)
 
 
 class ShownCommand(Struct, frozen=True):
@@ -18,7 +24,7 @@ class ShownCommand(Struct, frozen=True):
     parsed_cmd: list[dict[str, object]]
 
 
-def shown_command(question: CommandAsked, item: CommandExecution | None) -> ShownCommand:
+def shown_command(question: CommandApproval, item: CommandExecution | None) -> ShownCommand:
     """The command of the question; what the question leaves out is in the item."""
     known = item or CommandExecution(id=question.item_id)
     actions = question.command_actions
@@ -29,7 +35,7 @@ def shown_command(question: CommandAsked, item: CommandExecution | None) -> Show
     )
 
 
-def exec_approval_request(question: CommandAsked, command: ShownCommand) -> dict[str, object]:
+def exec_approval_request(question: CommandApproval, command: ShownCommand) -> dict[str, object]:
     """exec_approval_request"""
     offered = question.available_decisions
     return {
@@ -54,7 +60,7 @@ def exec_approval_request(question: CommandAsked, command: ShownCommand) -> dict
     }
 
 
-def apply_patch_approval_request(question: PatchAsked, changes: dict[str, object]) -> dict[str, object]:
+def apply_patch_approval_request(question: FileChangeApproval, changes: dict[str, object]) -> dict[str, object]:
     """apply_patch_approval_request"""
     return {
         "type": "apply_patch_approval_request",
@@ -66,7 +72,7 @@ def apply_patch_approval_request(question: PatchAsked, changes: dict[str, object
     }
 
 
-def request_permissions(question: PermissionsAsked) -> dict[str, object]:
+def request_permissions(question: PermissionsApproval) -> dict[str, object]:
     """request_permissions"""
     return {
         "type": "request_permissions",
@@ -76,11 +82,11 @@ def request_permissions(question: PermissionsAsked) -> dict[str, object]:
         "started_at_ms": question.started_at_ms,
         **present(reason=question.reason),
         "permissions": snake_keys(question.permissions),
-        **present(cwd=question.cwd),
+        "cwd": question.cwd,
     }
 
 
-def request_user_input(question: InputAsked) -> dict[str, object]:
+def request_user_input(question: UserInputRequest) -> dict[str, object]:
     """request_user_input; its own names were camelCase in 0.153.4, too"""
     return {
         "type": "request_user_input",
@@ -92,7 +98,7 @@ def request_user_input(question: InputAsked) -> dict[str, object]:
     }
 
 
-def dynamic_tool_call_request(question: ToolAsked, started_at_ms: int) -> dict[str, object]:
+def dynamic_tool_call_request(question: ToolCallRequest, started_at_ms: int) -> dict[str, object]:
     """dynamic_tool_call_request; camelCase in 0.153.4, too"""
     return {
         "type": "dynamic_tool_call_request",

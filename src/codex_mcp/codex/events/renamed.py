@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from codex_mcp.codex.events.spelling import snake, snake_keys
+from codex_mcp.wire.app.notifications import OtherNotification
 
-PLAIN: Final = {
+RENAMED: Final = {
     "warning": "warning",
     "guardianWarning": "guardian_warning",
     "deprecationNotice": "deprecation_notice",
@@ -27,11 +28,12 @@ NAMED_VALUES: Final = frozenset({"event_name", "execution_mode", "handler_type",
 NAMED_REASON: Final = "model_reroute"
 
 
-def plain(kind: str, params: dict[str, object]) -> dict[str, object]:
+def renamed(note: OtherNotification) -> dict[str, object]:
     """The event: everything but the ids, which are in the envelope, and what is empty."""
+    kind = RENAMED[note.method]
     fields: dict[str, object] = {
         snake(name): snake_keys(value)
-        for name, value in params.items()
+        for name, value in note.params.items()
         if name not in {"threadId", "turnId", "type"} and value is not None
     }
     run = fields.get("run")

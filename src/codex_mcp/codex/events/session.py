@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from codex_mcp.codex.events.spelling import present
-from codex_mcp.wire.app.notifications import Sandbox, ThreadOpened
+from codex_mcp.wire.app.requests import Sandbox, ThreadOpened
+
+READ_ONLY: Final = Sandbox("readOnly")
 
 # Folders that Codex keeps read-only inside a writable root.
 PROTECTED: Final = (".git", ".agents", ".codex")
@@ -28,7 +30,7 @@ def session_configured(opened: ThreadOpened) -> dict[str, object]:
         **present(service_tier=opened.service_tier),
         "approval_policy": opened.approval_policy,
         "approvals_reviewer": opened.approvals_reviewer,
-        "permission_profile": permission_profile(opened.sandbox, opened.cwd),
+        "permission_profile": permission_profile(opened.sandbox or READ_ONLY, opened.cwd),
         "cwd": opened.cwd,
         **present(reasoning_effort=opened.reasoning_effort, rollout_path=thread.path),
     }

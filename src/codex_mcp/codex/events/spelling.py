@@ -7,7 +7,7 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-from codex_mcp.wire.app.items import Failure, Tokens, TokenUsage
+from codex_mcp.wire.app.items import Failure, TokenCounts, TokenUsage
 
 # What a path in a `file://` address may show as it is; everything else is percent-encoded (WHATWG URL, path set).
 PATH_SAFE: Final = "/:@!$&'()*+,;=[]|^~-._\\"
@@ -77,15 +77,15 @@ def decision(offered: object) -> object:
     return snake_keys(offered)
 
 
-def tokens(spent: Tokens) -> dict[str, object]:
+def tokens(counts: TokenCounts) -> dict[str, object]:
     """One entry of the bill."""
     return {
-        "input_tokens": spent.input_tokens,
-        "cached_input_tokens": spent.cached_input_tokens,
-        "cache_write_input_tokens": spent.cache_write_input_tokens,
-        "output_tokens": spent.output_tokens,
-        "reasoning_output_tokens": spent.reasoning_output_tokens,
-        "total_tokens": spent.total_tokens,
+        "input_tokens": counts.input_tokens,
+        "cached_input_tokens": counts.cached_input_tokens,
+        "cache_write_input_tokens": counts.cache_write_input_tokens,
+        "output_tokens": counts.output_tokens,
+        "reasoning_output_tokens": counts.reasoning_output_tokens,
+        "total_tokens": counts.total_tokens,
     }
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from codex_mcp.codex.events.spelling import present
-from codex_mcp.wire.app.notifications import ServerStatus
+from codex_mcp.wire.app.notifications import ServerStatusUpdated
 
 
 class Startup:
     """The MCP servers of one thread, as they start."""
 
     def __init__(self) -> None:
-        self._servers: dict[str, ServerStatus] = {}
+        self._servers: dict[str, ServerStatusUpdated] = {}
         self._told = False
 
-    def status(self, note: ServerStatus) -> list[dict[str, object]]:
+    def status(self, note: ServerStatusUpdated) -> list[dict[str, object]]:
         """One server changed; when none is starting any more, the sum."""
         self._servers[note.name] = note
         state = present(state=note.status, error=note.error)

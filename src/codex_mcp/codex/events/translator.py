@@ -10,9 +10,8 @@ next. A turn_diff is sent once per distinct diff. item_* and raw_* events are se
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
-import msgspec
 from msgspec import Struct
 
 from codex_mcp.codex.events import deltas, questions, spelling
@@ -22,24 +21,24 @@ from codex_mcp.codex.events.full_items import item_completed, item_started
 from codex_mcp.codex.events.item_life import Items, Known, Life
 from codex_mcp.codex.events.patches import changes as changes_by_path
 from codex_mcp.codex.events.questions import ShownCommand
-from codex_mcp.codex.events.renamed import PLAIN, plain
+from codex_mcp.codex.events.renamed import RENAMED, renamed
 from codex_mcp.codex.events.session import session_configured
 from codex_mcp.codex.events.startup import Startup
 from codex_mcp.wire.app import items, notifications
-
-# What decoding somebody's bytes can raise: msgspec's errors and bad UTF-8 are ValueErrors, deep nesting is the other.
-UNREADABLE: Final = (ValueError, RecursionError)
-
+from codex_mcp.wire.app.items import UNREADABLE
+from codex_mcp.wire.app.questions import (
+    Asked,
+    CommandApproval,
+    FileChangeApproval,
+    PermissionsApproval,
+    ServerElicitation,
+    ToolCallRequest,
+    UserInputRequest,
+)
+from codex_mcp.wire.app.requests import ThreadOpened
 
 NOISY: Final = ("item_", "raw_")
-"""Beginnings of the types that are sent only if somebody wants everything."""
-
-
-class OldEvent(Struct, frozen=True):
-    """The parameters of a `codex/event` of an old Codex."""
-
-    msg: dict[str, object]
-    id: str = ""
+"""Beginnings of the event types that are sent only if all events are asked for."""
 
 
 class Event(Struct, frozen=True):
@@ -49,6 +48,10 @@ class Event(Struct, frozen=True):
     """Of the turn that it belongs to; "" outside of one."""
     msg: dict[str, object]
     """{"type": …, …}"""
+
+
+Told: TypeAlias = notifications.AppNotification | Event
+"""What happened in a thread: a notification of the app-server, or an event of an old Codex."""
 
 
 class EventTranslator:
@@ -63,46 +66,41 @@ class EventTranslator:
         self._mode = "default"
         self._last_message: str | None = None
         self._diff = ""
-        self._context_window: int | None = None
+        self._context_window: object = None
         self._rate_limits: dict[str, object] | None = None
         self._usage: notifications.UsageUpdated | None = None
         self._has_had_a_turn = False
 
-    # ---------------------------------------------------------------------------------------------------- what comes in
-
-    def thread_opened(self, response: msgspec.Raw) -> list[Event]:
-        """The result of thread/start or thread/resume. What was said of the thread earlier comes after it."""
-        try:
-            opened = _OPENED.decode(response)
-        except UNREADABLE:
+    def thread_opened(self, opened: ThreadOpened | None) -> list[Event]:
+        """The answer to thread/start or thread/resume. What was said of the thread earlier comes after it."""
+        if opened is None or opened.sandbox is None:
             return []
         if opened.collaboration_mode is not None:
             self._mode = opened.collaboration_mode.mode
         return [Event("", session_configured(opened))]
 
-    def notification(self, method: str, params: msgspec.Raw) -> list[Event]:
-        """Any notification of this thread."""
-        handle = NOTIFICATIONS.get(method)
-        return [] if handle is None else self._handled(handle, params)
+    def notification(self, note: Told) -> list[Event]:
+        """Anything that happened in this thread."""
+        if isinstance(note, notifications.OtherNotification) and note.method not in RENAMED:
+            return []
+        handle = _HANDLERS.get(type(note))
+        return [] if handle is None else self._handled(handle, note)
 
-    def request(self, method: str, params: msgspec.Raw) -> list[Event]:
-        """The app-server asks us something about this thread."""
-        handle = QUESTIONS.get(method)
-        return [] if handle is None else self._handled(handle, params)
+    def request(self, asked: Asked) -> list[Event]:
+        """A request of the app-server about this thread. (An old Codex announces its questions itself.)"""
+        handle = _HANDLERS.get(type(asked))
+        return [] if handle is None else self._handled(handle, asked)
 
-    def answered(self, method: str, params: msgspec.Raw, *, approved: bool) -> list[Event]:
+    def answered(self, asked: Asked, *, approved: bool) -> list[Event]:
         """We answered such a request. What is approved begins; what is not will complete as declined."""
-        if not approved or method not in _APPROVALS:
+        if not approved or not isinstance(asked, CommandApproval | FileChangeApproval):
             return []
-        try:
-            return self._runs(_ITEM_ID.decode(params).item_id)
-        except UNREADABLE:
-            return []
+        return self._runs(asked.item_id)
 
-    def _handled(self, handle: Handler, params: msgspec.Raw) -> list[Event]:
+    def _handled(self, handle: Handler, told: object) -> list[Event]:
         usage = self._usage
         try:
-            events = handle(self, params)
+            events = handle(self, told)
         except UNREADABLE:
             return []
         if usage is None:
@@ -118,12 +116,10 @@ class EventTranslator:
             return None
         return changes_by_path(known.note.item.changes)
 
-    def _shown_command(self, question: notifications.CommandAsked) -> ShownCommand:
+    def _shown_command(self, question: CommandApproval) -> ShownCommand:
         known = self._items.find(question.item_id)
         item = known.note.item if known is not None else None
         return questions.shown_command(question, item if isinstance(item, items.CommandExecution) else None)
-
-    # ------------------------------------------------------------------------------------------------------------ items
 
     def _item_started(self, note: notifications.ItemStarted) -> list[Event]:
         match note.item:
@@ -167,15 +163,13 @@ class EventTranslator:
         changes = changes_by_path(note.changes)
         return [Event(note.turn_id, {"type": "patch_apply_updated", "call_id": note.item_id, "changes": changes})]
 
-    def _output_delta(self, note: notifications.Delta) -> list[Event]:
+    def _output_delta(self, note: notifications.OutputDelta) -> list[Event]:
         return [*self._runs(note.item_id), Event(note.turn_id, deltas.output_delta(note))]
 
     def _terminal_input(self, note: notifications.TerminalInput) -> list[Event]:
         return [*self._runs(note.item_id), Event(note.turn_id, deltas.terminal_input(note))]
 
-    # ------------------------------------------------------------------------------------------------------------ turns
-
-    def _turn_started(self, note: notifications.TurnNote) -> list[Event]:
+    def _turn_started(self, note: notifications.TurnStarted) -> list[Event]:
         turn = note.turn
         self._items.turn_ended()  # of a core that died in mid-turn nothing else is heard
         self._turn_id, self._last_message, self._diff = turn.id, None, ""
@@ -189,7 +183,7 @@ class EventTranslator:
         }
         return [*(Event("", each) for each in self._startup.turn_started()), Event(turn.id, msg)]
 
-    def _turn_completed(self, note: notifications.TurnNote) -> list[Event]:
+    def _turn_completed(self, note: notifications.TurnCompleted) -> list[Event]:
         turn = note.turn
         times = spelling.present(
             started_at=turn.started_at, completed_at=turn.completed_at, duration_ms=turn.duration_ms
@@ -210,15 +204,13 @@ class EventTranslator:
         self._diff = note.diff
         return [Event(note.turn_id, {"type": "turn_diff", "unified_diff": note.diff})]
 
-    # ---------------------------------------------------------------------------------------------- tokens and tidings
-
     def _usage_updated(self, note: notifications.UsageUpdated) -> list[Event]:
         self._context_window = note.token_usage.model_context_window
         if self._has_had_a_turn:  # else a resumed thread repeats what its last turn used
             self._usage = note
         return []
 
-    def _limits_updated(self, note: notifications.RateLimits) -> list[Event]:
+    def _limits_updated(self, note: notifications.RateLimitsUpdated) -> list[Event]:
         self._rate_limits = spelling.rate_limits(note.rate_limits)
         return []
 
@@ -230,49 +222,45 @@ class EventTranslator:
         self._mode = note.thread_settings.collaboration_mode.mode
         return []
 
-    def _server_status(self, note: notifications.ServerStatus) -> list[Event]:
+    def _server_status(self, note: notifications.ServerStatusUpdated) -> list[Event]:
         return [Event("", msg) for msg in self._startup.status(note)]
 
-    def _old_event(self, note: OldEvent) -> list[Event]:
-        """An old Codex speaks in these events itself."""
-        noisy = str(note.msg.get("type", "")).startswith(NOISY)
-        return [] if noisy and not self.full else [Event(note.id, note.msg)]
+    def _old_event(self, event: Event) -> list[Event]:
+        noisy = str(event.msg.get("type", "")).startswith(NOISY)
+        return [] if noisy and not self.full else [event]
 
-    def _plain(self, kind: str, params: dict[str, object]) -> list[Event]:
-        turn_id = params.get("turnId")
-        return [Event(turn_id if isinstance(turn_id, str) else self._turn_id, plain(kind, params))]
+    def _renamed(self, note: notifications.OtherNotification) -> list[Event]:
+        turn_id = note.params.get("turnId")
+        return [Event(turn_id if isinstance(turn_id, str) else self._turn_id, renamed(note))]
 
-    def _raw_item(self, note: notifications.RawItem) -> list[Event]:
+    def _raw_item(self, note: notifications.RawItemCompleted) -> list[Event]:
         return [Event(note.turn_id, {"type": "raw_response_item", "item": note.item})] if self.full else []
 
-    def _raw_completed(self, note: notifications.RawCompleted) -> list[Event]:
+    def _raw_completed(self, note: notifications.RawResponseCompleted) -> list[Event]:
         if not self.full:
             return []
         usage = None if note.usage is None else spelling.tokens(note.usage)
         msg = {"type": "raw_response_completed", "response_id": note.response_id, "token_usage": usage}
         return [Event(note.turn_id, {**msg, "usage_metadata": note.usage_metadata})]
 
-    # -------------------------------------------------------------------------------------------------------- questions
-
-    def _ask_command(self, question: notifications.CommandAsked) -> list[Event]:
+    def _ask_command(self, question: CommandApproval) -> list[Event]:
         self._items.asked(question.item_id)
         msg = questions.exec_approval_request(question, self._shown_command(question))
         return [Event(question.turn_id, msg)]
 
-    def _ask_patch(self, question: notifications.PatchAsked) -> list[Event]:
+    def _ask_patch(self, question: FileChangeApproval) -> list[Event]:
         self._items.asked(question.item_id)
         changes = self.changes_of(question.item_id) or {}
         return [Event(question.turn_id, questions.apply_patch_approval_request(question, changes))]
 
-    def _ask_tool(self, question: notifications.ToolAsked) -> list[Event]:
+    def _ask_tool(self, question: ToolCallRequest) -> list[Event]:
         known = self._items.find(question.call_id)
         started_at_ms = 0 if known is None else known.note.started_at_ms
         return [Event(question.turn_id, questions.dynamic_tool_call_request(question, started_at_ms))]
 
-    def _ask_elicitation(self, question: dict[str, object]) -> list[Event]:
-        turn_id = question.get("turnId")
-        msg = questions.elicitation_request(question)
-        return [Event(turn_id if isinstance(turn_id, str) else self._turn_id, msg)]
+    def _ask_elicitation(self, question: ServerElicitation) -> list[Event]:
+        turn_id = question.turn_id
+        return [Event(self._turn_id if turn_id is None else turn_id, questions.elicitation_request(question.params))]
 
 
 def _refused(item: items.Item, known: Known | None) -> bool:
@@ -288,70 +276,43 @@ def _start_of(note: notifications.ItemCompleted, known: Known | None) -> notific
     return notifications.ItemStarted(note.turn_id, note.item, started_at_ms)
 
 
-# ----------------------------------------------------------------------------------------------------------- the tables
-
-Handler: TypeAlias = Callable[[EventTranslator, msgspec.Raw], list[Event]]
-T = TypeVar("T")
-N = TypeVar("N", bound=notifications.InTurn)
+Handler: TypeAlias = Callable[[EventTranslator, Any], list[Event]]
 
 
-def _reads(kind: type[T], handle: Callable[[EventTranslator, T], list[Event]]) -> Handler:
-    # A decoder that is made here would be made by every server before its first answer.
-    return lambda translator, params: handle(translator, msgspec.json.decode(params, type=kind))
+def _says(make: Callable[[Any], dict[str, object]]) -> Handler:
+    return lambda _, told: [Event(told.turn_id, make(told))]
 
-
-def _says(kind: type[N], make: Callable[[N], dict[str, object]]) -> Handler:
-    def handle(_: EventTranslator, params: msgspec.Raw) -> list[Event]:
-        note = msgspec.json.decode(params, type=kind)
-        return [Event(note.turn_id, make(note))]
-
-    return handle
-
-
-def _renames(kind: str) -> Handler:
-    decode = msgspec.json.Decoder(dict[str, object]).decode
-    return lambda translator, params: translator._plain(kind, decode(params))
-
-
-_OPENED: Final = msgspec.json.Decoder(notifications.ThreadOpened)
-_ITEM_ID: Final = msgspec.json.Decoder(notifications.AboutItem)
 
 _Self: TypeAlias = EventTranslator
 
-NOTIFICATIONS: Final[dict[str, Handler]] = {
-    "item/agentMessage/delta": _says(notifications.Delta, deltas.message_delta),
-    "item/plan/delta": _says(notifications.Delta, deltas.plan_delta),
-    "item/reasoning/summaryTextDelta": _says(notifications.SummaryDelta, deltas.summary_delta),
-    "item/reasoning/textDelta": _says(notifications.ContentDelta, deltas.reasoning_delta),
-    "item/reasoning/summaryPartAdded": _says(notifications.SummaryPart, deltas.section_break),
-    "item/commandExecution/outputDelta": _reads(notifications.Delta, _Self._output_delta),
-    "item/commandExecution/terminalInteraction": _reads(notifications.TerminalInput, _Self._terminal_input),
-    "item/fileChange/patchUpdated": _reads(notifications.PatchUpdated, _Self._patch_updated),
-    "item/started": _reads(notifications.ItemStarted, _Self._item_started),
-    "item/completed": _reads(notifications.ItemCompleted, _Self._item_completed),
-    "turn/started": _reads(notifications.TurnNote, _Self._turn_started),
-    "turn/completed": _reads(notifications.TurnNote, _Self._turn_completed),
-    "turn/diff/updated": _reads(notifications.DiffUpdated, _Self._diff_updated),
-    "turn/plan/updated": _says(notifications.PlanUpdated, deltas.plan_update),
-    "error": _says(notifications.ErrorNote, deltas.error_event),
-    "thread/tokenUsage/updated": _reads(notifications.UsageUpdated, _Self._usage_updated),
-    "account/rateLimits/updated": _reads(notifications.RateLimits, _Self._limits_updated),
-    "thread/settings/updated": _reads(notifications.SettingsUpdated, _Self._settings_updated),
-    "mcpServer/startupStatus/updated": _reads(notifications.ServerStatus, _Self._server_status),
-    "rawResponseItem/completed": _reads(notifications.RawItem, _Self._raw_item),
-    "rawResponse/completed": _reads(notifications.RawCompleted, _Self._raw_completed),
-    **{method: _renames(kind) for method, kind in PLAIN.items()},
-    "codex/event": _reads(OldEvent, _Self._old_event),
+_HANDLERS: Final[dict[type[object], Handler]] = {
+    notifications.MessageDelta: _says(deltas.message_delta),
+    notifications.PlanDelta: _says(deltas.plan_delta),
+    notifications.SummaryDelta: _says(deltas.summary_delta),
+    notifications.ReasoningDelta: _says(deltas.reasoning_delta),
+    notifications.SummaryPartAdded: _says(deltas.section_break),
+    notifications.OutputDelta: _Self._output_delta,
+    notifications.TerminalInput: _Self._terminal_input,
+    notifications.PatchUpdated: _Self._patch_updated,
+    notifications.ItemStarted: _Self._item_started,
+    notifications.ItemCompleted: _Self._item_completed,
+    notifications.TurnStarted: _Self._turn_started,
+    notifications.TurnCompleted: _Self._turn_completed,
+    notifications.DiffUpdated: _Self._diff_updated,
+    notifications.PlanUpdated: _says(deltas.plan_update),
+    notifications.ErrorReported: _says(deltas.error_event),
+    notifications.UsageUpdated: _Self._usage_updated,
+    notifications.RateLimitsUpdated: _Self._limits_updated,
+    notifications.SettingsUpdated: _Self._settings_updated,
+    notifications.ServerStatusUpdated: _Self._server_status,
+    notifications.RawItemCompleted: _Self._raw_item,
+    notifications.RawResponseCompleted: _Self._raw_completed,
+    notifications.OtherNotification: _Self._renamed,
+    Event: _Self._old_event,
+    CommandApproval: _Self._ask_command,
+    FileChangeApproval: _Self._ask_patch,
+    PermissionsApproval: _says(questions.request_permissions),
+    UserInputRequest: _says(questions.request_user_input),
+    ToolCallRequest: _Self._ask_tool,
+    ServerElicitation: _Self._ask_elicitation,
 }
-
-QUESTIONS: Final[dict[str, Handler]] = {
-    "item/commandExecution/requestApproval": _reads(notifications.CommandAsked, _Self._ask_command),
-    "item/fileChange/requestApproval": _reads(notifications.PatchAsked, _Self._ask_patch),
-    "item/permissions/requestApproval": _says(notifications.PermissionsAsked, questions.request_permissions),
-    "item/tool/requestUserInput": _says(notifications.InputAsked, questions.request_user_input),
-    "item/tool/call": _reads(notifications.ToolAsked, _Self._ask_tool),
-    "mcpServer/elicitation/request": _reads(dict[str, object], _Self._ask_elicitation),
-}
-
-# The questions whose answer lets an item begin.
-_APPROVALS: Final = frozenset({"item/commandExecution/requestApproval", "item/fileChange/requestApproval"})

@@ -2,7 +2,7 @@
 
 A thread begins with its first prompt, and has a provisional id of ours until Codex says which is its own. Turns are
 calls of `codex` and `codex-reply`; how they go is read from the events, and not from the answers, which may belong to
-another call (`codex.legacy_thread` says why). Whatever an old Codex cannot do is refused in a sentence.
+another call (`codex.legacy.thread` says why). Whatever an old Codex cannot do is refused with a reason.
 """
 
 from __future__ import annotations
@@ -31,19 +31,21 @@ from codex_mcp.codex.core import (
     ThreadSpec,
     TurnSpec,
 )
-from codex_mcp.codex.legacy.answers import failure_of
-from codex_mcp.codex.legacy.arguments import (
+from codex_mcp.codex.events.translator import Event
+from codex_mcp.codex.facts import QuestionWithdrawn, TokensCounted, TurnEnded, fact_of, tokens_of
+from codex_mcp.codex.legacy.calls import (
     REPLY,
     START,
     Abilities,
     abilities,
     check_turn,
     denial,
+    failure_of,
     left_out,
     reply_arguments,
     start_arguments,
 )
-from codex_mcp.codex.legacy.facts import EVENT, FAILED, USED, Failed, Used, any_fact_of
+from codex_mcp.codex.legacy.facts import fact_of_event
 from codex_mcp.codex.legacy.processes import kill_commands
 from codex_mcp.codex.legacy.thread import LegacyThread
 from codex_mcp.codex.oversized import belongs_to, must_be_whole, told
@@ -54,7 +56,8 @@ from codex_mcp.rpc.peer import Handlers, Pace, Peer, PendingCall
 from codex_mcp.rpc.watched import watched
 from codex_mcp.wire import legacy
 from codex_mcp.wire.app import requests
-from codex_mcp.wire.app.questions import OldElicitation
+from codex_mcp.wire.app.items import UNREADABLE, Failure, Turn
+from codex_mcp.wire.app.notifications import TurnCompleted
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Malformed, Notification, Request
 
 logger = logging.getLogger(__name__)
@@ -62,10 +65,9 @@ logger = logging.getLogger(__name__)
 PROTOCOL: Final = "2025-06-18"
 """It echoes whatever it is told; this is the revision that it follows."""
 
-QUESTION: Final = "elicitation/create"
+EVENT: Final = "codex/event"
 
 _note = msgspec.json.Decoder(legacy.EventNote)
-_msg = msgspec.json.Decoder(legacy.EventMsg)
 
 
 class OldRelease(Struct, frozen=True):
@@ -80,7 +82,6 @@ class LegacyCore:
     """One running `codex mcp-server`: a `Core`."""
 
     resumes = False
-    fact_of = staticmethod(any_fact_of)
 
     def __init__(
         self, channel: Channel, listener: CoreListener, settings: CoreSettings, pace: Pace, release: OldRelease
@@ -214,7 +215,7 @@ class LegacyCore:
 
     def _opened(self, thread: LegacyThread) -> OpenedThread:
         cwd = thread.spec.cwd or os.getcwd()
-        return OpenedThread(thread.id, cwd, Raw(b"{}"), is_provisional=not thread.is_named)
+        return OpenedThread(thread.id, cwd, is_provisional=not thread.is_named)
 
     def _known(self, thread_id: str) -> LegacyThread:
         known = self._threads.get(thread_id)
@@ -264,7 +265,7 @@ class LegacyCore:
     def _answered(self, known: LegacyThread, call: Id, answer: asyncio.Future[Raw]) -> None:
         if answer.cancelled():
             return
-        failure = failure_of(answer)
+        failure = failure_of(answer.exception() or answer.result())
         unheard = known.answered(call, failed=failure is not None)
         if unheard is None or isinstance(failure, CoreLost):
             self._begin_failed(known, failure)
@@ -279,17 +280,14 @@ class LegacyCore:
             began.set_exception(failure)
 
     def _fail_turn(self, known: LegacyThread, turn_id: str, why: str) -> None:
-        """In the words of the app-server: it says so itself, where an old Codex says nothing."""
-        ended = {"threadId": known.id, "turn": {"id": turn_id, "status": "failed", "error": {"message": why}}}
-        self._tell(known, "turn/completed", ended)
-        self._take_questions_back(known)
+        """Say what the app-server would say here: an old Codex says nothing."""
+        ended = TurnCompleted(Turn(turn_id, "failed", Failure(why)), thread_id=known.id)
+        self._listener.notification_received(known.id, ended, fact_of(ended))
+        self._withdraw_questions(known)
 
-    def _take_questions_back(self, known: LegacyThread) -> None:
+    def _withdraw_questions(self, known: LegacyThread) -> None:
         for question in list(known.questions):
-            self._tell(known, "serverRequest/resolved", {"threadId": known.id, "requestId": question})
-
-    def _tell(self, known: LegacyThread, method: str, params: object) -> None:
-        self._listener.notification_received(known.id, method, Raw(msgspec.json.encode(params)))
+            self._listener.notification_received(known.id, None, QuestionWithdrawn(question))
 
     def _message_shortened(self, message: Request | Notification | Malformed, reason: str) -> None:
         if isinstance(message, Malformed):
@@ -306,18 +304,18 @@ class LegacyCore:
             return
         try:
             note = _note.decode(message.params)
-            msg = _msg.decode(note.msg)
-        except msgspec.MsgspecError as exc:
-            logger.warning("an event of Codex could not be read: %s", exc)
+            msg = msgspec.convert(note.msg, legacy.EventMsg)
+        except UNREADABLE as exc:
+            logger.warning("cannot read an event of Codex: %s", exc)
             return
         known = self._thread_of(note.meta.thread_id, note.meta.request_id)
         if known is None:
-            logger.info("Codex tells %s of a thread that is not ours", msg.type)
+            logger.info("Codex sent %s of a thread that is not open here", msg.type)
             return
         own_id = note.meta.thread_id or msg.session_id
         if own_id and not known.is_named:
             self._name(known, own_id)
-        self._event(known, msg.turn_id or note.id, msg, note.msg, message.params)
+        self._event(known, Event(note.id, note.msg), msg)
 
     def _thread_of(self, thread_id: str | None, call: Id | None) -> LegacyThread | None:
         if thread_id is not None and (known := self._threads.get(thread_id)) is not None:
@@ -333,10 +331,11 @@ class LegacyCore:
         self._threads[thread_id] = known
         self._listener.thread_named(provisional, thread_id)
 
-    def _event(self, known: LegacyThread, turn_id: str, msg: legacy.EventMsg, raw: Raw, params: Raw) -> None:
+    def _event(self, known: LegacyThread, event: Event, msg: legacy.EventMsg) -> None:
+        turn_id = msg.turn_id or event.turn_id
         match msg.type:
             case "exec_approval_request":
-                known.announced(msg.call_id, bytes(raw))
+                known.announced(msg.call_id, event.msg)
             case "exec_command_begin":
                 known.commands[msg.call_id] = None
             case "exec_command_end":
@@ -349,9 +348,10 @@ class LegacyCore:
                 self._cannot_be_answered(known, msg.type)
             case "task_complete" | "turn_aborted":
                 self._turn_is_over(known, turn_id, msg)
-        self._listener.notification_received(known.id, EVENT, params)
-        if msg.info is not None and (last := known.used(msg.info.total_token_usage)) is not None:
-            self._tell(known, USED, Used(turn_id, msg.info.total_token_usage, last))
+        self._listener.notification_received(known.id, event, fact_of_event(turn_id, msg))
+        if msg.info is not None and (last := known.used(total := msg.info.total_token_usage)) is not None:
+            counted = TokensCounted(turn_id, tokens_of(total), tokens_of(last))
+            self._listener.notification_received(known.id, None, counted)
         if msg.type == "task_started":
             self._has_begun(known, turn_id)
 
@@ -365,8 +365,8 @@ class LegacyCore:
         if not known.ended(turn_id):
             return
         if known.failure and msg.last_agent_message is None:
-            self._tell(known, FAILED, Failed(turn_id, known.failure))
-        self._take_questions_back(known)
+            self._listener.notification_received(known.id, None, TurnEnded(turn_id, "failed", known.failure))
+        self._withdraw_questions(known)
 
     def _turn_has_begun(self, known: LegacyThread, turn_id: str) -> None:
         known.started(turn_id)
@@ -377,24 +377,22 @@ class LegacyCore:
         resolve(self._beginning.get(known), turn_id)
 
     def _request_received(self, request: Request) -> Coroutine[Any, Any, object]:
-        if request.method != QUESTION:
+        if request.method != legacy.LegacyApproval.method:
             raise request_failed(METHOD_NOT_FOUND, f"{request.method} is not offered here")
         return self._asked(request)
 
     async def _asked(self, request: Request) -> object:
-        """Hand on a question. It must be answered in any case: an error would leave Codex waiting for ever."""
+        """Pass on a question. It must be answered in any case: after an error, Codex would wait forever."""
         try:
-            asked = msgspec.json.decode(request.params, type=OldElicitation)
-        except msgspec.MsgspecError as exc:
+            asked = msgspec.json.decode(request.params, type=legacy.Elicitation)
+            known = self._threads.get(asked.thread_id or "")
+            if known is None:
+                return denial("the thread is not open here")
+            announced = msgspec.convert(known.announcement(asked.codex_call_id), legacy.Announcement)
+        except UNREADABLE as exc:
             return denial(f"the question could not be read: {exc}")
-        known = self._threads.get(asked.thread_id or "")
-        if known is None:
-            return denial("the thread is not open here")
-        announced = known.announcement(asked.codex_call_id)
-        whole = {"elicitation": request.params, "announced": Raw(announced) if announced is not None else None}
         known.questions[request.id] = None
         try:
-            params = Raw(msgspec.json.encode(whole))
-            return await self._listener.question_received(known.id, request.id, QUESTION, params)
+            return await self._listener.question_received(request.id, legacy.LegacyApproval(asked, announced))
         finally:
             known.questions.pop(request.id, None)

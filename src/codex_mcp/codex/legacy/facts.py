@@ -1,8 +1,7 @@
-"""Pure. What the events of an old Codex mean for a turn. They come as `codex/event`, as it sends them.
+"""Pure. What the events of an old Codex mean for a turn.
 
-Its token_count is told again at odd times, so that it is no fact; what was used up comes as `codex/usage` (USED), which
-`codex.legacy_core` makes of the difference. The end of a turn that failed does not say so in every release: before it
-comes a `codex/failed` (FAILED).
+Its token_count comes again at odd times, so it is not a fact by itself: `codex.legacy.core` reports the difference. Nor
+does the end of a failed turn say in every release that it failed: the core reports that failure before.
 """
 
 from __future__ import annotations
@@ -10,9 +9,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from typing import Final
-
-import msgspec
-from msgspec import Raw, Struct
 
 from codex_mcp.codex.facts import (
     CommandStarted,
@@ -23,68 +19,17 @@ from codex_mcp.codex.facts import (
     ItemEnded,
     MessageSaid,
     MessageStreamed,
-    Tokens,
-    TokensCounted,
     ToolStarted,
     TurnEnded,
     TurnStarted,
-    fact_of,
 )
-from codex_mcp.wire.legacy import EventMsg, EventNote, TokenCounts
-
-EVENT: Final = "codex/event"
-USED: Final = "codex/usage"
-FAILED: Final = "codex/failed"
+from codex_mcp.wire.legacy import EventMsg
 
 
-class Used(Struct, frozen=True):
-    """The parameters of USED."""
-
-    turn_id: str
-    total: TokenCounts
-    last: TokenCounts
-
-
-class Failed(Struct, frozen=True):
-    """The parameters of FAILED."""
-
-    turn_id: str
-    why: str
-
-
-_note = msgspec.json.Decoder(EventNote)
-_msg = msgspec.json.Decoder(EventMsg)
-_used = msgspec.json.Decoder(Used)
-_failed = msgspec.json.Decoder(Failed)
-
-
-def any_fact_of(method: str, params: Raw) -> Fact | None:
-    """Return what a notification of any core means for a turn, if anything."""
-    try:
-        if method == EVENT:
-            note = _note.decode(params)
-            msg = _msg.decode(note.msg)
-            reader = READERS.get(msg.type)
-            return None if reader is None else reader(msg.turn_id or note.id, msg)
-        if method == USED:
-            used = _used.decode(params)
-            return TokensCounted(used.turn_id, _tokens(used.total), _tokens(used.last))
-        if method == FAILED:
-            failed = _failed.decode(params)
-            return TurnEnded(failed.turn_id, "failed", failed.why)
-    except msgspec.MsgspecError:
-        return None
-    return fact_of(method, params)
-
-
-def _tokens(counts: TokenCounts) -> Tokens:
-    return Tokens(
-        input_tokens=counts.input_tokens,
-        cached_input_tokens=counts.cached_input_tokens,
-        output_tokens=counts.output_tokens,
-        reasoning_output_tokens=counts.reasoning_output_tokens,
-        total_tokens=counts.total_tokens,
-    )
+def fact_of_event(turn_id: str, msg: EventMsg) -> Fact | None:
+    """What an event of this turn means for it, if anything."""
+    reader = READERS.get(msg.type)
+    return None if reader is None else reader(turn_id, msg)
 
 
 def _completed(turn_id: str, msg: EventMsg) -> Fact:

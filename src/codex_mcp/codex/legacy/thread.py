@@ -59,7 +59,7 @@ class LegacyThread:
         """Item ids of the newest turn's commands that have not ended."""
         self._is_starting = False
         self._readers: dict[Id, None] = {}
-        self._announced: dict[str, bytes] = {}
+        self._announced: dict[str, dict[str, object]] = {}
         self._used = TokenCounts()
 
     def __repr__(self) -> str:
@@ -116,15 +116,15 @@ class LegacyThread:
         self._rest()
         return unheard
 
-    def announced(self, call_id: str, msg: bytes) -> None:
+    def announced(self, call_id: str, msg: dict[str, object]) -> None:
         """An event says what the question with this call id will leave out."""
         self._announced[call_id] = msg
         if len(self._announced) > ANNOUNCEMENTS_KEPT:
             del self._announced[next(iter(self._announced))]
 
-    def announcement(self, call_id: str) -> bytes | None:
+    def announcement(self, call_id: str) -> dict[str, object]:
         """What was said about the question with this call id."""
-        return self._announced.pop(call_id, None)
+        return self._announced.pop(call_id, {})
 
     def used(self, total: TokenCounts) -> TokenCounts | None:
         """How much more was used up since the last count. None: the same count, told again."""

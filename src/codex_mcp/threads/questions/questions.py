@@ -1,33 +1,40 @@
 """Pure. What Codex asks a person, as one value per kind of question.
 
-`question_from` reads a request of the app-server. A request that cannot be read gives an `Unreadable`, never an
-exception: the caller refuses it with `approvals.refusal`. A patch request carries no patch; the caller brings the
-changes that it remembers of the item.
+`question_from` makes one of a core's request. A request that cannot be understood gives an `UnreadableQuestion`, never
+an exception: the caller refuses it with `approvals.refusal`. A request about a patch does not contain the patch: the
+caller provides the changes that it remembers of the item.
 """
+
+from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec import Struct, field
 
-from codex_mcp.wire.app.notifications import AboutItem
+from codex_mcp.wire.app.items import CommandAction
 from codex_mcp.wire.app.questions import (
-    CommandAction,
+    Asked,
     CommandApproval,
+    Elicitation,
     FileChangeApproval,
     InputQuestion,
     NetworkAmendment,
     NetworkContext,
     OfferedDecision,
-    OldAnnouncement,
-    OldQuestion,
     PermissionsApproval,
     ServerElicitation,
+    UnreadableQuestion,
     UserInputRequest,
+    malformed,
+    unknown,
 )
+
+if TYPE_CHECKING:
+    from codex_mcp.wire.legacy import LegacyApproval
 
 Json = Mapping[str, object]
 
@@ -60,7 +67,7 @@ OLD_ACTION_TYPES = {"read": "read", "listFiles": "list_files", "search": "search
 """Names of a parsed command's parts in `codex_parsed_cmd`; everything else is `unknown`."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class AnyQuestion(Struct, frozen=True, kw_only=True):
     """What every question has. `item_id` is "" for questions of an inner MCP server, which belong to no item."""
 
     thread_id: str
@@ -71,7 +78,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     """An old Codex asks, and is answered in its own words."""
 
 
-class CommandQuestion(Asked, frozen=True, kw_only=True):
+class CommandQuestion(AnyQuestion, frozen=True, kw_only=True):
     """May this command run (or this text go to a running terminal, or this host be reached)?"""
 
     kind: ClassVar[Kind] = Kind.EXEC
@@ -89,7 +96,7 @@ class CommandQuestion(Asked, frozen=True, kw_only=True):
     offers_session: bool = False
 
 
-class PatchQuestion(Asked, frozen=True, kw_only=True):
+class PatchQuestion(AnyQuestion, frozen=True, kw_only=True):
     """May these files be changed?"""
 
     kind: ClassVar[Kind] = Kind.PATCH
@@ -98,7 +105,7 @@ class PatchQuestion(Asked, frozen=True, kw_only=True):
     grant_root: str = ""
 
 
-class PermissionsQuestion(Asked, frozen=True, kw_only=True):
+class PermissionsQuestion(AnyQuestion, frozen=True, kw_only=True):
     """May the turn have these permissions?"""
 
     kind: ClassVar[Kind] = Kind.PERMISSIONS
@@ -107,7 +114,7 @@ class PermissionsQuestion(Asked, frozen=True, kw_only=True):
     permissions: Json
 
 
-class UserQuestion(Asked, frozen=True, kw_only=True):
+class UserQuestion(AnyQuestion, frozen=True, kw_only=True):
     """What does the user say to these questions of the model?"""
 
     kind: ClassVar[Kind] = Kind.USER_INPUT
@@ -116,7 +123,7 @@ class UserQuestion(Asked, frozen=True, kw_only=True):
     is_blocking: bool = True
 
 
-class ServerQuestion(Asked, frozen=True, kw_only=True):
+class ServerQuestion(AnyQuestion, frozen=True, kw_only=True):
     """An MCP server inside Codex asks the user, or Codex asks whether its tool may be called (`is_tool_approval`)."""
 
     kind: ClassVar[Kind] = Kind.MCP
@@ -136,33 +143,22 @@ class ServerQuestion(Asked, frozen=True, kw_only=True):
 Question = CommandQuestion | PatchQuestion | PermissionsQuestion | UserQuestion | ServerQuestion
 
 
-class Unreadable(Struct, frozen=True):
-    """A request that we could not understand, and why. It must be refused."""
-
-    method: str
-    why: str
-
-
-def question_from(method: str, params: msgspec.Raw, changes: Json | None = None) -> Question | Unreadable:
-    """Read a request of the app-server. `changes` are those of the fileChange item, in the old shape."""
-    read = READERS.get(method)
-    if read is None:
-        return Unreadable(method, f"cannot ask the user: {method} is not a question that we know")
+def question_from(
+    asked: Asked, changes_of: Callable[[str], Json | None] = lambda _: None
+) -> Question | UnreadableQuestion:
+    """Make a question of a core's request. `changes_of` has the changes of a fileChange item, in the old shape."""
+    if isinstance(asked, UnreadableQuestion):
+        return asked
+    if isinstance(asked, FileChangeApproval):
+        return _patch(asked, changes_of(asked.item_id) or {})
+    make = _MAKERS.get(asked.method)
+    if make is None:
+        return unknown(asked.method, asked.thread_id)
     try:
-        return read(params, changes or {})
-    except (msgspec.DecodeError, RecursionError) as exc:
-        return Unreadable(method, f"cannot ask the user: {method} came malformed: {exc}")
-
-
-def item_of(params: msgspec.Raw) -> str:
-    """The id of the item that a request is about; "" if there is none."""
-    try:
-        return _about_item.decode(params).item_id
-    except msgspec.MsgspecError:
-        return ""
-
-
-_about_item = msgspec.json.Decoder(AboutItem)
+        question: Question = make(asked)
+        return question
+    except msgspec.ValidationError as exc:
+        return malformed(asked.method, exc, asked.thread_id)
 
 
 def command_argv(command_line: str) -> tuple[str, ...]:
@@ -188,10 +184,10 @@ def old_action(action: CommandAction) -> dict[str, object]:
             return {"type": kind, "cmd": action.command}
 
 
-def _command(params: msgspec.Raw, _changes: Json) -> Question:
-    asked = msgspec.json.decode(params, type=CommandApproval)
+def _command(asked: CommandApproval) -> Question:
     offered = asked.available_decisions
-    carrying = [offer for offer in offered or [] if isinstance(offer, OfferedDecision)]
+    offers = msgspec.convert(offered or [], list[str | OfferedDecision])
+    carrying = [offer for offer in offers if isinstance(offer, OfferedDecision)]
     line = asked.command or ""
     return CommandQuestion(
         thread_id=asked.thread_id,
@@ -205,7 +201,7 @@ def _command(params: msgspec.Raw, _changes: Json) -> Question:
         is_stdin=asked.kind == "writeStdin",
         environment=asked.environment_id or "",
         proposed_rule=_rule(asked, carrying),
-        network=asked.network_approval_context,
+        network=msgspec.convert(asked.network_approval_context, NetworkContext | None),
         network_rules=_network_rules(asked, carrying),
         permissions=asked.additional_permissions,
         # A Codex that lists nothing leaves the choice to us; a list without it means that it is not to be shown.
@@ -223,12 +219,11 @@ def _rule(asked: CommandApproval, carrying: list[OfferedDecision]) -> tuple[str,
 def _network_rules(asked: CommandApproval, carrying: list[OfferedDecision]) -> tuple[NetworkAmendment, ...]:
     applied = [offer.apply_network_policy_amendment for offer in carrying]
     rules = [rule.network_policy_amendment for rule in applied if rule is not None]
-    rules += asked.proposed_network_policy_amendments or []
+    rules += msgspec.convert(asked.proposed_network_policy_amendments or [], list[NetworkAmendment])
     return tuple(dict.fromkeys(rule for rule in rules if rule.action in ("allow", "deny")))
 
 
-def _patch(params: msgspec.Raw, changes: Json) -> Question:
-    asked = msgspec.json.decode(params, type=FileChangeApproval)
+def _patch(asked: FileChangeApproval, changes: Json) -> Question:
     return PatchQuestion(
         thread_id=asked.thread_id,
         turn_id=asked.turn_id,
@@ -239,8 +234,7 @@ def _patch(params: msgspec.Raw, changes: Json) -> Question:
     )
 
 
-def _permissions(params: msgspec.Raw, _changes: Json) -> Question:
-    asked = msgspec.json.decode(params, type=PermissionsApproval)
+def _permissions(asked: PermissionsApproval) -> Question:
     return PermissionsQuestion(
         thread_id=asked.thread_id,
         turn_id=asked.turn_id,
@@ -251,41 +245,41 @@ def _permissions(params: msgspec.Raw, _changes: Json) -> Question:
     )
 
 
-def _user_input(params: msgspec.Raw, _changes: Json) -> Question:
-    asked = msgspec.json.decode(params, type=UserInputRequest)
+def _user_input(asked: UserInputRequest) -> Question:
     return UserQuestion(
         thread_id=asked.thread_id,
         turn_id=asked.turn_id,
         item_id=asked.item_id,
-        questions=tuple(asked.questions),
+        questions=msgspec.convert(asked.questions, tuple[InputQuestion, ...]),
         is_blocking=asked.is_blocking,
     )
 
 
-def _server(params: msgspec.Raw, _changes: Json) -> Question:
-    asked = msgspec.json.decode(params, type=ServerElicitation)
-    meta = asked.meta or {}
+def _server(asked: ServerElicitation) -> Question:
+    elicitation = msgspec.convert(asked.params, Elicitation)
+    meta = elicitation.meta or {}
     persist = meta.get("persist")
     lasting = persist if isinstance(persist, list) else [persist]
+    # Codex's own question has no fields; a server that borrows its mark for a form of its own gets its form shown.
+    fields = (elicitation.requested_schema or {}).get("properties")
     return ServerQuestion(
         thread_id=asked.thread_id,
         turn_id=asked.turn_id or "",
-        server_name=asked.server_name,
-        mode=asked.mode,
-        message=asked.message or asked.title or "",
-        schema=asked.requested_schema,
-        url=asked.url or "",
-        elicitation_id=asked.elicitation_id or "",
+        server_name=elicitation.server_name,
+        mode=elicitation.mode,
+        message=elicitation.message or elicitation.title or "",
+        schema=elicitation.requested_schema,
+        url=elicitation.url or "",
+        elicitation_id=elicitation.elicitation_id or "",
         meta=meta,
-        is_tool_approval=_is_tool_approval(asked),
+        is_tool_approval=not fields and meta.get("codex_approval_kind") == TOOL_APPROVAL,
         offers_session="session" in lasting,
         offers_always="always" in lasting,
     )
 
 
-def _old(params: msgspec.Raw, _changes: Json) -> Question:
-    whole = msgspec.json.decode(params, type=OldQuestion)
-    asked, said = whole.elicitation, whole.announced or OldAnnouncement()
+def _old(approval: LegacyApproval) -> Question:
+    asked, said = approval.elicitation, approval.announced
     if asked.codex_elicitation == "patch-approval":
         return PatchQuestion(
             thread_id=asked.thread_id or "",
@@ -311,15 +305,8 @@ def _old(params: msgspec.Raw, _changes: Json) -> Question:
     )
 
 
-def _is_tool_approval(asked: ServerElicitation) -> bool:
-    """Codex's own question has no fields; a server that borrows its mark for a form of its own gets its form shown."""
-    fields = (asked.requested_schema or {}).get("properties")
-    return not fields and (asked.meta or {}).get("codex_approval_kind") == TOOL_APPROVAL
-
-
-READERS: dict[str, Callable[[msgspec.Raw, Json], Question]] = {
+_MAKERS: dict[str, Callable[[Any], Question]] = {
     Method.EXEC: _command,
-    Method.PATCH: _patch,
     Method.PERMISSIONS: _permissions,
     Method.USER_INPUT: _user_input,
     Method.MCP: _server,

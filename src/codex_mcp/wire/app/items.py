@@ -1,29 +1,27 @@
-"""Pure. What `codex app-server` says while a thread works: its notifications, its items and its questions.
+"""Pure. The items of a thread, and the parts that several messages of `codex app-server` share.
 
-Only what the event stream reads is named here; msgspec skips the rest. States and kinds stay plain `str`, so that a
-newer Codex with one more of them is still understood; an item type that is not in `Item` fails to decode.
+Only what is read or passed on is named here; msgspec skips the rest. States and kinds stay plain `str`, so that a
+newer Codex with one more of them is still understood; what is only passed on is `object`.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from codex_mcp.wire.app.questions import CommandAction
+UNREADABLE: Final = (ValueError, RecursionError)
+"""What decoding can raise: msgspec's errors and bad UTF-8 are ValueErrors; deep nesting is the other."""
 
 
 class Wire(Struct, frozen=True, rename="camel"):
-    """camelCase on the wire, snake_case here."""
-
-
-# ------------------------------------------------------------------------------------------------------------- parts
+    """camelCase in messages, snake_case here."""
 
 
 class ChangeKind(Struct, frozen=True):
-    """add, delete or update. (`move_path` is snake_case on this wire, too.)"""
+    """add, delete or update. (`move_path` is snake_case in messages, too.)"""
 
-    type: str
+    type: str = "update"
     move_path: str | None = None
 
 
@@ -32,7 +30,17 @@ class FileUpdate(Wire, frozen=True):
 
     path: str
     kind: ChangeKind
-    diff: str
+    diff: str = ""
+
+
+class CommandAction(Struct, frozen=True):
+    """What Codex believes a piece of the command does. `type` is read, listFiles, search or unknown."""
+
+    type: str
+    command: str
+    name: str | None = None
+    path: str | None = None
+    query: str | None = None
 
 
 class Input(Struct, frozen=True):
@@ -46,37 +54,45 @@ class Input(Struct, frozen=True):
 
 
 class Failure(Wire, frozen=True):
-    """Why a turn failed, or why the model is asked again."""
+    """Why a turn failed, or why Codex asks the model again."""
 
-    message: str
+    message: str = ""
     codex_error_info: object = None
     additional_details: str | None = None
 
 
-class Tokens(Wire, frozen=True):
-    """What one answer of the model, or all of them together, cost."""
+class Turn(Wire, frozen=True):
+    """One turn. Times are in seconds since 1970."""
 
-    total_tokens: int
-    input_tokens: int
-    cached_input_tokens: int
-    output_tokens: int
-    reasoning_output_tokens: int
+    id: str
+    status: str = "inProgress"
+    error: Failure | None = None
+    started_at: object = None
+    completed_at: object = None
+    duration_ms: object = None
+
+
+class TokenCounts(Wire, frozen=True):
+    """What one request to the model, or all requests of a thread, used."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_output_tokens: int = 0
+    total_tokens: int = 0
     cache_write_input_tokens: int = 0
 
 
 class TokenUsage(Wire, frozen=True):
-    """The thread's bill so far, and its last entry."""
+    """What the thread has used, and what the newest request to the model used."""
 
-    total: Tokens
-    last: Tokens
-    model_context_window: int | None = None
-
-
-# ------------------------------------------------------------------------------------------------------------- items
+    total: TokenCounts
+    last: TokenCounts
+    model_context_window: object = None
 
 
 class AnyItem(Wire, frozen=True, tag_field="type"):
-    """What every item has. The times are there since 0.166."""
+    """What every item has. Codex sends `started_at_ms` since 0.166."""
 
     id: str
     started_at_ms: int | None = None
@@ -227,3 +243,18 @@ Item: TypeAlias = (
     | ExitedReview
     | ContextCompaction
 )
+
+
+class OtherItem(Wire, frozen=True):
+    """An item of a type that is not in `Item`, or in a form that cannot be read in full: what a turn needs of it."""
+
+    type: str
+    id: str = ""
+    text: str = ""
+    command: str = ""
+    process_id: str | None = None
+
+
+def type_of(item: Item | OtherItem) -> str:
+    """The type under which the item was sent."""
+    return item.type if isinstance(item, OtherItem) else str(item.__struct_config__.tag)

@@ -1,97 +1,127 @@
-"""Pure. The parameters of the app-server's notifications and questions, around the items of `app_items`."""
+"""Pure. The notifications of `codex app-server`, each described once.
+
+`read_notification` is the one place where they are decoded. A notification that is not described here keeps its
+method and its fields (`OtherNotification`).
+"""
 
 from __future__ import annotations
 
-from msgspec import field
+from functools import cache
+from typing import Any, ClassVar, Final, TypeAlias
 
-from codex_mcp.wire.app.items import Failure, FileUpdate, Item, Tokens, TokenUsage, Wire
-from codex_mcp.wire.app.questions import CommandAction
+import msgspec
+from msgspec import Raw, Struct
 
-# ----------------------------------------------------------------------------------------------------- notifications
+from codex_mcp.wire.app.items import (
+    UNREADABLE,
+    Failure,
+    FileUpdate,
+    Item,
+    OtherItem,
+    TokenCounts,
+    TokenUsage,
+    Turn,
+    Wire,
+)
+from codex_mcp.wire.app.requests import CollaborationMode, Thread
+from codex_mcp.wire.jsonrpc import Id
 
 
-class InTurn(Wire, frozen=True):
-    """Anything that says which turn it belongs to."""
+class DescribedNotification(Wire, frozen=True, kw_only=True):
+    """What every notification has. Without a thread it is about the app-server as a whole."""
+
+    method: ClassVar[str]
+    thread_id: str | None = None
+
+
+class InTurn(DescribedNotification, frozen=True):
+    """A notification about a turn."""
 
     turn_id: str
 
 
 class ItemStarted(InTurn, frozen=True):
-    """item/started"""
-
+    method: ClassVar[str] = "item/started"
     item: Item
     started_at_ms: int = 0
 
 
 class ItemCompleted(InTurn, frozen=True):
-    """item/completed"""
-
+    method: ClassVar[str] = "item/completed"
     item: Item
     completed_at_ms: int = 0
 
 
-class Delta(InTurn, frozen=True):
-    """item/…/delta: the hot path, so nothing is read that is not sent on."""
+class OtherItemStarted(InTurn, frozen=True):
+    method: ClassVar[str] = "item/started"
+    item: OtherItem
 
-    thread_id: str
+
+class OtherItemCompleted(InTurn, frozen=True):
+    method: ClassVar[str] = "item/completed"
+    item: OtherItem
+
+
+class Delta(InTurn, frozen=True):
+    """A piece of something that streams: the hot path, so nothing is decoded that is not passed on."""
+
     item_id: str
     delta: str
 
 
-class SummaryDelta(Delta, frozen=True):
-    """item/reasoning/summaryTextDelta"""
+class MessageDelta(Delta, frozen=True):
+    method: ClassVar[str] = "item/agentMessage/delta"
 
+
+class PlanDelta(Delta, frozen=True):
+    method: ClassVar[str] = "item/plan/delta"
+
+
+class OutputDelta(Delta, frozen=True):
+    method: ClassVar[str] = "item/commandExecution/outputDelta"
+
+
+class SummaryDelta(Delta, frozen=True):
+    method: ClassVar[str] = "item/reasoning/summaryTextDelta"
     summary_index: int = 0
 
 
-class ContentDelta(Delta, frozen=True):
-    """item/reasoning/textDelta"""
-
+class ReasoningDelta(Delta, frozen=True):
+    method: ClassVar[str] = "item/reasoning/textDelta"
     content_index: int = 0
 
 
-class SummaryPart(InTurn, frozen=True):
-    """item/reasoning/summaryPartAdded"""
-
+class SummaryPartAdded(InTurn, frozen=True):
+    method: ClassVar[str] = "item/reasoning/summaryPartAdded"
     item_id: str
     summary_index: int = 0
 
 
 class TerminalInput(InTurn, frozen=True):
-    """item/commandExecution/terminalInteraction"""
-
+    method: ClassVar[str] = "item/commandExecution/terminalInteraction"
     item_id: str
     process_id: str
     stdin: str
 
 
 class PatchUpdated(InTurn, frozen=True):
-    """item/fileChange/patchUpdated"""
-
+    method: ClassVar[str] = "item/fileChange/patchUpdated"
     item_id: str
     changes: list[FileUpdate]
 
 
-class Turn(Wire, frozen=True):
-    """One turn. Times are in seconds since 1970."""
-
-    id: str
-    status: str = "inProgress"
-    error: Failure | None = None
-    started_at: int | None = None
-    completed_at: int | None = None
-    duration_ms: int | None = None
+class TurnStarted(DescribedNotification, frozen=True):
+    method: ClassVar[str] = "turn/started"
+    turn: Turn
 
 
-class TurnNote(Wire, frozen=True):
-    """turn/started and turn/completed"""
-
+class TurnCompleted(DescribedNotification, frozen=True):
+    method: ClassVar[str] = "turn/completed"
     turn: Turn
 
 
 class DiffUpdated(InTurn, frozen=True):
-    """turn/diff/updated"""
-
+    method: ClassVar[str] = "turn/diff/updated"
     diff: str
 
 
@@ -103,171 +133,139 @@ class PlanStep(Wire, frozen=True):
 
 
 class PlanUpdated(InTurn, frozen=True):
-    """turn/plan/updated"""
-
+    method: ClassVar[str] = "turn/plan/updated"
     plan: list[PlanStep]
     explanation: str | None = None
 
 
 class UsageUpdated(InTurn, frozen=True):
-    """thread/tokenUsage/updated"""
-
+    method: ClassVar[str] = "thread/tokenUsage/updated"
     token_usage: TokenUsage
 
 
-class RateLimits(Wire, frozen=True):
-    """account/rateLimits/updated: of the account, not of a thread"""
+class RateLimitsUpdated(DescribedNotification, frozen=True):
+    """The limits of the account, not of a thread."""
 
+    method: ClassVar[str] = "account/rateLimits/updated"
     rate_limits: dict[str, object]
 
 
-class ErrorNote(InTurn, frozen=True):
-    """error"""
-
+class ErrorReported(InTurn, frozen=True):
+    method: ClassVar[str] = "error"
     error: Failure
     will_retry: bool = False
 
 
-class ServerStatus(Wire, frozen=True):
-    """mcpServer/startupStatus/updated; status is starting, ready, failed or cancelled"""
+class ServerStatusUpdated(DescribedNotification, frozen=True):
+    """How an MCP server of Codex's own starts: starting, ready, failed or cancelled."""
 
+    method: ClassVar[str] = "mcpServer/startupStatus/updated"
     name: str
     status: str
     error: str | None = None
 
 
-class CollaborationMode(Wire, frozen=True):
-    """plan or default"""
-
-    mode: str
-
-
-class Settings(Wire, frozen=True):
-    """What of a thread's settings the events show."""
+class ThreadSettings(Wire, frozen=True):
+    """What the events show of a thread's settings."""
 
     collaboration_mode: CollaborationMode
 
 
-class SettingsUpdated(Wire, frozen=True):
-    """thread/settings/updated"""
+class SettingsUpdated(DescribedNotification, frozen=True):
+    method: ClassVar[str] = "thread/settings/updated"
+    thread_settings: ThreadSettings
 
-    thread_settings: Settings
 
-
-class RawItem(InTurn, frozen=True):
-    """rawResponseItem/completed"""
-
+class RawItemCompleted(InTurn, frozen=True):
+    method: ClassVar[str] = "rawResponseItem/completed"
     item: object
 
 
-class RawCompleted(InTurn, frozen=True):
-    """rawResponse/completed"""
-
+class RawResponseCompleted(InTurn, frozen=True):
+    method: ClassVar[str] = "rawResponse/completed"
     response_id: str
-    usage: Tokens | None = None
+    usage: TokenCounts | None = None
     usage_metadata: object = None
 
 
-# -------------------------------------------------------------------------------------------------- an opened thread
+class ThreadStarted(DescribedNotification, frozen=True):
+    method: ClassVar[str] = "thread/started"
+    thread: Thread
 
 
-class ThreadInfo(Wire, frozen=True):
-    """The thread inside the answer to thread/start and thread/resume."""
+class RequestResolved(DescribedNotification, frozen=True):
+    """The app-server no longer waits for the answer to this request of its own."""
 
-    id: str
-    session_id: str | None = None
-    forked_from_id: str | None = None
-    parent_thread_id: str | None = None
-    name: str | None = None
-    path: str | None = None
+    method: ClassVar[str] = "serverRequest/resolved"
+    request_id: Id
 
 
-class Sandbox(Wire, frozen=True):
-    """readOnly, workspaceWrite, dangerFullAccess or externalSandbox, with what each can say."""
+class OtherNotification(Struct, frozen=True):
+    """A notification that is not described here, with its fields as they came."""
 
-    type: str
-    writable_roots: list[str] = field(default_factory=list)
-    network_access: bool | str = False
-    exclude_tmpdir_env_var: bool = False
-    exclude_slash_tmp: bool = False
+    method: str
+    params: dict[str, object]
 
-
-class ThreadOpened(Wire, frozen=True):
-    """The answer to thread/start and thread/resume."""
-
-    thread: ThreadInfo
-    model: str
-    model_provider: str
-    cwd: str
-    approval_policy: object
-    approvals_reviewer: str
-    sandbox: Sandbox
-    reasoning_effort: str | None = None
-    service_tier: str | None = None
-    collaboration_mode: CollaborationMode | None = None
+    @property
+    def thread_id(self) -> str | None:
+        thread_id = self.params.get("threadId")
+        return thread_id if isinstance(thread_id, str) else None
 
 
-# --------------------------------------------------------------------------------------------------------- questions
+AppNotification: TypeAlias = DescribedNotification | OtherNotification
+
+DESCRIBED: Final[dict[str, type[DescribedNotification]]] = {
+    kind.method: kind
+    for kind in (
+        ItemStarted,
+        ItemCompleted,
+        MessageDelta,
+        PlanDelta,
+        OutputDelta,
+        SummaryDelta,
+        ReasoningDelta,
+        SummaryPartAdded,
+        TerminalInput,
+        PatchUpdated,
+        TurnStarted,
+        TurnCompleted,
+        DiffUpdated,
+        PlanUpdated,
+        UsageUpdated,
+        RateLimitsUpdated,
+        ErrorReported,
+        ServerStatusUpdated,
+        SettingsUpdated,
+        RawItemCompleted,
+        RawResponseCompleted,
+        ThreadStarted,
+        RequestResolved,
+    )
+}
+
+FALLBACKS: Final[dict[str, type[DescribedNotification]]] = {
+    kind.method: kind for kind in (OtherItemStarted, OtherItemCompleted)
+}
+"""For items that are not described, or that cannot be read in full."""
 
 
-class CommandAsked(InTurn, frozen=True):
-    """item/commandExecution/requestApproval"""
-
-    item_id: str
-    started_at_ms: int = 0
-    kind: str = "command"
-    approval_id: str | None = None
-    environment_id: str | None = None
-    reason: str | None = None
-    command: str | None = None
-    cwd: str | None = None
-    command_actions: list[CommandAction] | None = None
-    proposed_execpolicy_amendment: list[str] | None = None
-    proposed_network_policy_amendments: list[object] | None = None
-    network_approval_context: object = None
-    additional_permissions: object = None
-    available_decisions: list[object] | None = None
+def read_notification(method: str, params: Raw) -> AppNotification | None:
+    """Decode a notification; None if it cannot be read."""
+    kind = DESCRIBED.get(method)
+    try:
+        if kind is None:
+            return OtherNotification(method, msgspec.json.decode(params, type=dict[str, object]))
+        notification: DescribedNotification = _decoder(kind).decode(params)
+        return notification
+    except UNREADABLE:
+        fallback = FALLBACKS.get(method)
+    try:
+        return None if fallback is None else msgspec.json.decode(params, type=fallback)
+    except UNREADABLE:
+        return None
 
 
-class AboutItem(Wire, frozen=True):
-    """Any message about one item."""
-
-    item_id: str
-
-
-class PatchAsked(InTurn, frozen=True):
-    """item/fileChange/requestApproval; the patch itself is in the item"""
-
-    item_id: str
-    started_at_ms: int = 0
-    reason: str | None = None
-    grant_root: str | None = None
-
-
-class PermissionsAsked(InTurn, frozen=True):
-    """item/permissions/requestApproval"""
-
-    item_id: str
-    permissions: object
-    started_at_ms: int = 0
-    environment_id: str | None = None
-    reason: str | None = None
-    cwd: str | None = None
-
-
-class InputAsked(InTurn, frozen=True):
-    """item/tool/requestUserInput"""
-
-    item_id: str
-    questions: list[object]
-    is_blocking: bool = True
-    auto_resolution_ms: int | None = None
-
-
-class ToolAsked(InTurn, frozen=True):
-    """item/tool/call: a tool that we brought along is called"""
-
-    call_id: str
-    tool: str
-    namespace: str | None = None
-    arguments: object = None
+@cache
+def _decoder(kind: type[DescribedNotification]) -> msgspec.json.Decoder[Any]:
+    # Made when the first notification of its kind arrives: most kinds never do, and the server starts sooner.
+    return msgspec.json.Decoder(kind)

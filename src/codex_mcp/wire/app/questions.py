@@ -1,103 +1,64 @@
-"""Pure. The requests in which the app-server asks for a person: their parameters as they come, nothing decided.
+"""Pure. The requests in which `codex app-server` asks for a person, each described once.
 
-Only what we show or answer is decoded; unknown fields are ignored, so that a newer Codex stays readable.
-The decisions inside `availableDecisions` are either a word or one of the two objects of `OfferedDecision`.
+`read_question` is the one place where they are decoded. Unknown fields are ignored, so that a newer Codex stays
+readable. What events show exactly as it came is a plain JSON value here; `OfferedDecision`, `NetworkContext`,
+`NetworkAmendment`, `InputQuestion` and `Elicitation` describe what is inside.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+
 import msgspec
+from msgspec import Raw, Struct, field
+
+from codex_mcp.wire.app.items import UNREADABLE, CommandAction, Wire
+
+if TYPE_CHECKING:
+    from codex_mcp.wire.legacy import LegacyApproval
 
 
-class CommandAction(msgspec.Struct, frozen=True):
-    """What Codex believes a piece of the command does. `type` is read, listFiles, search or unknown."""
-
-    type: str
-    command: str
-    name: str | None = None
-    path: str | None = None
-    query: str | None = None
-
-
-class NetworkContext(msgspec.Struct, frozen=True):
+class NetworkContext(Struct, frozen=True):
     """The host a command wants to reach."""
 
     host: str
     protocol: str
 
 
-class NetworkAmendment(msgspec.Struct, frozen=True):
+class NetworkAmendment(Struct, frozen=True):
     """A lasting rule for one host. `action` is allow or deny."""
 
     host: str
     action: str
 
 
-class OfferedRule(msgspec.Struct, frozen=True):
-    """The inside of acceptWithExecpolicyAmendment."""
+class OfferedRule(Struct, frozen=True):
+    """The value of acceptWithExecpolicyAmendment."""
 
     execpolicy_amendment: list[str]
 
 
-class OfferedNetworkRule(msgspec.Struct, frozen=True):
-    """The inside of applyNetworkPolicyAmendment."""
+class OfferedNetworkRule(Struct, frozen=True):
+    """The value of applyNetworkPolicyAmendment."""
 
     network_policy_amendment: NetworkAmendment
 
 
-class OfferedDecision(msgspec.Struct, frozen=True, rename="camel"):
-    """A decision of `availableDecisions` that carries data."""
+class OfferedDecision(Wire, frozen=True):
+    """A decision of `available_decisions` that carries data; the others are words."""
 
     accept_with_execpolicy_amendment: OfferedRule | None = None
     apply_network_policy_amendment: OfferedNetworkRule | None = None
 
 
-class CommandApproval(msgspec.Struct, frozen=True, rename="camel"):
-    """item/commandExecution/requestApproval. `kind` is command or writeStdin (input for a running terminal)."""
-
-    thread_id: str
-    turn_id: str
-    item_id: str
-    kind: str = "command"
-    environment_id: str | None = None
-    reason: str | None = None
-    command: str | None = None
-    cwd: str | None = None
-    command_actions: list[CommandAction] | None = None
-    proposed_execpolicy_amendment: list[str] | None = None
-    proposed_network_policy_amendments: list[NetworkAmendment] | None = None
-    network_approval_context: NetworkContext | None = None
-    additional_permissions: dict[str, object] | None = None
-    available_decisions: list[str | OfferedDecision] | None = None
-
-
-class FileChangeApproval(msgspec.Struct, frozen=True, rename="camel"):
-    """item/fileChange/requestApproval. The patch itself came earlier, as the item of this id."""
-
-    thread_id: str
-    turn_id: str
-    item_id: str
-    reason: str | None = None
-    grant_root: str | None = None
-
-
-class PermissionsApproval(msgspec.Struct, frozen=True, rename="camel"):
-    """item/permissions/requestApproval."""
-
-    thread_id: str
-    turn_id: str
-    item_id: str
-    cwd: str
-    permissions: dict[str, object]
-    reason: str | None = None
-
-
-class InputOption(msgspec.Struct, frozen=True):
+class InputOption(Struct, frozen=True):
     """One answer to choose."""
 
     label: str
     description: str
 
 
-class InputQuestion(msgspec.Struct, frozen=True, rename="camel"):
+class InputQuestion(Wire, frozen=True):
     """One question of the model to the user."""
 
     id: str
@@ -108,58 +69,150 @@ class InputQuestion(msgspec.Struct, frozen=True, rename="camel"):
     options: list[InputOption] | None = None
 
 
-class UserInputRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """item/tool/requestUserInput."""
+class Elicitation(Wire, frozen=True):
+    """What an MCP server of Codex's own asks. `mode` says which of the optional fields are there."""
 
-    thread_id: str
-    turn_id: str
-    item_id: str
-    questions: list[InputQuestion]
-    is_blocking: bool = True
-
-
-class ServerElicitation(msgspec.Struct, frozen=True, rename="camel"):
-    """mcpServer/elicitation/request. `mode` says which of the optional fields are there."""
-
-    thread_id: str
     server_name: str
     mode: str
-    turn_id: str | None = None
     message: str = ""
     requested_schema: dict[str, object] | None = None
     url: str | None = None
     elicitation_id: str | None = None
     title: str | None = None
-    meta: dict[str, object] | None = msgspec.field(default=None, name="_meta")
+    meta: dict[str, object] | None = field(default=None, name="_meta")
 
 
-class OldElicitation(msgspec.Struct, frozen=True):
-    """elicitation/create of an old `codex mcp-server`. `codex_elicitation` is exec-approval or patch-approval."""
+class DescribedQuestion(Wire, frozen=True, kw_only=True):
+    """What every request has."""
 
-    codex_elicitation: str
-    thread_id: str | None = msgspec.field(default=None, name="threadId")
-    codex_mcp_tool_call_id: str = ""
-    codex_event_id: str = ""
-    codex_call_id: str = ""
-    codex_command: list[str] = msgspec.field(default_factory=list)
-    codex_cwd: str = ""
-    codex_parsed_cmd: list[dict[str, object]] = msgspec.field(default_factory=list)
-    codex_changes: dict[str, object] = msgspec.field(default_factory=dict)
-    codex_reason: str | None = None
-    codex_grant_root: str | None = None
+    method: ClassVar[str]
+    thread_id: str
 
 
-class OldAnnouncement(msgspec.Struct, frozen=True):
-    """Its event exec_approval_request, which says more than the question that follows it."""
+class AboutItem(DescribedQuestion, frozen=True):
+    """A request about an item of a turn."""
 
-    call_id: str = ""
+    turn_id: str
+    item_id: str
+
+
+class CommandApproval(AboutItem, frozen=True):
+    """May a command run? `kind` is command or writeStdin (input for a running terminal)."""
+
+    method: ClassVar[str] = "item/commandExecution/requestApproval"
+    started_at_ms: int = 0
+    kind: str = "command"
+    approval_id: str | None = None
+    environment_id: str | None = None
     reason: str | None = None
+    command: str | None = None
+    cwd: str | None = None
+    command_actions: list[CommandAction] | None = None
     proposed_execpolicy_amendment: list[str] | None = None
+    proposed_network_policy_amendments: list[object] | None = None
+    network_approval_context: object = None
+    additional_permissions: dict[str, object] | None = None
     available_decisions: list[object] | None = None
 
 
-class OldQuestion(msgspec.Struct, frozen=True):
-    """A question, with the event that announced it if there was one."""
+class FileChangeApproval(AboutItem, frozen=True):
+    """May files be changed? The patch itself came earlier, as the item of this id."""
 
-    elicitation: OldElicitation
-    announced: OldAnnouncement | None = None
+    method: ClassVar[str] = "item/fileChange/requestApproval"
+    started_at_ms: int = 0
+    reason: str | None = None
+    grant_root: str | None = None
+
+
+class PermissionsApproval(AboutItem, frozen=True):
+    method: ClassVar[str] = "item/permissions/requestApproval"
+    cwd: str
+    permissions: dict[str, object]
+    started_at_ms: int = 0
+    environment_id: str | None = None
+    reason: str | None = None
+
+
+class UserInputRequest(AboutItem, frozen=True):
+    method: ClassVar[str] = "item/tool/requestUserInput"
+    questions: list[object]
+    is_blocking: bool = True
+    auto_resolution_ms: int | None = None
+
+
+class ToolCallRequest(DescribedQuestion, frozen=True):
+    """Codex calls a tool that its client offers. We offer none."""
+
+    method: ClassVar[str] = "item/tool/call"
+    turn_id: str
+    call_id: str
+    tool: str
+    namespace: str | None = None
+    arguments: object = None
+
+
+class ServerElicitation(Struct, frozen=True):
+    """An MCP server of Codex's own asks the user. `params` are an `Elicitation`, as they came."""
+
+    method: ClassVar[str] = "mcpServer/elicitation/request"
+    thread_id: str
+    params: dict[str, object]
+
+    @property
+    def turn_id(self) -> str | None:
+        turn_id = self.params.get("turnId")
+        return turn_id if isinstance(turn_id, str) else None
+
+
+class UnreadableQuestion(Struct, frozen=True):
+    """A request that we could not understand, and why. It must be refused."""
+
+    method: str
+    why: str
+    thread_id: str = ""
+
+
+AppQuestion: TypeAlias = DescribedQuestion | ServerElicitation | UnreadableQuestion
+
+Asked: TypeAlias = "AppQuestion | LegacyApproval"
+"""A question of either core."""
+
+DESCRIBED: Final[dict[str, type[DescribedQuestion]]] = {
+    kind.method: kind
+    for kind in (CommandApproval, FileChangeApproval, PermissionsApproval, UserInputRequest, ToolCallRequest)
+}
+
+
+class _Scope(Wire, frozen=True):
+    thread_id: str | None = None
+
+
+def read_question(method: str, params: Raw) -> AppQuestion:
+    """Decode a request. Its thread is "" if it names none."""
+    kind = DESCRIBED.get(method)
+    try:
+        if kind is not None:
+            return msgspec.json.decode(params, type=kind)
+        if method == ServerElicitation.method:
+            fields = msgspec.json.decode(params, type=dict[str, object])
+            thread_id = fields.get("threadId")
+            return ServerElicitation(thread_id if isinstance(thread_id, str) else "", fields)
+    except UNREADABLE as exc:
+        return malformed(method, exc, thread_of(params))
+    return unknown(method, thread_of(params))
+
+
+def malformed(method: str, error: Exception, thread_id: str) -> UnreadableQuestion:
+    return UnreadableQuestion(method, f"cannot ask the user: {method} is malformed: {error}", thread_id)
+
+
+def unknown(method: str, thread_id: str) -> UnreadableQuestion:
+    return UnreadableQuestion(method, f"cannot ask the user: {method} is not a question that we know", thread_id)
+
+
+def thread_of(params: Raw) -> str:
+    """The thread that a message names; "" if it names none."""
+    try:
+        return msgspec.json.decode(params, type=_Scope).thread_id or ""
+    except UNREADABLE:
+        return ""

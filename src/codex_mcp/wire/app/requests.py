@@ -1,11 +1,13 @@
 """Pure. The requests that we send to `codex app-server` and the parts of its answers that we read.
 
-Field names are camelCase on the wire. Unknown fields are ignored, by us and by the app-server, so both may be newer.
+Field names are camelCase in messages. Unknown fields are ignored, by us and by the app-server, so either may be newer.
 """
 
 from __future__ import annotations
 
 from msgspec import UNSET, Raw, Struct, UnsetType
+
+from codex_mcp.wire.app.items import Turn
 
 
 class ClientInfo(Struct, frozen=True, rename="camel"):
@@ -134,18 +136,46 @@ class ThreadId(Struct, frozen=True, rename="camel"):
 
 
 class Thread(Struct, frozen=True, rename="camel"):
-    """The part of a thread that we read."""
+    """A thread, in the answer that opens it and in `thread/started`."""
 
     id: str
+    session_id: str | None = None
+    forked_from_id: str | None = None
+    parent_thread_id: str | None = None
+    name: str | None = None
     path: str | None = None
     """Its rollout file."""
 
 
+class Sandbox(Struct, frozen=True, rename="camel"):
+    """readOnly, workspaceWrite, dangerFullAccess or externalSandbox, with the fields of each."""
+
+    type: str
+    writable_roots: list[str] = []
+    network_access: bool | str = False
+    exclude_tmpdir_env_var: bool = False
+    exclude_slash_tmp: bool = False
+
+
+class CollaborationMode(Struct, frozen=True, rename="camel"):
+    """plan or default"""
+
+    mode: str
+
+
 class ThreadOpened(Struct, frozen=True, rename="camel"):
-    """The answer to `thread/start` and `thread/resume`."""
+    """The answer to `thread/start` and `thread/resume`. All but the thread is there for the events."""
 
     thread: Thread
     cwd: str = ""
+    model: str = ""
+    model_provider: str = ""
+    approval_policy: object = None
+    approvals_reviewer: str = ""
+    sandbox: Sandbox | None = None
+    reasoning_effort: str | None = None
+    service_tier: str | None = None
+    collaboration_mode: CollaborationMode | None = None
 
 
 class RolloutLine(Struct, frozen=True):
@@ -199,12 +229,6 @@ class TurnStart(Struct, frozen=True, rename="camel", omit_defaults=True):
     environments: list[Environment] | UnsetType = UNSET
 
 
-class Turn(Struct, frozen=True, rename="camel"):
-    """The part of a turn that we read."""
-
-    id: str
-
-
 class TurnStartResponse(Struct, frozen=True, rename="camel"):
     """The answer to `turn/start`."""
 
@@ -243,12 +267,6 @@ class Terminals(Struct, frozen=True, rename="camel"):
     """The answer to `thread/backgroundTerminals/list`."""
 
     data: list[Terminal]
-
-
-class Scope(Struct, frozen=True, rename="camel"):
-    """Whom a notification or a request of the app-server is about."""
-
-    thread_id: str | None = None
 
 
 class AccountRead(Struct, frozen=True, rename="camel"):

@@ -1,18 +1,22 @@
-"""What the tools of an old Codex are given."""
+"""Calls of the tools of an old Codex: their arguments, and how their answers fail."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
-from codex_mcp.codex.core import ConfigRefused, CoreError, ThreadSpec, TurnSpec
-from codex_mcp.codex.legacy.arguments import (
+from codex_mcp.codex.core import ConfigRefused, CoreError, CoreLost, ThreadSpec, TurnSpec
+from codex_mcp.codex.legacy.calls import (
     Abilities,
     abilities,
     check_turn,
+    failure_of,
     left_out,
     reply_arguments,
     start_arguments,
 )
+from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, request_failed
+from codex_mcp.wire.jsonrpc import ErrorObject
 from codex_mcp.wire.legacy import InputSchema, Tool, Tools
 
 POLICIES = {"type": "string", "enum": ["on-request", "never"]}
@@ -91,3 +95,24 @@ def test_what_no_old_codex_can_do_is_refused(turn: TurnSpec, thread: ThreadSpec,
 
 def test_a_plain_prompt_is_fine() -> None:
     check_turn(TurnSpec("x"), ThreadSpec(), "0.104.0")
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (Raw(b'{"content": [{"type": "text", "text": "well"}]}'), None),
+        (Raw(b'{"content": [{"type": "text", "text": "no model"}], "isError": true}'), "no model"),
+        (Raw(b'{"content": [], "isError": true}'), "Codex did not say why"),
+        (request_failed(1, "refused"), "refused"),
+        (AnswerTooLong(ErrorObject(1, "too long")), None),
+        (ConnectionLost(), "Codex ended before the turn had ended"),
+    ],
+)
+def test_a_call_fails_by_an_error_and_not_by_the_length_of_its_answer(answer: Raw | Exception, why: str | None) -> None:
+    failure = failure_of(answer)
+    assert (None if failure is None else str(failure)) == why
+    assert isinstance(failure, CoreLost) is isinstance(answer, ConnectionLost)
+
+
+def test_an_answer_that_cannot_be_read_is_a_failure() -> None:
+    assert "in a form that this release cannot read" in str(failure_of(Raw(b"7")))

@@ -1,7 +1,7 @@
-"""Pure. What an old Codex is given: the arguments of its tools `codex` and `codex-reply`, and a no to its questions.
+"""Pure. The calls of an old Codex's tools `codex` and `codex-reply`: their arguments, and how their answers fail.
 
-It refuses a name that it does not know, and the names differ between releases: whatever its own list of tools does not
-have is left out, or refused where leaving it out would do something else than was asked for.
+It refuses arguments that it does not know, and they differ between releases. An argument that its list of tools lacks
+is left out, or refused where the turn would otherwise do something else than was asked for.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
 from codex_mcp.codex.config.overrides import flattened, merged
-from codex_mcp.codex.core import ConfigRefused, CoreError, ThreadSpec, TurnSpec
-from codex_mcp.wire.legacy import Tools
+from codex_mcp.codex.core import ConfigRefused, CoreError, CoreLost, ThreadSpec, TurnSpec
+from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost
+from codex_mcp.wire.legacy import CallResult, Tools
 
 START: Final = "codex"
 REPLY: Final = "codex-reply"
@@ -22,15 +24,15 @@ Json = Mapping[str, object]
 
 
 class Abilities(Struct, frozen=True):
-    """What this Codex takes."""
+    """Which arguments this Codex takes."""
 
     version: str
     arguments: Mapping[str, tuple[str, ...]]
-    """The arguments of `codex`, and the words that each may be; none: any."""
+    """The arguments of `codex` with the values that each may have; an empty tuple allows any."""
 
 
 def abilities(version: str, tools: Tools) -> Abilities:
-    """Read its list of tools. Raises CoreError if this is not the server that we know."""
+    """Read its list of tools. Raises CoreError if one of the two tools is missing."""
     found = {tool.name: tool.input_schema.properties for tool in tools.tools}
     if START not in found or REPLY not in found:
         raise CoreError(f"cannot use Codex {version}: its mcp-server does not offer the tools {START} and {REPLY}")
@@ -64,13 +66,29 @@ def reply_arguments(thread_id: str, prompt: str) -> dict[str, object]:
     return {"threadId": thread_id, "prompt": prompt}
 
 
+def failure_of(outcome: Raw | BaseException) -> CoreError | None:
+    """Why a call failed, if it did, by its result or the error in place of one."""
+    match outcome:
+        case ConnectionLost():
+            return CoreLost("Codex ended before the turn had ended")
+        case AnswerTooLong():
+            return None  # it repeats what the events have said
+        case BaseException():
+            return CoreError(str(outcome))
+    try:
+        result = msgspec.json.decode(outcome, type=CallResult)
+    except msgspec.MsgspecError as exc:
+        return CoreError(f"Codex answered in a form that this release cannot read: {exc}")
+    return CoreError(result.text or "Codex did not say why") if result.is_error else None
+
+
 def denial(why: str) -> dict[str, object]:
-    """The answer to a question that is handed on to nobody."""
+    """The answer to a question that cannot be passed on."""
     return {"decision": {"denied": {"rejection": f"rejected: {why}"}}}
 
 
 def left_out(spec: ThreadSpec, able: Abilities) -> list[str]:
-    """What was asked for and is not given, since this Codex has no such argument."""
+    """The arguments that were asked for and that this Codex does not have."""
     asked = {
         "base-instructions": spec.base_instructions,
         "developer-instructions": spec.developer_instructions,
@@ -82,7 +100,7 @@ def left_out(spec: ThreadSpec, able: Abilities) -> list[str]:
 
 
 def check_turn(spec: TurnSpec, thread: ThreadSpec, version: str) -> None:
-    """Refuse what this Codex cannot do at all. Raises CoreError."""
+    """Raise CoreError for what this Codex cannot do at all."""
     lacking = [
         name
         for name, asked in (
