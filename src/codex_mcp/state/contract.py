@@ -1,9 +1,10 @@
-"""Pure. What servers of one team agree on: who is alive, who may write about a thread, and what is written.
+"""Pure. The state that servers share: which servers are alive, which may write about a thread, and what was written.
 
-Every write names its claim, and the store checks its owner and token in the same transaction: a stale one is `Fenced`.
-Reads need no claim and may be old; nothing is decided on a read alone. Every method may raise `Unavailable`.
+Every write names its claim. The store checks the claim's node and token in the same transaction and raises `Fenced` if
+it is stale. Reads need no claim and may be out of date, so no decision may rest on a read alone. Every method may raise
+`Unavailable`.
 
-Positions in a journal are boundaries: position n has n entries before it, whatever has been trimmed since.
+Positions in a journal are boundaries: position n has n entries before it, even if some of them were trimmed.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
 TTL: Final = 10.0
-"""Seconds of silence after which a node may be taken for dead. Fits the 25 s after which clients of Codex give up."""
+"""Seconds of silence after which a node counts as dead. Fits into the 25 s after which clients of Codex give up."""
 
 JOURNAL_KEPT: Final = 2_000
-"""Entries that each (thread, stream) keeps; the oldest go. A screen shows fewer, a late reader starts at a summary."""
+"""Newest entries kept of each (thread, stream): more than a screen shows, and a late reader starts at a summary."""
 
 REQUESTS_KEPT: Final = 10_000
-"""Request ids that a store remembers, of all principals together; the oldest go. Clients retry within minutes."""
+"""Newest request ids kept, of all principals together. Clients retry within minutes."""
 
 
 class Bounds(Struct, frozen=True):
-    """How long a lease lasts, and how much is kept. All servers on one store must use the same."""
+    """How long a lease lasts, and how much is kept. All servers of a store must use the same values."""
 
     ttl: float = TTL
     journal_kept: int = JOURNAL_KEPT
@@ -36,7 +37,7 @@ class Bounds(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """The right of a node to write about a thread. The token of each claim is greater than that of any before."""
+    """The right of a node to write about a thread. Each claim has a greater token than all earlier ones."""
 
     thread: str
     node: str
@@ -44,56 +45,56 @@ class Claim(Struct, frozen=True):
 
 
 class Node(Struct, frozen=True):
-    """One running server, as another sees it. Each join makes a new one; ids are never used again."""
+    """One running server, as another sees it. Each join creates a new node; ids are never reused."""
 
     id: str
     pid: int
     host: str
     address: str
     expires: float
-    """When its silence has lasted too long, by the clock of the store."""
+    """When its lease ends, by the clock of the store."""
     alive: bool
-    """False if whoever asks may take over what it owns."""
+    """False if the asking node may take over what it owns."""
 
 
 class OwnedBy(Struct, frozen=True):
-    """The thread is another's, who lives."""
+    """The thread belongs to another node, which is alive."""
 
     node: Node
     token: int
 
 
 class Earlier(Struct, frozen=True):
-    """The same request came before, and led to this thread."""
+    """The same request came before; this is its thread."""
 
     thread: str
 
 
 class Binding(Struct, frozen=True):
-    """An identity of a team is the name of a thread."""
+    """An identity of a team, bound to a thread."""
 
     team: str
     identity: str
     thread: str
     stands: bool = True
-    """A living node claims the thread. Otherwise another thread may have the name."""
+    """A living node claims the thread. Otherwise another thread may take the identity."""
 
 
 class Renewed(Struct, frozen=True):
-    """The lease goes on, and nobody took anything meanwhile by `take`."""
+    """The lease was extended; no other node has taken over this one."""
 
 
 class TakenOver(Struct, frozen=True):
-    """Another node found this one dead and took what it owned. Stop, forget, join again."""
+    """Another node found this one dead and took over its threads. Stop, forget them, join again."""
 
 
 class Fenced(Explained):
-    """The claim is no longer valid. That is final: stop, forget, never retry."""
+    """The claim is no longer valid. This is final: stop and forget the thread; do not retry."""
 
     def __init__(self, claim: Claim) -> None:
         super().__init__(
-            f"This server cannot write about {claim.thread}: another one has taken it over, or it was claimed again "
-            f"(token {claim.token} is old). Ask again, so that its new owner answers."
+            f"This server cannot write about {claim.thread}: another server has taken it over, or it was claimed again "
+            f"(token {claim.token} is old). Repeat the call, so that its new owner answers."
         )
         self.claim = claim
 
@@ -106,7 +107,7 @@ class LeaseLost(Explained):
 
 
 class IdentityTaken(Explained):
-    """The name belongs to a thread that somebody runs."""
+    """The identity is bound to a thread that a living node claims."""
 
     def __init__(self, team: str, identity: str, thread: str) -> None:
         super().__init__(
@@ -116,7 +117,7 @@ class IdentityTaken(Explained):
 
 
 class WrongPosition(Explained):
-    """An append that would leave a hole or overwrite something."""
+    """An append that would leave a gap or overwrite an entry."""
 
     def __init__(self, thread: str, stream: str, at: int, actual: int) -> None:
         super().__init__(f"Cannot append to {stream} of {thread} at {at}: it ends at {actual}. Continue from there.")
@@ -124,7 +125,7 @@ class WrongPosition(Explained):
 
 
 class Trimmed(Explained):
-    """What was to be read is no longer kept."""
+    """The entries to read are no longer kept."""
 
     def __init__(self, thread: str, stream: str, after: int, start: int) -> None:
         super().__init__(f"Cannot read {stream} of {thread} after {after}: it begins at {start}. Read on from there.")
@@ -132,92 +133,92 @@ class Trimmed(Explained):
 
 
 class Unavailable(Explained):
-    """The store cannot be reached or used now; whether a write happened is not known."""
+    """The store cannot be used now; it is unknown whether a write happened."""
 
 
 class Leases(Protocol):
-    """Who is alive, and who owns what."""
+    """Which nodes are alive, and which node owns which thread."""
 
     async def join(self, address: str = "") -> Node:
-        """Become a node, under a new id. Whoever was one before leaves first."""
+        """Become a node under a new id, after leaving as the earlier one."""
 
     async def renew(self) -> Renewed | TakenOver:
-        """Stay alive for another TTL, counted from the call. LeaseLost if it never joined."""
+        """Extend the lease to one TTL from this call. LeaseLost if it never joined."""
 
     async def leave(self) -> None:
-        """Free all claims at once, and be no node any more. Nothing happens to one that is none."""
+        """Release all claims and stop being a node. Does nothing if it is not one."""
 
     async def claim(self, thread: str) -> Claim | OwnedBy:
-        """Own the thread, if it is free, our own already (the earlier claim is fenced) or a dead node's."""
+        """Claim a thread that is free, already ours (which fences the earlier claim) or owned by a dead node."""
 
     async def take(self, node_id: str) -> list[Claim]:
-        """Own all threads of a dead node, which is then no node any more. Nothing of one that lives or is unknown.
+        """Claim all threads of a dead node and remove that node. Claims nothing if it is alive or unknown.
 
-        Dead is who left evidence (its process is gone) or was silent for a TTL. Silence may only be judged by those
-        who held their own lease for one whole TTL: after a pause of everybody the first to wake takes nothing.
+        A node is dead if its process is gone, or if it was silent for a TTL. Only a node that held its own lease for a
+        whole TTL may judge silence: after a pause of the whole machine, the first node to wake takes nothing.
         """
 
     async def release(self, claim: Claim) -> None:
-        """Own the thread no more."""
+        """Give the thread up."""
 
     async def nodes(self) -> list[Node]:
-        """All that joined and neither left nor were taken, in the order of their ids."""
+        """All nodes that joined and neither left nor were taken over, ordered by id."""
 
     async def owner(self, thread: str) -> Node | None:
-        """Whose thread it is, alive or not."""
+        """The node that owns the thread, alive or not."""
 
 
 class Records(Protocol):
-    """Small values by kind and key, names of threads, and requests that came before."""
+    """Small values by kind and key, identities of threads, and requests that came before."""
 
     async def put(self, claim: Claim, kind: str, key: str, body: bytes) -> None:
-        """Write a record, whole."""
+        """Write a whole record."""
 
     async def delete(self, claim: Claim, kind: str, key: str) -> None:
         """Remove a record, if it is there."""
 
     async def bind(self, claim: Claim, team: str, identity: str) -> None:
-        """Give the thread a name. IdentityTaken if it is another's that a living node claims; else it is replaced."""
+        """Bind an identity to the thread. IdentityTaken if another thread has it that a living node claims."""
 
     async def unbind(self, claim: Claim, team: str, identity: str) -> None:
-        """Free the name, if it is this thread's."""
+        """Free the identity, if it is bound to this thread."""
 
     async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
-        """Remember the request, unless it came before."""
+        """Remember the request; if it came before, return its thread."""
 
     async def get(self, kind: str, key: str) -> bytes | None:
         """One record."""
 
     async def find(self, kind: str) -> dict[str, bytes]:
-        """All records of a kind by key, in the order of keys."""
+        """All records of a kind by key, ordered by key."""
 
     async def bindings(self, team: str) -> list[Binding]:
-        """All names of a team, in the order of identities."""
+        """All identities of a team, in order."""
 
 
 class Journal(Protocol):
-    """Entries in order without holes, per (thread, stream). Only the newest are kept."""
+    """Entries in order and without gaps, per (thread, stream). Only the newest are kept."""
 
     async def append(self, claim: Claim, stream: str, at: int, chunks: Sequence[bytes]) -> int:
-        """Add entries at the end, which must be at `at` (else WrongPosition). Returns the new end."""
+        """Append entries; the end must be at `at`, else WrongPosition. Returns the new end."""
 
     async def head(self, thread: str, stream: str) -> int:
-        """Where it ends: how many entries were ever appended."""
+        """The end: how many entries were ever appended."""
 
     async def start(self, thread: str, stream: str) -> int:
-        """Where it begins: how many entries are no longer kept. Reading after it gives all that is left."""
+        """The start: how many entries are no longer kept. Reading after it returns everything that is left."""
 
     async def read(self, thread: str, stream: str, after: int, limit: int) -> list[bytes]:
-        """At most so many entries after a position. Trimmed if some of them are gone."""
+        """At most `limit` entries after a position. Trimmed if some of them are no longer kept."""
 
     def follow(self, thread: str, stream: str, after: int) -> AsyncIterator[bytes]:
-        """All entries after a position, those to come included, until the store closes. Trimmed as with `read`."""
+        """All entries after a position and all that follow, until the store closes. Trimmed as with `read`."""
 
     async def trim(self, claim: Claim, stream: str, before: int) -> None:
-        """Drop the entries before a position. The end stays where it is."""
+        """Drop the entries before a position. The end does not change."""
 
     async def forget(self, claim: Claim) -> None:
-        """Drop all streams of the thread, as if there had been none."""
+        """Drop all streams of the thread and their positions."""
 
 
 class Owners(Protocol):
@@ -234,7 +235,7 @@ class Owners(Protocol):
 
 
 class Store(Protocol):
-    """One node's way to what all share."""
+    """One node's access to the shared state."""
 
     @property
     def bounds(self) -> Bounds:
@@ -242,15 +243,15 @@ class Store(Protocol):
 
     @property
     def leases(self) -> Leases:
-        """Who is alive, and who owns what."""
+        """Living nodes and their claims."""
 
     @property
     def records(self) -> Records:
-        """Values, names and requests."""
+        """Values, identities and requests."""
 
     @property
     def journal(self) -> Journal:
-        """What happened, in order."""
+        """Ordered entries per thread."""
 
     async def aclose(self) -> None:
-        """Leave, and end everything that waits. Again: fine."""
+        """Leave, and end everything that waits. Calling it again is fine."""

@@ -1,4 +1,4 @@
-"""Keeps a node's lease: renews it on the beat, and knows at every moment whether the node's claims may be used."""
+"""Keeps a node's lease: renews it regularly, and knows at any moment whether the node's claims may be used."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 
 
 class Keeper:
-    """The owner of a node's membership. `on_lost` is called once per membership that was taken over.
+    """Owns a node's membership. `on_lost` is called once for each membership that was taken over.
 
-    `on_back` is called when the node was frozen and holds its lease again: single threads may have been claimed since.
+    `on_back` is called when a frozen node holds its lease again: other nodes may have claimed some of its threads.
     """
 
     def __init__(
@@ -41,42 +41,41 @@ class Keeper:
         self._ttl = ttl
         self._lease = Lease(ttl)
         self._node: Node | None = None
-        self._said = self._lease.phase
+        self._logged = self._lease.phase
         self._tasks = TaskSet()
         self._beating: asyncio.Task[None] | None = None
 
     async def join(self, address: str = "") -> Node:
-        """Become a node, also again after it was lost, and stay one."""
-        # A renewal under way is the earlier node's, and says nothing about the new one.
+        """Become a node, also after an earlier membership was lost, and stay one."""
+        # A renewal under way belongs to the earlier node and says nothing about the new one.
         self._node, self._lease = None, Lease(self._ttl)
         sent_at = self._clock()
         node = self._node = await self._leases.join(address)
         self._lease = self._lease.renewed(sent_at, self._clock())
-        self._say_if_changed("joined")
+        self._log_if_changed("joined")
         if self._beating is None or self._beating.done():
             self._beating = self._tasks.spawn(self._beat(), name="keep the lease")
         return node
 
     @property
     def holding(self) -> bool:
-        """Whether claims may be used now. A process that was stopped for too long sees it before it does anything."""
+        """Whether claims may be used now. A process that was paused for too long notices before it acts."""
         return self.phase is Phase.HOLDING
 
     @property
     def phase(self) -> Phase:
-        """How it stands with the lease at this moment."""
         return self._lease.at(self._clock()).phase
 
     async def aclose(self) -> None:
-        """Renew no more, and leave. Again: fine."""
+        """Stop renewing, and leave. Calling it again is fine."""
         await self._tasks.aclose()
         try:
             await self._leases.leave()
         except Unavailable as error:
-            logger.info("could not leave in order, others will find this server gone: %s", error)
+            logger.info("could not leave; other servers will find this one dead: %s", error)
 
     async def renew(self) -> None:
-        """Renew now, and take in what that says."""
+        """Renew now, and act on the answer."""
         node, sent_at, why = self._node, self._clock(), "in time"
         if node is None:
             return  # it is joining
@@ -97,7 +96,7 @@ class Keeper:
                     self._on_back()
             case TakenOver():
                 self._lost()
-        self._say_if_changed(why)
+        self._log_if_changed(why)
 
     def _lost(self) -> None:
         was_lost = self._lease.phase is Phase.LOST
@@ -105,13 +104,13 @@ class Keeper:
         if not was_lost:
             self._on_lost()
 
-    def _say_if_changed(self, why: str) -> None:
-        before, self._said = self._said, self.phase
-        if self._said is Phase.LOST:
+    def _log_if_changed(self, why: str) -> None:
+        before, self._logged = self._logged, self.phase
+        if self._logged is Phase.LOST:
             why = "another server found it silent and took over"
-        if self._said is not before:
+        if self._logged is not before:
             level = logging.INFO if self.holding else logging.WARNING
-            logger.log(level, "the lease of this server was %s and is %s: %s", before, self._said, why)
+            logger.log(level, "the lease of this server was %s and is %s: %s", before, self._logged, why)
 
     async def _beat(self) -> None:
         while self.phase is not Phase.LOST:

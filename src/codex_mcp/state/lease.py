@@ -1,4 +1,4 @@
-"""Pure. A node's lease: as the node itself sees it, and as the others judge it.
+"""Pure. A node's lease, as the node itself sees it and as other nodes judge it.
 
 | phase | renewed | taken over | overdue |
 |---|---|---|---|
@@ -7,8 +7,8 @@
 | frozen | holding | lost | frozen |
 | lost | lost | lost | lost |
 
-A claim may be used while its node is holding. A node freezes at 0.75 TTL after the last renewal that succeeded was
-*sent*, so well before anybody may take it for dead: a thread rather stops than runs twice.
+A claim may be used while its node is holding. A node freezes 0.75 TTL after it *sent* the last successful renewal, well
+before another node may treat it as dead: it is better to stop a thread than to run it twice.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 FREEZE_AT: Final = 0.75
-"""Of the TTL. The rest is for what a frozen node still has under way, and for the difference of clocks."""
+"""Fraction of the TTL. The rest covers what a frozen node still has under way, and differences between clocks."""
 
 BEATS_PER_TTL: Final = 6
-"""A TTL of 10 s beats every 1.7 s: four renewals may be lost before the node freezes."""
+"""With a TTL of 10 s, a renewal every 1.7 s: four may be lost before the node freezes."""
 
 
 class Phase(StrEnum):
-    """How it stands with a node's own lease."""
+    """The state of a node's own lease."""
 
     JOINING = "joining"
     HOLDING = "holding"
@@ -36,7 +36,7 @@ class Phase(StrEnum):
 
 
 class Happened(StrEnum):
-    """What a node learns of its lease."""
+    """What a node learns about its lease."""
 
     RENEWED = "renewed"
     TAKEN_OVER = "taken over"
@@ -65,26 +65,24 @@ class Lease(Struct, frozen=True):
     ttl: float
     phase: Phase = Phase.JOINING
     sent_at: float = 0.0
-    """When the last renewal that succeeded was sent; its answer may have come much later."""
+    """When the last successful renewal was sent; its answer may have come much later."""
 
     def renewed(self, sent_at: float, now: float) -> Lease:
-        """The store took a renewal that was sent then."""
+        """The store accepted a renewal that was sent at `sent_at`."""
         phase = TABLE[self.phase, Happened.RENEWED]
         return replace(self, phase=phase, sent_at=max(self.sent_at, sent_at)).at(now)
 
     def taken_over(self) -> Lease:
-        """Another node owns what this one did."""
         return replace(self, phase=TABLE[self.phase, Happened.TAKEN_OVER])
 
     def at(self, now: float) -> Lease:
-        """The lease at this moment."""
         if now < self.freezes_at:
             return self
         return replace(self, phase=TABLE[self.phase, Happened.OVERDUE])
 
     @property
     def freezes_at(self) -> float:
-        """When it is too late for a renewal."""
+        """When the node freezes unless it renews."""
         return self.sent_at + FREEZE_AT * self.ttl
 
 
@@ -92,21 +90,20 @@ class Standing(Struct, frozen=True):
     """A node's lease as the store knows it."""
 
     since: float
-    """From when on it was held without a gap."""
+    """Since when it has been held without a gap."""
     expires: float
 
 
 def joined(sent_at: float, ttl: float) -> Standing:
-    """The standing of a node that joins."""
     return Standing(sent_at, sent_at + ttl)
 
 
 def after_renewal(standing: Standing, sent_at: float, ttl: float) -> Standing:
-    """The standing after a renewal. One that comes too late begins a new time of holding; an old one shortens none."""
+    """The standing after a renewal. A late one starts a new period of holding; an old one never shortens the lease."""
     since = standing.since if sent_at < standing.expires else sent_at
     return Standing(since, max(standing.expires, sent_at + ttl))
 
 
 def may_judge(judge: Standing | None, now: float, ttl: float) -> bool:
-    """Whether a node may take others' silence for death: only if it held its own lease for one whole TTL."""
+    """Whether a node may treat silence as death: only if it has held its own lease for a whole TTL."""
     return judge is not None and now < judge.expires and now - judge.since >= ttl

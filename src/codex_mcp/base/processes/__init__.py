@@ -1,0 +1,1 @@
+"""Finding processes by their parent or by marks in their environment, adopting orphans, and ending processes."""

@@ -1,0 +1,1 @@
+"""Masking secrets in text that is logged or stored. Start with `redact`."""

@@ -1,6 +1,6 @@
-"""A node's sign of life: a lock on a file of its own, which the kernel frees when the process ends, however it ends.
+"""A node's sign of life: a lock on its own file, which the kernel frees when the process ends in any way.
 
-A free lock is evidence of death at once. A held one proves nothing: a process that hangs holds it as well.
+A free lock proves that the process is dead. A held lock proves nothing: a process that hangs holds it as well.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ SUFFIX: Final = ".lock"
 OPENING: Final = "opening.lock"
 
 OPENING_PATIENCE: Final = 10.0
-"""Seconds that other servers may take to open the database. One takes milliseconds; a stopped one takes for ever."""
+"""Seconds that other servers may take to open the database. It takes milliseconds, unless the process is stopped."""
 
 ASK_AGAIN: Final = 0.01
 
 
 class NodeLock:
-    """The sign of life of one node, from its making until it is given up."""
+    """The lock of one node."""
 
     def __init__(self, state_dir: str, node_id: str) -> None:
         make_private_folder(os.path.join(state_dir, FOLDER))
@@ -35,7 +35,7 @@ class NodeLock:
         self._descriptor: int | None = _locked(self._path)
 
     def give_up(self) -> None:
-        """The node is no more, in order. Again: fine."""
+        """Free the lock and remove the file. Calling it again is fine."""
         if self._descriptor is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
@@ -49,13 +49,13 @@ class NodeLock:
 
 
 def has_died(state_dir: str, node_id: str) -> bool:
-    """Whether the node's process is gone: its lock is free, or there is none."""
+    """Whether the node's process has ended: its lock is free or missing."""
     try:
         descriptor = os.open(_path(state_dir, node_id), os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return True
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who look must not see each other
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two checks must not block each other
     except BlockingIOError:
         return False
     finally:
@@ -64,7 +64,7 @@ def has_died(state_dir: str, node_id: str) -> bool:
 
 
 def nodes_with_locks(state_dir: str) -> list[str]:
-    """The ids of all nodes that have a file, alive or not."""
+    """The ids of all nodes that have a lock file, alive or not."""
     try:
         names = os.listdir(os.path.join(state_dir, FOLDER))
     except FileNotFoundError:
@@ -73,7 +73,7 @@ def nodes_with_locks(state_dir: str) -> list[str]:
 
 
 def remove_dead_locks(state_dir: str, known: frozenset[str]) -> None:
-    """Remove the files of dead nodes that nobody knows any more. One that is being made now is made again."""
+    """Remove the files of dead nodes that are not in the database. A starting node creates its file again."""
     for node_id in nodes_with_locks(state_dir):
         if node_id not in known and has_died(state_dir, node_id):
             with contextlib.suppress(OSError):
@@ -82,7 +82,7 @@ def remove_dead_locks(state_dir: str, known: frozenset[str]) -> None:
 
 @contextlib.contextmanager
 def alone_while_opening(state_dir: str) -> Iterator[None]:
-    """Servers open the database one after the other. TimeoutError if one does not come to an end with it."""
+    """Servers open the database one after the other. TimeoutError if another one does not finish."""
     descriptor = os.open(os.path.join(state_dir, OPENING), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
     try:
         _lock_in_time(descriptor)
@@ -110,11 +110,11 @@ def _locked(path: str) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
         try:
-            # This waits for somebody who looks right now, and no longer: nobody else holds this lock.
+            # This waits at most for a check by another process: no other node holds this lock.
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
                 return descriptor
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # removed between our two calls, by one who took it for a dead node's
+        os.close(descriptor)  # another process removed it between our two calls, as the file of a dead node

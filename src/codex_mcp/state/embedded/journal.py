@@ -1,4 +1,4 @@
-"""The journal in the database. Followers hear of our own appends at once, and of other servers' by looking."""
+"""The journal in the database. Followers see this server's appends at once, and those of other servers by polling."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from codex_mcp.state.embedded.view import StoreView
 
 READ_AT_ONCE: Final = 256
-"""Entries that a follower fetches in one go."""
+"""Entries that a follower fetches at once."""
 
 LOOK_EVERY: Final = 0.25
-"""Seconds between looks for what other servers wrote. One look asks for a number, whatever is followed."""
+"""Seconds between two checks for entries of other servers. One check reads one number for all followers."""
 
 
 class EmbeddedJournal:
-    """What happened, in order, on one machine."""
+    """See `contract.Journal`."""
 
     def __init__(self, database: Database, view: StoreView) -> None:
         self._database = database
@@ -34,22 +34,17 @@ class EmbeddedJournal:
         self._looked_at = 0.0
 
     async def append(self, claim: Claim, stream: str, at: int, chunks: Sequence[bytes]) -> int:
-        """Add entries at the end."""
         head = await self._database.write(lambda db: self._append(db, claim, stream, at, chunks))
         self.tell_followers()
         return head
 
     async def head(self, thread: str, stream: str) -> int:
-        """Where it ends."""
         return (await self._database.read(lambda db: _ends(db, thread, stream)))[1]
 
     async def start(self, thread: str, stream: str) -> int:
-        """Where it begins."""
         return (await self._database.read(lambda db: _ends(db, thread, stream)))[0]
 
     async def read(self, thread: str, stream: str, after: int, limit: int) -> list[bytes]:
-        """Some entries after a position."""
-
         def job(db: sqlite3.Connection) -> list[bytes]:
             start, _ = _ends(db, thread, stream)
             if after < start:
@@ -60,7 +55,6 @@ class EmbeddedJournal:
         return await self._database.read(job)
 
     async def follow(self, thread: str, stream: str, after: int) -> AsyncIterator[bytes]:
-        """All entries after a position, those to come included."""
         while not self._database.is_closing:
             news = self._news
             found = await self.read(thread, stream, after, READ_AT_ONCE)
@@ -71,8 +65,6 @@ class EmbeddedJournal:
                 await self._hear(news)
 
     async def trim(self, claim: Claim, stream: str, before: int) -> None:
-        """Drop the entries before a position."""
-
         def job(db: sqlite3.Connection) -> None:
             check(db, claim)
             start, head = _ends(db, claim.thread, stream)
@@ -81,8 +73,6 @@ class EmbeddedJournal:
         await self._database.write(job)
 
     async def forget(self, claim: Claim) -> None:
-        """Drop all streams of the thread."""
-
         def job(db: sqlite3.Connection) -> None:
             check(db, claim)
             db.execute("DELETE FROM journal WHERE thread = ?", (claim.thread,))
@@ -91,7 +81,7 @@ class EmbeddedJournal:
         await self._database.write(job)
 
     def tell_followers(self) -> None:
-        """Something was appended, or the store closes."""
+        """Entries were appended, or the store closes."""
         self._news.set()
         self._news = asyncio.Event()
 
@@ -106,9 +96,9 @@ class EmbeddedJournal:
     async def _look(self) -> None:
         now = asyncio.get_running_loop().time()
         if self._database.is_closing or now - self._looked_at < LOOK_EVERY / 2:
-            return  # another follower has just looked; if it saw something, everybody heard
+            return  # another follower has just checked, and told all of them
         self._looked_at = now
-        # The number changes when another connection has written.
+        # The number changes when another connection writes.
         version = await self._database.read(lambda db: db.execute("PRAGMA data_version").fetchone()[0])
         if version != self._seen_version:
             self._seen_version = version

@@ -1,4 +1,4 @@
-"""Leases in the database: nodes, and whose each thread is."""
+"""Leases in the database: nodes and the claims of threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class EmbeddedLeases:
-    """Who is alive, and who owns what, on one machine."""
+    """See `contract.Leases`."""
 
     def __init__(self, database: Database, view: StoreView) -> None:
         self._database = database
@@ -27,38 +27,33 @@ class EmbeddedLeases:
         self._lock: NodeLock | None = None
 
     async def join(self, address: str = "") -> Node:
-        """Become a node: first the sign of life, then the row, so that no row is ever without its sign."""
+        """Become a node: the lock comes first, so that no row is ever without its lock."""
         await self.leave()
         node_id, sent_at = os.urandom(6).hex(), self._view.clock()
         return await self._database.write(lambda db: self._join(db, node_id, address, sent_at))
 
     async def renew(self) -> Renewed | TakenOver:
-        """Stay alive, counted from now: the database may answer late."""
+        """Extend the lease, counted from now: the database may answer late."""
         me, sent_at = self._view.me, self._view.clock()
         if me is None:
             raise LeaseLost
         return await self._database.write(lambda db: self._renew(db, me, sent_at))
 
     async def leave(self) -> None:
-        """Free all claims, and be no node any more."""
         await self._database.write(self._leave)
 
     def abandon(self) -> None:
-        """Be gone as a killed process is: what is written stays, and the sign of life ends. Nothing may run now."""
+        """End like a killed process: the rows stay and the lock is freed. The database must be closed."""
         if self._lock is not None:
             self._lock.drop()
 
     async def claim(self, thread: str) -> Claim | OwnedBy:
-        """Own the thread, or learn who does."""
         return await self._database.write(lambda db: self._claim(db, thread))
 
     async def take(self, node_id: str) -> list[Claim]:
-        """Own all threads of a dead node."""
         return await self._database.write(lambda db: self._take(db, node_id))
 
     async def release(self, claim: Claim) -> None:
-        """Own the thread no more."""
-
         def job(db: sqlite3.Connection) -> None:
             check(db, claim)
             db.execute("DELETE FROM claim WHERE thread = ?", (claim.thread,))
@@ -66,8 +61,6 @@ class EmbeddedLeases:
         await self._database.write(job)
 
     async def nodes(self) -> list[Node]:
-        """All nodes."""
-
         def job(db: sqlite3.Connection) -> list[Node]:
             ids = db.execute("SELECT id FROM node ORDER BY id").fetchall()
             return [node for (node_id,) in ids if (node := self._view.node(db, node_id))]
@@ -75,7 +68,6 @@ class EmbeddedLeases:
         return await self._database.read(job)
 
     async def owner(self, thread: str) -> Node | None:
-        """Whose thread it is."""
         return await self._database.read(lambda db: self._view.owner(db, thread))
 
     # From here on everything runs in the worker, inside a transaction.
@@ -91,7 +83,7 @@ class EmbeddedLeases:
         return node
 
     def _leave(self, db: sqlite3.Connection) -> None:
-        # Here, not in the caller, since a join that was cancelled may still have been under way.
+        # Here and not in the caller, since a cancelled join may still be under way.
         db.execute("DELETE FROM claim WHERE node = ?", (self._view.me,))
         db.execute("DELETE FROM node WHERE id = ?", (self._view.me,))
         self._view.me = None

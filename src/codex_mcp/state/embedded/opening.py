@@ -1,8 +1,8 @@
-"""Opening the database: made if it is not there, brought to our version, set aside if it is damaged.
+"""Opens the database: creates it if it is missing, migrates it to our version, sets it aside if it is damaged.
 
-A damaged database never keeps a server from starting: it is renamed, a warning says so, and a new one is made. What
-people read (the registry, the audit, summaries) are files of their own and stay. Only if another server is alive on
-the same folder nothing is renamed: it would go on in the old file, and one thread could run twice.
+A damaged database does not prevent a start: it is renamed with a warning, and a new one is created. The files that
+people read (the registry, the audit, summaries) are separate and stay. Nothing is renamed while another server is alive
+on the same folder: it would go on with the old file, and one thread could run twice.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ logger = logging.getLogger(__name__)
 
 NAME: Final = "state.db"
 COMPANIONS: Final = ("", "-wal", "-shm")
-"""A database in WAL mode is up to three files."""
+"""A database in WAL mode has up to three files."""
 
 BUSY_TIMEOUT: Final = 5.0
 """Seconds that another server may hold the database. It writes a few rows at a time."""
 
 CHECKED_BYTES: Final = 64 * 2**20
-"""Up to this size (about 0.1 s) the first server of a folder looks through the whole file."""
+"""Up to this size (about 0.1 s) the first server of a folder checks the whole file."""
 
 
 class Damaged(Exception):
-    """The file is a database, but not one that we can use."""
+    """The file is a database that we cannot use."""
 
 
 def open_database(state_dir: str) -> sqlite3.Connection:
-    """The database of a state folder, ready for use. To be used by the calling thread alone."""
+    """The database of a state folder, ready for use. Only the calling thread may use it."""
     make_private_folder(state_dir)
     path = os.path.join(state_dir, NAME)
     with alone_while_opening(state_dir):
@@ -57,7 +57,7 @@ def open_database(state_dir: str) -> sqlite3.Connection:
         if others_live:
             raise Unavailable(
                 f"The state in {path} is damaged ({trouble}), and other servers use it. "
-                "Stop all servers of this folder; the next one to start makes a new one."
+                "Stop all servers of this folder; the next one to start creates a new database."
             )
         _set_aside(path, trouble)
         return _ready(path, check=False)
@@ -117,7 +117,7 @@ def _migrate(connection: sqlite3.Connection) -> None:
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0 and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise Damaged("it holds something else")
+            raise Damaged("it holds other data")
         for statement in steps_from(version):
             connection.execute(statement)
         if version < len(MIGRATIONS):
@@ -139,4 +139,4 @@ def _set_aside(path: str, trouble: str) -> None:
     for companion in COMPANIONS:
         with contextlib.suppress(FileNotFoundError):
             os.rename(path + companion, aside + companion)
-    logger.warning("the state in %s is damaged (%s): it was renamed to %s, and a new one is made", path, trouble, aside)
+    logger.warning("the state in %s is damaged (%s): it was renamed to %s, and a new one created", path, trouble, aside)

@@ -1,4 +1,4 @@
-"""Records in the database: values, names, and requests that came before."""
+"""Records in the database: values, identities, and requests that came before."""
 
 from __future__ import annotations
 
@@ -19,49 +19,40 @@ T = TypeVar("T")
 
 
 class EmbeddedRecords:
-    """Values, names and requests on one machine."""
+    """See `contract.Records`."""
 
     def __init__(self, database: Database, view: StoreView) -> None:
         self._database = database
         self._view = view
 
     async def put(self, claim: Claim, kind: str, key: str, body: bytes) -> None:
-        """Write a record."""
         row = (kind, key, body)
         await self._checked(claim, lambda db: db.execute("INSERT OR REPLACE INTO record VALUES (?, ?, ?)", row))
 
     async def delete(self, claim: Claim, kind: str, key: str) -> None:
-        """Remove a record."""
         statement = "DELETE FROM record WHERE kind = ? AND key = ?"
         await self._checked(claim, lambda db: db.execute(statement, (kind, key)))
 
     async def bind(self, claim: Claim, team: str, identity: str) -> None:
-        """Give the thread a name."""
         await self._checked(claim, lambda db: self._bind(db, claim.thread, team, identity))
 
     async def unbind(self, claim: Claim, team: str, identity: str) -> None:
-        """Free the name."""
         statement = "DELETE FROM identity WHERE team = ? AND name = ? AND thread = ?"
         await self._checked(claim, lambda db: db.execute(statement, (team, identity, claim.thread)))
 
     async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
-        """Remember the request."""
         return await self._checked(claim, lambda db: self._once(db, claim.thread, principal, request_id))
 
     async def get(self, kind: str, key: str) -> bytes | None:
-        """One record."""
         statement = "SELECT body FROM record WHERE kind = ? AND key = ?"
         row = await self._database.read(lambda db: db.execute(statement, (kind, key)).fetchone())
         return bytes(row[0]) if row else None
 
     async def find(self, kind: str) -> dict[str, bytes]:
-        """All records of a kind."""
         statement = "SELECT key, body FROM record WHERE kind = ? ORDER BY key"
         return dict(await self._database.read(lambda db: db.execute(statement, (kind,)).fetchall()))
 
     async def bindings(self, team: str) -> list[Binding]:
-        """All names of a team."""
-
         def job(db: sqlite3.Connection) -> list[Binding]:
             rows = db.execute("SELECT name, thread FROM identity WHERE team = ? ORDER BY name", (team,)).fetchall()
             return [Binding(team, name, thread, self._stands(db, thread)) for name, thread in rows]

@@ -1,7 +1,7 @@
-"""Pure. The tables, and how they came to be: one migration per version, forward only.
+"""Pure. The tables, created by one migration per version, forward only.
 
-A migration may only add. So a server that is one version older goes on working on a newer database, while the servers
-of a folder are replaced one by one.
+A migration may only add things, so that an older server still works with a newer database while the servers of a folder
+are upgraded one by one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         " since REAL NOT NULL, expires REAL NOT NULL) WITHOUT ROWID",
         "CREATE TABLE claim (thread TEXT PRIMARY KEY, node TEXT NOT NULL, token INTEGER NOT NULL) WITHOUT ROWID",
         "CREATE INDEX claims_of_a_node ON claim (node)",
-        # One counter for all threads: what is released can be forgotten, and a later token is greater all the same.
+        # One counter for all threads: later tokens are greater even after a released claim was deleted.
         "CREATE TABLE token (last INTEGER NOT NULL)",
         "INSERT INTO token VALUES (0)",
         "CREATE TABLE record (kind TEXT, key TEXT, body BLOB NOT NULL, PRIMARY KEY (kind, key))",
@@ -29,9 +29,9 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
 )
 
 TABLES: Final = frozenset({"node", "claim", "token", "record", "identity", "request", "stream", "journal"})
-"""What a usable database has at the least."""
+"""Tables that a usable database must have."""
 
 
 def steps_from(version: int) -> tuple[str, ...]:
-    """The statements that bring a database of this version to ours. None for one that is newer."""
+    """The statements that migrate a database of this version to ours; none if it is newer."""
     return tuple(statement for migration in MIGRATIONS[version:] for statement in migration)

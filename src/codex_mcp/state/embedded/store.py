@@ -1,7 +1,7 @@
-"""The state of one machine in a folder: SQLite for what is written, a lock per node as its sign of life.
+"""The store of one machine, in a folder: SQLite for the data, and one file lock per node as its sign of life.
 
-Two servers on one folder are already a team of two. The clock is the machine's monotonic one, which all processes
-share; it begins anew with the machine, and then no lock of before is held.
+Several servers may share a folder. The clock is the machine's monotonic clock, which all processes share; it restarts
+with the machine, and then no earlier lock is held.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 async def open_store(
     state_dir: str, bounds: Bounds | None = None, clock: Callable[[], float] = time.monotonic
 ) -> EmbeddedStore:
-    """The store of a folder, which is made if need be. Unavailable if the folder cannot be used."""
+    """The store of a folder, created if it is missing. Raises Unavailable."""
     database = Database(state_dir)
     await database.open()
     return EmbeddedStore(database, StoreView(state_dir, bounds or Bounds(), clock))
 
 
 class EmbeddedStore:
-    """One node's way to the folder. Made by `open_store`."""
+    """See `contract.Store`. Created by `open_store`."""
 
     def __init__(self, database: Database, view: StoreView) -> None:
         self._database = database
@@ -41,13 +41,13 @@ class EmbeddedStore:
         self.journal = EmbeddedJournal(database, view)
 
     async def aclose(self) -> None:
-        """Leave, end all followers, and close. A disk that fails meanwhile keeps nobody from ending."""
+        """Leave, end all followers, and close. A failing disk does not prevent this."""
         with contextlib.suppress(Unavailable):
             await self.leases.leave()
         await self.abandon()
 
     async def abandon(self) -> None:
-        """Close without leaving: the others find this node dead, and what it owned can be taken over."""
+        """Close without leaving: other nodes find this one dead and can take over its threads."""
         with contextlib.suppress(Unavailable):
             await self._database.aclose()
         self.leases.abandon()

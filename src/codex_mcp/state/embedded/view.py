@@ -1,4 +1,4 @@
-"""What one node sees in the database: who is alive, and whether a claim is valid. Used inside transactions."""
+"""What one node sees in the database: which nodes are alive, which claims are valid. Used inside transactions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StoreView:
-    """The eyes of one store. `me` is its node, once it has joined."""
+    """The view of one store. `me` is its node id, once it has joined."""
 
     def __init__(self, state_dir: str, bounds: Bounds, clock: Callable[[], float]) -> None:
         self.state_dir = state_dir
@@ -25,7 +25,6 @@ class StoreView:
         self.me: str | None = None
 
     def node(self, db: sqlite3.Connection, node_id: str) -> Node | None:
-        """A node as we see it now."""
         row = db.execute("SELECT id, pid, host, address, expires FROM node WHERE id = ?", (node_id,)).fetchone()
         if row is None:
             return None
@@ -33,7 +32,7 @@ class StoreView:
         return Node(known_id, pid, host, address, expires, self._is_alive(db, known_id, expires))
 
     def owner(self, db: sqlite3.Connection, thread: str) -> Node | None:
-        """Whose thread it is."""
+        """The node that owns the thread."""
         current = current_claim(db, thread)
         return self.node(db, current.node) if current else None
 
@@ -47,18 +46,17 @@ class StoreView:
 
 
 def standing_of(db: sqlite3.Connection, node_id: str | None) -> Standing | None:
-    """How a node's lease stands."""
     row = db.execute("SELECT since, expires FROM node WHERE id = ?", (node_id,)).fetchone()
     return Standing(*row) if row else None
 
 
 def current_claim(db: sqlite3.Connection, thread: str) -> Claim | None:
-    """The one claim of a thread that is valid."""
+    """The valid claim of a thread."""
     row = db.execute("SELECT thread, node, token FROM claim WHERE thread = ?", (thread,)).fetchone()
     return Claim(*row) if row else None
 
 
 def check(db: sqlite3.Connection, claim: Claim) -> None:
-    """Nothing may be written with a claim that is not the valid one."""
+    """Raise Fenced unless the claim is valid."""
     if current_claim(db, claim.thread) != claim:
         raise Fenced(claim)
