@@ -12,7 +12,7 @@ from codex_mcp.execserver.processes import processes
 from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
 from codex_mcp.wire.exec.protocol import EnvironmentInfo, Shell
-from tests.support.exec.parts import ENV, Outlet, eventually
+from tests.support.exec.parts import ENV, RecordingTransport, eventually
 
 
 class House:
@@ -20,8 +20,8 @@ class House:
 
     def __init__(self, concurrent: int = 1) -> None:
         self.server = Server(EnvironmentInfo(Shell("sh", "/bin/sh")), {}, Confinement([]), concurrent)
-        self.outlet = Outlet()
-        self.connection: Connection = self.server.accept(self.outlet)
+        self.client = RecordingTransport()
+        self.connection: Connection = self.server.accept(self.client)
 
     def say(self, message: object) -> None:
         self.connection.frame_received(message if isinstance(message, bytes) else json.dumps(message).encode())
@@ -31,7 +31,7 @@ class House:
         self.say({"method": "initialized"})
 
     def ids(self) -> list[object]:
-        return [message["id"] for message in self.outlet.messages if "method" not in message]
+        return [message["id"] for message in self.client.messages if "method" not in message]
 
 
 def start(process_id: str, script: str, **more: object) -> dict[str, object]:
@@ -51,7 +51,7 @@ async def test_requests_are_answered_in_order_unless_told_otherwise() -> None:
     house.say({"id": 1, "method": "fs/walk", "params": LARGE})
     house.say({"id": 2, "method": "environment/status"})
     house.say({"id": 3, "method": "process/terminate", "params": {"processId": "x"}})
-    await house.outlet.answer(3)
+    await house.client.answer(3)
     assert house.ids() == [0, 1, 2, 3]
     await house.server.aclose()
 
@@ -63,7 +63,7 @@ async def test_urgent_requests_overtake_if_told_so() -> None:
         house.say({"id": number, "method": "fs/walk", "params": LARGE})
     house.say({"id": 4, "method": "environment/status"})
     for number in range(1, 5):
-        await house.outlet.answer(number)
+        await house.client.answer(number)
     assert house.ids()[:2] == [0, 4]
     await house.server.aclose()
 
@@ -74,7 +74,7 @@ async def test_a_waiting_read_holds_nobody_up() -> None:
     house.say({"id": 1, "method": "process/start", "params": start("p", "cat", pipeStdin=True)})
     house.say({"id": 2, "method": "process/read", "params": {"processId": "p", "waitMs": 10_000}})
     house.say({"id": 3, "method": "process/write", "params": {"processId": "p", "chunk": "eA==", "writeId": "1"}})
-    await house.outlet.answer(2)
+    await house.client.answer(2)
     assert house.ids() == [0, 1, 3, 2]
     await house.server.aclose()
 
@@ -85,9 +85,9 @@ async def test_a_client_that_asks_faster_than_it_is_answered_is_not_read() -> No
     house.say({"id": 1, "method": "fs/walk", "params": LARGE})
     for number in range(QUEUE):
         house.say({"id": 2 + number, "method": "environment/status"})
-    assert house.outlet.is_paused
-    await house.outlet.answer(1 + QUEUE)
-    await eventually(lambda: not house.outlet.is_paused)
+    assert house.client.is_paused
+    await house.client.answer(1 + QUEUE)
+    await eventually(lambda: not house.client.is_paused)
     await house.server.aclose()
 
 
@@ -97,15 +97,15 @@ async def test_a_client_that_does_not_read_gets_no_more_to_read() -> None:
     house.say(
         {"id": 1, "method": "process/start", "params": start("p", "read x; head -c 100000 /dev/zero", pipeStdin=True)}
     )
-    house.connection.outlet_full()
-    assert house.outlet.is_paused
+    house.connection.pause_writing()
+    assert house.client.is_paused
     house.say({"id": 2, "method": "process/write", "params": {"processId": "p", "chunk": "Cg==", "writeId": "1"}})
-    count = len(house.outlet.messages)
+    count = len(house.client.messages)
     await asyncio.sleep(0)
-    assert len(house.outlet.messages) == count
-    house.connection.outlet_ready()
-    await eventually(lambda: not house.outlet.is_paused)
-    await house.outlet.until("process/closed")
+    assert len(house.client.messages) == count
+    house.connection.resume_writing()
+    await eventually(lambda: not house.client.is_paused)
+    await house.client.until("process/closed")
     await house.server.aclose()
 
 
@@ -115,13 +115,13 @@ async def test_a_client_that_does_not_read_has_its_requests_wait(tmp_path: Path)
     house.greet()
     for number in range(1, 4):
         house.say({"id": number, "method": "fs/readFile", "params": {"path": (tmp_path / "large").as_uri()}})
-    house.connection.outlet_full()
+    house.connection.pause_writing()
     house.say({"id": 4, "method": "environment/status"})
     for _ in range(5):  # time enough for the first one to be read
         await asyncio.to_thread((tmp_path / "large").read_bytes)
     assert house.ids() == [0]
-    house.connection.outlet_ready()
-    await house.outlet.answer(4)
+    house.connection.resume_writing()
+    await house.client.answer(4)
     assert house.ids() == [0, 1, 2, 3, 4]
     await house.server.aclose()
 
@@ -130,12 +130,12 @@ async def test_the_bytes_of_a_large_answer_are_held_until_they_are_read(tmp_path
     size = QUICK_BYTES + 1
     (tmp_path / "large").write_bytes(bytes(size))
     read = {"id": 1, "method": "fs/readFile", "params": {"path": (tmp_path / "large").as_uri()}}
-    for end in (Connection.outlet_ready, Connection.connection_lost):
+    for end in (Connection.resume_writing, Connection.connection_lost):
         house = House()
         house.greet()
-        house.outlet.sent = house.connection.outlet_full
+        house.client.sent = house.connection.pause_writing
         house.say(read)
-        await house.outlet.answer(1)
+        await house.client.answer(1)
         assert f"{size} of" in repr(house.server.budget)
         end(house.connection)
         assert "<AnswerBudget 0 of" in repr(house.server.budget)
@@ -143,9 +143,9 @@ async def test_the_bytes_of_a_large_answer_are_held_until_they_are_read(tmp_path
     house = House()
     house.greet()
     house.say(read)
-    await house.outlet.answer(1)
+    await house.client.answer(1)
     assert "<AnswerBudget 0 of" in repr(house.server.budget), "it was taken at once"
-    house.connection.outlet_full()
+    house.connection.pause_writing()
     house.say(read | {"id": 2})
     await house.server.aclose()
     assert "<AnswerBudget 0 of" in repr(house.server.budget)
@@ -155,24 +155,24 @@ async def test_an_unexpected_notification_is_answered_and_the_client_dropped() -
     house = House()
     house.greet()
     house.say({"method": "process/output"})
-    assert house.outlet.messages[-1]["id"] == -1
-    assert house.outlet.is_dropped
+    assert house.client.messages[-1]["id"] == -1
+    assert house.client.is_dropped
     await house.server.aclose()
 
 
 async def test_who_wants_a_session_that_is_attached_makes_its_holder_prove_that_it_lives() -> None:
     house = House()
     house.greet()
-    result = (await house.outlet.answer(0))["result"]
+    result = (await house.client.answer(0))["result"]
     assert isinstance(result, dict)
-    outlet = Outlet()
-    second = house.server.accept(outlet)
+    client = RecordingTransport()
+    second = house.server.accept(client)
     again = {"clientName": "test", "resumeSessionId": result["sessionId"]}
     second.frame_received(json.dumps({"id": 5, "method": "initialize", "params": again}).encode())
-    error = (await outlet.answer(5))["error"]
+    error = (await client.answer(5))["error"]
     assert isinstance(error, dict)
     assert error["code"] == -32010
-    assert house.outlet.probes == 1
+    assert house.client.probes == 1
     await house.server.aclose()
 
 
@@ -181,18 +181,18 @@ async def test_a_lost_connection_leaves_its_processes_to_the_next_one(monkeypatc
     house = House()
     house.greet()
     house.say({"id": 1, "method": "process/start", "params": start("p", "cat", pipeStdin=True)})
-    result = (await house.outlet.answer(0))["result"]
+    result = (await house.client.answer(0))["result"]
     assert isinstance(result, dict)
     house.connection.connection_lost()
-    outlet = Outlet()
-    second = house.server.accept(outlet)
+    client = RecordingTransport()
+    second = house.server.accept(client)
     again = {"clientName": "test", "resumeSessionId": result["sessionId"]}
     second.frame_received(json.dumps({"id": 5, "method": "initialize", "params": again}).encode())
     second.frame_received(b'{"method": "initialized"}')
     end = {"id": 6, "method": "process/terminate", "params": {"processId": "p"}}
     second.frame_received(json.dumps(end).encode())
-    assert (await outlet.answer(6))["result"] == {"running": True}
-    await outlet.until("process/closed")
+    assert (await client.answer(6))["result"] == {"running": True}
+    await client.until("process/closed")
     await house.server.aclose()
 
 
@@ -221,7 +221,7 @@ async def test_no_messages_break_a_connection(frames: list[bytes]) -> None:
     house.greet()
     for frame in frames:
         house.say(frame)
-    house.outlet.messages.clear()
+    house.client.messages.clear()
     house.say({"id": "alive", "method": "environment/status"})
     assert house.ids()[-1] == "alive"
     await house.server.aclose()

@@ -2,7 +2,7 @@ import pytest
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.execserver.sandbox.confinement import Confinement
-from codex_mcp.execserver.serve import Address, Plan, environment_info, parse_listen
+from codex_mcp.execserver.serve import Address, ServerConfig, environment_info, parse_listen
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_what_only_this_machine_reaches_is_local() -> None:
 
 def test_clients_are_told_about_the_machine() -> None:
     environment = {"SHELL": "/bin/zsh", "HOME": "/home/me", "TMPDIR": "/var/tmp"}
-    info = environment_info(Plan(Address(None), environment, "/my work", 1, lambda _: None, Confinement([])))
+    info = environment_info(ServerConfig(Address(None), environment, "/my work", 1, lambda _: None, Confinement([])))
     assert (info.shell.name, info.shell.path) == ("zsh", "/bin/zsh")
     assert (info.cwd, info.user_home_dir) == ("file:///my%20work", "file:///home/me")
     assert info.temporary_directories == ["file:///var/tmp"]

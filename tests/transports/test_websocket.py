@@ -31,10 +31,10 @@ class Listener:
     def frame_received(self, frame: bytes) -> None:
         self.frames.put_nowait(frame)
 
-    def outlet_full(self) -> None:
+    def pause_writing(self) -> None:
         self.pressure.append("full")
 
-    def outlet_ready(self) -> None:
+    def resume_writing(self) -> None:
         self.pressure.append("ready")
         self.ready.set()
 

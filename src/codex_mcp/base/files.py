@@ -33,6 +33,22 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> in
     return descriptor
 
 
+def open_without_links(folder: str, *, create: bool = False) -> int:
+    """An O_PATH descriptor of a folder whose path contains no symbolic link. `create` makes missing folders."""
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    here = os.open("/", flags)
+    for name in filter(None, folder.split("/")):
+        try:
+            if create:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=here)
+            below = os.open(name, flags, dir_fd=here)
+        finally:
+            os.close(here)
+        here = below
+    return here
+
+
 def make_private_folder(path: str) -> None:
     """Make this folder, and those above it that are missing, readable by us alone. One that exists stays as it is."""
     try:

@@ -1,7 +1,7 @@
-"""Pure. Who may connect: the bearer of a token that we know, or of one that somebody signed who knows our secret.
+"""Pure. Authentication of connections: by one capability token, or by tokens signed with a shared secret (JWT).
 
-Refusals have fixed texts, and comparisons take the same time wherever the difference is. A signed token may hold what
-Codex's own exec-server takes. PyJWT would do as well, but its import costs 90 ms and 21 MB at every start.
+Refusals have fixed texts, and comparisons take constant time. Signed tokens are accepted as by Codex's own exec-server.
+PyJWT is not used because its import costs 90 ms and 21 MB at every start.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import hashlib
 import hmac
 import json
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 MISSING: Final = "missing websocket bearer token"
 BAD_HEADER: Final = "invalid authorization header"
@@ -27,7 +28,7 @@ WRONG_AUDIENCE: Final = "websocket jwt audience mismatch"
 BEARER: Final = re.compile(r"bearer +(\S+) *", re.IGNORECASE)
 
 MAX_TOKEN: Final = 16 * 1024
-"""Longer ones do not fit into the header of a request anyway."""
+"""Longer tokens do not fit into a request header anyway."""
 
 
 class _Refused(Exception):
@@ -43,19 +44,17 @@ def _bearer(header: str | None) -> str:
     return found[1]
 
 
-@dataclass(frozen=True, slots=True)
-class CapabilityToken:
+class CapabilityToken(Struct, frozen=True):
     """One secret token; only its hash is kept."""
 
     sha256: str
 
     @staticmethod
     def hash_of(token: bytes) -> str:
-        """The hash of a token."""
         return hashlib.sha256(token).hexdigest()
 
     def refusal(self, header: str | None) -> str | None:
-        """Why this Authorization header does not do; None if it does."""
+        """Why an Authorization header is refused; None if it is accepted."""
         try:
             token = _bearer(header)
         except _Refused as exc:
@@ -64,9 +63,8 @@ class CapabilityToken:
         return None if hmac.compare_digest(given, self.sha256) else BAD_TOKEN
 
 
-@dataclass(frozen=True, slots=True)
-class SignedToken:
-    """Tokens (JWT, HS256) that were signed with a shared secret, for a limited time."""
+class SignedToken(Struct, frozen=True):
+    """Tokens (JWT, HS256) signed with a shared secret, valid for a limited time."""
 
     secret: bytes
     issuer: str | None
@@ -74,7 +72,7 @@ class SignedToken:
     clock_skew: float
 
     def refusal(self, header: str | None, now: float) -> str | None:
-        """Why this Authorization header does not do; None if it does."""
+        """Why an Authorization header is refused; None if it is accepted."""
         try:
             self._check(_claims(_bearer(header), self.secret), now)
         except _Refused as exc:
@@ -94,14 +92,14 @@ class SignedToken:
 
 
 def _time(value: object) -> int:
-    """Whole seconds, as a 64-bit number can say them."""
+    """Whole seconds, as a signed 64-bit number."""
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
         raise _Refused(BAD_JWT)
     return value
 
 
 def _check_texts(head: dict[str, object], claims: dict[str, object]) -> None:
-    """What is there must be of its kind, whether somebody asks for it or not."""
+    """Claims must have the right type, whether they are checked or not."""
     audience = claims.get("aud")
     texts = [head.get("typ"), head.get("kid"), claims.get("iss")]
     texts += audience if isinstance(audience, list) else [audience]
@@ -121,7 +119,7 @@ def _claims(token: str, secret: bytes) -> dict[str, object]:
         raise _Refused(BAD_JWT)
     head, body, signature = (_decoded(part) for part in parts)
     signed = f"{parts[0]}.{parts[1]}".encode()
-    # The signature first: nothing of an unsigned token is looked at.
+    # The signature first: nothing else of an unsigned token is parsed.
     if not hmac.compare_digest(hmac.digest(secret, signed, "sha256"), signature):
         raise _Refused(BAD_JWT)
     header, claims = _object(head), _object(body)
@@ -136,7 +134,7 @@ def _decoded(part: str) -> bytes:
         data = base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raise _Refused(BAD_JWT) from None
-    # One text for one value: no padding, and no bits that mean nothing.
+    # Only the canonical encoding: no padding, no stray bits.
     if base64.urlsafe_b64encode(data).rstrip(b"=").decode() != part:
         raise _Refused(BAD_JWT)
     return data
@@ -155,7 +153,7 @@ def _object(data: bytes) -> dict[str, object]:
 def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("duplicate name")
     return found
 
 

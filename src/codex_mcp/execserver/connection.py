@@ -1,17 +1,17 @@
-"""One client's connection: reads its messages, calls what they ask for, answers.
+"""One client's connection: decodes messages, calls methods, sends answers.
 
-Not rpc.Peer: here requests keep their order unless told otherwise, an id of -1 answers what cannot be read, and most
-requests are done within the call that delivers them, which is where the speed comes from.
+It does not use rpc.Peer: here requests run in order by default, an id of -1 answers unreadable messages, and for speed
+most requests are done in the call that delivers them.
 
     request                                runs
     -------------------------------------  --------------------------------------------------------------
-    that only waits (read, write, http)    beside the others, from the first moment
+    that only waits (read, write, http)    at once, concurrently with the others
     environment/*, signal, terminate,      at once, if --concurrent-requests is 2 or more; else in order
       fs/close
-    any other                              in order, or so many at once as --concurrent-requests says
+    any other                              in order, at most --concurrent-requests at a time
 
-While the client does not read what was sent to it, requests wait: those that have come are not begun, except urgent
-ones, and those that are done are not answered. So a connection holds at most one answer for each request that runs.
+While the client does not read, new requests are not started, except urgent ones, and finished ones are not answered. So
+a connection holds at most one answer for each running request.
 """
 
 from __future__ import annotations
@@ -29,63 +29,56 @@ import msgspec
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request, unknown_method
 from codex_mcp.execserver.files.answer_budget import AnswerBudget, HeldAnswer
-from codex_mcp.execserver.methods import METHODS, URGENT, WAITING, Desk, Method
+from codex_mcp.execserver.methods import METHODS, URGENT, WAITING, Method, Services
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec.envelope import (
-    Call,
-    Note,
-    Reply,
-    Unreadable,
+    UnreadableMessage,
     encode_error,
     encode_result,
     encode_unreadable,
     read_message,
 )
 from codex_mcp.wire.exec.protocol import Initialize, Initialized
-from codex_mcp.wire.jsonrpc import Id
+from codex_mcp.wire.jsonrpc import Id, Notification, Request
 
 logger = logging.getLogger(__name__)
 
 QUEUE: Final = 128
-"""Requests that may wait for their turn; beyond it the client's socket is not read. The real server's number."""
+"""Requests that may be queued; beyond that, the client's socket is not read. The real server's number."""
 
 MAX_WAITING: Final = 1024
-"""Reads and writes of one connection that may wait at once; Codex never has more calls than that in flight."""
+"""Waiting reads and writes of one connection; Codex never has more calls in flight."""
 
 MISSING: Final = re.compile(r"Object missing required field `(\w+)`.*")
 
-_encode = msgspec.json.Encoder().encode
 
-
-class Outlet(Protocol):
-    """The way back to the client."""
+class ClientTransport(Protocol):
+    """Carries messages to a client."""
 
     peer: str
-    """Where the client is, for messages about it."""
+    """The client's address, for the log."""
 
     def send(self, *parts: bytes) -> None:
         """Queue one message, given in pieces."""
 
-    def pause_reading(self) -> None:
-        """Take nothing from the client for now."""
+    def pause_reading(self) -> None: ...
 
-    def resume_reading(self) -> None:
-        """Go on."""
+    def resume_reading(self) -> None: ...
 
     def probe(self) -> None:
-        """Somebody else wants this client's session: close unless it shows a sign of life."""
+        """Another connection wants this client's session: close unless the client shows that it is alive."""
 
     def drop(self) -> None:
         """Write what is queued, then close."""
 
 
 class Owner(Protocol):
-    """The server, as far as a connection needs it."""
+    """The part of the server that a connection uses."""
 
     budget: AnswerBudget
     """For the bytes of large answers, shared by all connections."""
 
-    def initialize(self, connection: Connection, asked: Initialize) -> tuple[Initialized, Desk]:
+    def initialize(self, connection: Connection, asked: Initialize) -> tuple[Initialized, Services]:
         """Open or resume a session. Raises RequestFailed."""
 
     def detach(self, connection: Connection) -> None:
@@ -93,160 +86,146 @@ class Owner(Protocol):
 
 
 class Connection:
-    """From the first byte to the last."""
+    """One client, until its transport closes."""
 
-    def __init__(self, outlet: Outlet, owner: Owner, concurrent: int) -> None:
-        self.outlet = outlet
+    def __init__(self, transport: ClientTransport, owner: Owner, concurrent: int) -> None:
+        self.transport = transport
         self.session_id: str | None = None
         self._owner = owner
         self._concurrent = concurrent
-        self._desk: Desk | None = None
+        self._services: Services | None = None
         self._is_ready = False
         self._is_over = False
         self._tasks = TaskSet()
-        self._queue: deque[Call] = deque()
+        self._queue: deque[Request] = deque()
         self._running = 0
         self._waiting = 0
-        self._is_held = False
+        self._is_paused = False
         self._is_full = False
         self._has_room = asyncio.Event()
         self._has_room.set()
         self._unread = 0
-        """Bytes of large answers that were sent, and may still be in our memory."""
+        """Bytes of large answers that were sent and may still be in memory."""
 
     def __repr__(self) -> str:
-        return f"<Connection {self.outlet.peer} session {self.session_id}>"
-
-    # What the transport tells.
+        return f"<Connection {self.transport.peer} session {self.session_id}>"
 
     def frame_received(self, frame: bytes) -> None:
-        """One message."""
+        """The transport received one message."""
         match read_message(frame):
-            case Call() as call:
-                self._call_received(call)
-            case Note(method):
-                self._note_received(method)
-            case Reply():
-                logger.warning("%r: dropped, it answered a request that was never made", self)
-                self.outlet.drop()
-            case Unreadable(reason):
+            case Request() as request:
+                self._request_received(request)
+            case Notification(method):
+                self._notification_received(method)
+            case UnreadableMessage(reason):
                 self.unreadable_received(reason)
+            case _:
+                logger.warning("%r: dropped, it answered a request that was never made", self)
+                self.transport.drop()
 
     def unreadable_received(self, reason: str) -> None:
-        """Something that is no message."""
-        kind = "JSON-RPC" if self.outlet.peer == "stdio" else "websocket JSON-RPC"
-        where = "stdio" if self.outlet.peer == "stdio" else f"websocket {self.outlet.peer}"
-        self.outlet.send(encode_unreadable(f"failed to parse {kind} message from exec-server {where}: {reason}"))
+        """The transport received something that is not a message."""
+        kind = "JSON-RPC" if self.transport.peer == "stdio" else "websocket JSON-RPC"
+        where = "stdio" if self.transport.peer == "stdio" else f"websocket {self.transport.peer}"
+        self.transport.send(encode_unreadable(f"failed to parse {kind} message from exec-server {where}: {reason}"))
 
-    def outlet_full(self) -> None:
-        """The client reads too slowly: neither processes nor its own requests shall add to the pile."""
+    def pause_writing(self) -> None:
+        """The transport has too many unsent bytes: stop processes and requests from adding to them."""
         self._is_full = True
         self._has_room.clear()
         self._choose_reading()
-        if self._desk is not None:
-            self._desk.outlet_changed(is_full=True)
+        if self._services is not None:
+            self._services.set_full(is_full=True)
 
-    def outlet_ready(self) -> None:
-        """There is room again."""
+    def resume_writing(self) -> None:
+        """The transport has room again."""
         self._is_full = False
         self._has_room.set()
         self._give_back()
-        if self._desk is not None:
-            self._desk.outlet_changed(is_full=False)
+        if self._services is not None:
+            self._services.set_full(is_full=False)
         self._run_queued()
 
     def connection_lost(self) -> None:
-        """It is over: processes live on for a while, all else ends."""
+        """The transport is closed. Processes keep running for a while; everything else ends."""
         self._is_over = True
         self._queue.clear()
         self._give_back()
         self._owner.detach(self)
 
     async def aclose(self) -> None:
-        """End what still runs for this connection."""
+        """End the requests of this connection."""
         await self._tasks.aclose()
         self._give_back()
-        if self._desk is not None:
-            await self._desk.aclose()
+        if self._services is not None:
+            await self._services.aclose()
 
-    # Messages.
-
-    def _note_received(self, method: str) -> None:
-        if method == "initialized" and self._desk is not None:
+    def _notification_received(self, method: str) -> None:
+        if method == "initialized" and self._services is not None:
             self._is_ready = True
             return
         self.unreadable_received(f"unexpected notification `{method}`")
         logger.warning("%r: dropped, unexpected notification %r", self, method)
-        self.outlet.drop()
+        self.transport.drop()
 
-    def _call_received(self, call: Call) -> None:
-        is_urgent = self._concurrent > 1 and call.method in URGENT
+    def _request_received(self, request: Request) -> None:
+        is_urgent = self._concurrent > 1 and request.method in URGENT
         if not is_urgent and (self._running >= self._concurrent or self._queue or self._is_full):
-            self._queue.append(call)
+            self._queue.append(request)
             self._choose_reading()
         else:
-            self._run(call)
+            self._run(request)
 
-    def _run(self, call: Call) -> None:
+    def _run(self, request: Request) -> None:
         try:
-            outcome = self._outcome(call)
-        except RequestFailed as exc:
-            self._answer_error(call.id, exc)
-            return
-        except Exception:  # the one boundary around handlers
-            logger.exception("cannot answer %s", call.method)
-            self._answer_error(call.id, internal_error(f"{call.method} failed; the server's log says why"))
+            outcome = self._outcome(request)
+        except Exception as exc:  # noqa: BLE001  the boundary around handlers
+            self._answer_error(request, exc)
             return
         if inspect.iscoroutine(outcome):
-            self._run_later(call, outcome)
+            self._run_later(request, outcome)
         else:
-            self.outlet.send(encode_result(call.id, outcome))
+            self.transport.send(encode_result(request.id, outcome))
 
-    def _outcome(self, call: Call) -> object:
-        if call.method == "initialize":
-            return self._initialize(call)
-        method = METHODS.get(call.method)
+    def _outcome(self, request: Request) -> object:
+        if request.method == "initialize":
+            return self._initialize(request)
+        method = METHODS.get(request.method)
         if method is None:
-            raise unknown_method(call.method)
-        params = _decoded(call, method)
-        if self._desk is None:
+            raise unknown_method(request.method)
+        params = _decoded(request, method)
+        if self._services is None:
             raise invalid_request(f"client must call initialize before using {method.family} methods")
         if not self._is_ready:
             raise invalid_request(f"client must send initialized before using {method.family} methods")
-        return method.call(self._desk, params)
+        return method.call(self._services, params)
 
-    def _initialize(self, call: Call) -> Initialized:
-        asked = _decode_params(call, _decode_initialize)
-        if self._desk is not None:
+    def _initialize(self, request: Request) -> Initialized:
+        asked: Initialize = _decode_params(request, _decode_initialize)
+        if self._services is not None:
             raise invalid_request("initialize may only be sent once per connection")
-        answer, self._desk = self._owner.initialize(self, asked)
-        self._desk.outlet_changed(is_full=self._is_full)
+        answer, self._services = self._owner.initialize(self, asked)
+        self._services.set_full(is_full=self._is_full)
         self.session_id = answer.session_id
         return answer
 
-    # Requests that take their time.
-
-    def _run_later(self, call: Call, work: Coroutine[Any, Any, object]) -> None:
-        waits = call.method in WAITING
+    def _run_later(self, request: Request, work: Coroutine[Any, Any, object]) -> None:
+        waits = request.method in WAITING
         if waits and self._waiting >= MAX_WAITING:
             work.close()
-            self._answer_error(call.id, internal_error(f"more than {MAX_WAITING} requests wait on this connection"))
+            self._answer_error(request, internal_error(f"more than {MAX_WAITING} requests wait on this connection"))
             return
         if waits:
             self._waiting += 1
         else:
             self._running += 1
-        self._tasks.spawn(self._finish(call, work, waits=waits), name=f"exec {call.method}")
+        self._tasks.spawn(self._finish(request, work, waits=waits), name=f"exec {request.method}")
 
-    async def _finish(self, call: Call, work: Coroutine[Any, Any, object], *, waits: bool) -> None:
+    async def _finish(self, request: Request, work: Coroutine[Any, Any, object], *, waits: bool) -> None:
         try:
-            outcome = await work
-            await self._send_result(call.id, outcome)
-        except RequestFailed as exc:
-            self._answer_error(call.id, exc)
-        except Exception:  # the same boundary, for those that take their time
-            logger.exception("cannot answer %s", call.method)
-            self._answer_error(call.id, internal_error(f"{call.method} failed; the server's log says why"))
+            await self._send_result(request.id, await work)
+        except Exception as exc:  # noqa: BLE001  the same boundary, for coroutines
+            self._answer_error(request, exc)
         finally:
             if waits:
                 self._waiting -= 1
@@ -257,9 +236,9 @@ class Connection:
     async def _send_result(self, message_id: Id, outcome: object) -> None:
         result, size = (outcome.result, outcome.size) if isinstance(outcome, HeldAnswer) else (outcome, 0)
         try:
-            while self._is_full:  # others wait for room as well, and the first of them may take it all
+            while self._is_full:  # again after each wait: another answer may have taken the room
                 await self._has_room.wait()
-            self.outlet.send(encode_result(message_id, result))
+            self.transport.send(encode_result(message_id, result))
         finally:
             self._unread += size
             if not self._is_full:
@@ -276,36 +255,34 @@ class Connection:
         self._choose_reading()
 
     def _choose_reading(self) -> None:
-        """Read from the client, or let it wait."""
-        shall_hold = self._is_full or len(self._queue) >= QUEUE
-        if shall_hold and not self._is_held:
-            self.outlet.pause_reading()
-        elif self._is_held and not shall_hold:
-            self.outlet.resume_reading()
-        self._is_held = shall_hold
+        """Start or stop reading from the client."""
+        must_pause = self._is_full or len(self._queue) >= QUEUE
+        if must_pause and not self._is_paused:
+            self.transport.pause_reading()
+        elif self._is_paused and not must_pause:
+            self.transport.resume_reading()
+        self._is_paused = must_pause
 
-    def _answer_error(self, message_id: Id, exc: RequestFailed) -> None:
-        self.outlet.send(encode_error(message_id, exc.error.code, exc.error.message))
+    def _answer_error(self, request: Request, exc: Exception) -> None:
+        if not isinstance(exc, RequestFailed):
+            logger.error("cannot answer %s", request.method, exc_info=exc)
+            exc = internal_error(f"{request.method} failed; see the server's log")
+        self.transport.send(encode_error(request.id, exc.error.code, exc.error.message))
 
 
 _decode_initialize: Final = msgspec.json.Decoder(Initialize).decode
 
 
-def _decoded(call: Call, method: Method) -> object:
+def _decoded(request: Request, method: Method) -> object:
     if method.decode is not None:
-        return _decode_params(call, method.decode)
-    if bytes(call.params).strip() not in (b"null", b"{}"):
+        return _decode_params(request, method.decode)
+    if bytes(request.params).strip() not in (b"null", b"{}"):
         raise invalid_params("invalid type, expected unit")
     return None
 
 
-P = Any
-
-
-def _decode_params(call: Call, decode: Callable[[bytes], P]) -> P:
+def _decode_params(request: Request, decode: Callable[[bytes], Any]) -> Any:
     try:
-        return decode(call.params)
+        return decode(request.params)
     except (msgspec.ValidationError, msgspec.DecodeError) as exc:
         raise invalid_params(MISSING.sub(r"missing field `\1`", str(exc))) from None
-    except asyncio.CancelledError:
-        raise

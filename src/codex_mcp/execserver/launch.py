@@ -1,9 +1,9 @@
-"""Starts a child on pipes or on a pseudo-terminal, in a session of its own.
+"""Starts a child on pipes or on a pseudo-terminal, in its own session.
 
-`posix_spawn` and not `fork`: the child borrows our memory until it runs its program, so a start costs the same however
-large the server is. Two things that it cannot do are done around it. The working directory is changed in the server,
-which uses absolute paths only and goes back to `/`. And a child that leads its session and opens a terminal gets it
-as its controlling one, so the pseudo-terminal is opened by name, in the child.
+It uses `posix_spawn`, not `fork`: the child shares our memory until it runs its program, so a start costs the same
+however large the server is. Two things that `posix_spawn` cannot do are done around it. The working directory is
+changed in the server, which uses absolute paths only, and then set back to `/`. And a session leader that opens a
+terminal gets it as its controlling terminal, so the child opens the pseudo-terminal by name.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ import sys
 import termios
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
+
 DEFAULT_PATH: Final = "/bin:/usr/bin"
-"""Where programs are looked for if the child has no PATH, as the C library does it."""
+"""Where programs are searched if the child has no PATH, as in the C library."""
 
 F_SETPIPE_SZ: Final = 1031
 """From linux/fcntl.h."""
 
 ROWS: Final = 24
 COLUMNS: Final = 80
-"""The size of a terminal nobody has told us about."""
+"""The initial size of a terminal."""
 
 PIPE_BYTES: Final = 512 * 1024
-"""What the pipe of stdout holds, if the system lets us: a child that writes 500 MB/s fills it in a millisecond."""
+"""The capacity of stdout's pipe, if the system allows it: a child that writes 500 MB/s fills it in a millisecond."""
 
 RESET_SIGNALS: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 """Python ignores these, and an ignored signal stays ignored in a child."""
@@ -50,15 +51,14 @@ argv = (ctypes.c_char_p * (len(words) + 2))(b"", *map(os.fsencode, words), None)
 ctypes.CDLL(None).execv(os.fsencode(program), argv)
 os._exit(127)
 """
-"""For `python -c`: becomes the program, under an empty name."""
+"""For `python -c`: replaces itself with the program, under an empty argv[0]."""
 
 
 own_children: Final[set[int]] = set()
-"""Processes that were started here and are not buried yet. Any other child of ours is an orphan of one of them."""
+"""Processes started here and not reaped yet. Any other child of ours is an orphan of one of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class ProcessSpec(Struct, frozen=True):
     """What to start."""
 
     argv: Sequence[str]
@@ -68,15 +68,14 @@ class Launch:
     tty: bool = False
     pipe_stdin: bool = False
     stdin: int | None = None
-    """A descriptor that becomes its input, in place of a pipe."""
+    """A descriptor to use as stdin, instead of a pipe."""
     pass_fds: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Child:
+class Child(Struct, frozen=True):
     """A started process: our ends of its pipes, and a descriptor that becomes readable when it ends.
 
-    For a terminal, `stdin` and `stdout` are two descriptors of the same thing, and there is no `stderr`.
+    For a terminal, `stdin` and `stdout` are two descriptors of it, and there is no `stderr`.
     """
 
     pid: int
@@ -86,15 +85,15 @@ class Child:
     stderr: int | None
 
 
-def launch(what: Launch) -> Child:
-    """Start it. Raises OSError if it cannot be started."""
-    return _on_terminal(what) if what.tty else _on_pipes(what)
+def launch(spec: ProcessSpec) -> Child:
+    """Raises OSError if the process cannot be started."""
+    return _on_terminal(spec) if spec.tty else _on_pipes(spec)
 
 
-def _on_pipes(what: Launch) -> Child:
+def _on_pipes(spec: ProcessSpec) -> Child:
     with ExitStack() as ours, ExitStack() as theirs:
         stdout, out = _pipe(ours, theirs)
-        with suppress(OSError):  # too many large pipes of this user: the usual size does as well
+        with suppress(OSError):  # this user has too many large pipes; the default size works as well
             fcntl.fcntl(out, F_SETPIPE_SZ, PIPE_BYTES)
         stderr, err = _pipe(ours, theirs)
         actions: list[tuple[object, ...]] = [
@@ -102,17 +101,17 @@ def _on_pipes(what: Launch) -> Child:
             (os.POSIX_SPAWN_DUP2, err, 2),
         ]
         stdin = None
-        if what.pipe_stdin:
+        if spec.pipe_stdin:
             into, stdin = os.pipe()
             theirs.callback(os.close, into)
             ours.callback(os.close, stdin)
             os.set_blocking(stdin, False)
             actions.append((os.POSIX_SPAWN_DUP2, into, 0))
-        elif what.stdin is not None:
-            actions.append((os.POSIX_SPAWN_DUP2, what.stdin, 0))
+        elif spec.stdin is not None:
+            actions.append((os.POSIX_SPAWN_DUP2, spec.stdin, 0))
         else:
             actions.append((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0))
-        pid = _spawn(_program(what.argv[0], what.env), what, actions, what.cwd)
+        pid = _spawn(_program(spec.argv[0], spec.env), spec, actions, spec.cwd)
         child = Child(pid, _watched(pid), stdin, stdout, stderr)
         ours.pop_all()
     return child
@@ -126,7 +125,7 @@ def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
     return reading, writing
 
 
-def _on_terminal(what: Launch) -> Child:
+def _on_terminal(spec: ProcessSpec) -> Child:
     with ExitStack() as ours:
         master, slave = pty.openpty()
         ours.callback(os.close, master)
@@ -141,9 +140,9 @@ def _on_terminal(what: Launch) -> Child:
             (os.POSIX_SPAWN_DUP2, 0, 2),
         ]
         try:
-            # 0.166.0: on a terminal arg0 is not only the name but the program itself.
-            program = _program(what.argv[0] if what.arg0 is None else what.arg0, what.env)
-            pid = _spawn(program, what, actions, _existing(what.cwd, what.env))
+            # As in 0.166.0: on a terminal, arg0 is also the program to run.
+            program = _program(spec.argv[0] if spec.arg0 is None else spec.arg0, spec.env)
+            pid = _spawn(program, spec, actions, _existing(spec.cwd, spec.env))
         finally:
             os.close(slave)
         child = Child(pid, _watched(pid), writer, master, None)
@@ -151,18 +150,18 @@ def _on_terminal(what: Launch) -> Child:
     return child
 
 
-def _spawn(program: str, what: Launch, actions: list[tuple[object, ...]], cwd: str) -> int:
-    argv = [what.arg0, *what.argv[1:]] if what.arg0 is not None else list(what.argv)
-    # To duplicate a descriptor onto itself is how posix_spawn is told to hand it down.
-    actions += [(os.POSIX_SPAWN_DUP2, fd, fd) for fd in what.pass_fds]
+def _spawn(program: str, spec: ProcessSpec, actions: list[tuple[object, ...]], cwd: str) -> int:
+    argv = [spec.arg0, *spec.argv[1:]] if spec.arg0 is not None else list(spec.argv)
+    # Duplicating a descriptor onto itself makes posix_spawn pass it to the child.
+    actions += [(os.POSIX_SPAWN_DUP2, fd, fd) for fd in spec.pass_fds]
     try:
         os.chdir(cwd)
         if not argv[0]:
-            program, argv = _without_name(program, argv[1:], what.env)
+            program, argv = _without_name(program, argv[1:], spec.env)
         return os.posix_spawn(
             program,
             argv,
-            what.env,
+            spec.env,
             file_actions=actions,
             setsid=True,
             setsigmask=(),
@@ -173,34 +172,34 @@ def _spawn(program: str, what: Launch, actions: list[tuple[object, ...]], cwd: s
 
 
 def _without_name(program: str, words: Sequence[str], env: Mapping[str, str]) -> tuple[str, list[str]]:
-    """What to run so that the program finds its name empty, which Python's own functions refuse."""
+    """The command that runs the program with an empty argv[0], which Python's own functions refuse."""
     if not os.access(program, os.X_OK):
-        os.stat(program)  # raises if it is not there
+        os.stat(program)  # raises if it is missing
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    kept = "keep" if "LC_CTYPE" in env else "drop"  # Python sets it where there is no locale
+    kept = "keep" if "LC_CTYPE" in env else "drop"  # Python sets it if there is no locale
     return sys.executable, [sys.executable, "-I", "-S", "-c", RUN_WITHOUT_NAME, kept, program, *words]
 
 
 def _watched(pid: int) -> int:
-    """A descriptor for the end of a child; a child that we could not watch is not left running."""
+    """A descriptor to watch for the end of a child. A child that cannot be watched is killed."""
     own_children.add(pid)
     try:
         return os.pidfd_open(pid)
     except OSError:
         os.killpg(pid, signal.SIGKILL)
-        bury(pid)
+        reap(pid)
         raise
 
 
-def bury(pid: int, flags: int = 0) -> None:
-    """Wait for the end of a child (`os.waitpid`); from then on its number may be another process's."""
+def reap(pid: int, flags: int = 0) -> None:
+    """Wait for the end of a child (`os.waitpid`). Afterwards the system may reuse its process id."""
     with suppress(ChildProcessError):
         os.waitpid(pid, flags)
     own_children.discard(pid)
 
 
 def _program(name: str, env: Mapping[str, str]) -> str:
-    """The file to run: the name, or the first of that name on the child's own PATH."""
+    """The file to run: the name itself if it is a path, else found on the child's own PATH."""
     if "/" in name:
         return name
     found: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -214,7 +213,7 @@ def _program(name: str, env: Mapping[str, str]) -> str:
 
 
 def _existing(cwd: str, env: Mapping[str, str]) -> str:
-    """0.166.0: on a terminal a missing folder is no error; the child starts in its home."""
+    """As in 0.166.0: on a terminal, a missing folder is not an error; the child starts in its home folder."""
     if os.path.isdir(cwd):
         return cwd
     home = env.get("HOME") or login_entry().pw_dir
@@ -222,12 +221,12 @@ def _existing(cwd: str, env: Mapping[str, str]) -> str:
 
 
 def login_entry() -> pwd.struct_passwd:
-    """Who we are, as the password file has it."""
+    """Our entry in the password file, or a default."""
     with suppress(KeyError):
         return pwd.getpwuid(os.getuid())
     return pwd.struct_passwd(("", "", os.getuid(), os.getgid(), "", "/", "/bin/sh"))
 
 
 def set_size(terminal: int, rows: int, columns: int) -> None:
-    """Tell a terminal its size; its foreground processes get SIGWINCH."""
+    """Set a terminal's size; its foreground processes get SIGWINCH."""
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

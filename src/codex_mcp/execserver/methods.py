@@ -1,9 +1,8 @@
-"""The bill of fare: every method, the type of its parameters, and who does it."""
+"""The method table: every method with the type of its parameters and the function that carries it out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -15,84 +14,68 @@ from codex_mcp.execserver.files.requests import Files
 from codex_mcp.execserver.http.requests import HttpRequests
 from codex_mcp.execserver.processes.processes import Processes
 from codex_mcp.wire.exec import files as fs
+from codex_mcp.wire.exec import protocol
 from codex_mcp.wire.exec.http import HttpRequest
-from codex_mcp.wire.exec.protocol import (
-    CloseStdin,
-    EnvironmentInfo,
-    EnvironmentStatus,
-    ReadProcess,
-    ResizeProcess,
-    SignalProcess,
-    StartProcess,
-    TerminateProcess,
-    WriteProcess,
-)
 
 P = TypeVar("P", bound=Struct)
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What a connection's requests are worked on with. Processes belong to the session, the rest to the connection."""
+class Services(Struct, frozen=True):
+    """What the methods of one connection act on. Processes belong to the session, the rest to the connection."""
 
     processes: Processes
     files: Files
     handles: FileHandles
     watches: MissingWatches
     http: HttpRequests
-    info: EnvironmentInfo
+    info: protocol.EnvironmentInfo
 
-    def outlet_changed(self, *, is_full: bool) -> None:
-        """The client reads too slowly, or there is room again."""
-        self.processes.audience.is_full = is_full
-        self.processes.audience_changed()
-        if is_full:
-            self.http.outlet_full()
-        else:
-            self.http.outlet_ready()
+    def set_full(self, *, is_full: bool) -> None:
+        """The client became too slow, or has caught up."""
+        self.processes.set_full(is_full=is_full)
+        self.http.set_full(is_full=is_full)
 
     async def aclose(self) -> None:
-        """The connection is over; what belongs to it ends."""
+        """Release what belongs to the connection."""
         await self.http.aclose()
         self.handles.close_all()
         self.watches.close_all()
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
-    """How one method is read and done. It returns its answer, or a coroutine that will."""
+class Method(Struct, frozen=True):
+    """How a method is decoded and called. The call returns the answer, or a coroutine that returns it."""
 
     family: str
     decode: Callable[[bytes], Any] | None
-    call: Callable[[Desk, Any], object]
+    call: Callable[[Services, Any], object]
 
 
-def _method(family: str, params: type[P], call: Callable[[Desk, P], object]) -> Method:
+def _method(family: str, params: type[P], call: Callable[[Services, P], object]) -> Method:
     return Method(family, msgspec.json.Decoder(params).decode, call)
 
 
 def _exec(params: type[P], call: Callable[[Processes, P], object]) -> Method:
-    return _method("exec", params, lambda desk, asked: call(desk.processes, asked))
+    return _method("exec", params, lambda services, asked: call(services.processes, asked))
 
 
 def _file(params: type[P], call: Callable[[Files, P], object]) -> Method:
-    return _method("filesystem", params, lambda desk, asked: call(desk.files, asked))
+    return _method("filesystem", params, lambda services, asked: call(services.files, asked))
 
 
 def _handle(params: type[P], call: Callable[[FileHandles, P], object]) -> Method:
-    return _method("filesystem", params, lambda desk, asked: call(desk.handles, asked))
+    return _method("filesystem", params, lambda services, asked: call(services.handles, asked))
 
 
 METHODS: Final[dict[str, Method]] = {
-    "process/start": _exec(StartProcess, Processes.start),
-    "process/read": _exec(ReadProcess, Processes.read),
-    "process/write": _exec(WriteProcess, Processes.write),
-    "process/signal": _exec(SignalProcess, Processes.signal),
-    "process/terminate": _exec(TerminateProcess, Processes.terminate),
-    "process/resize": _exec(ResizeProcess, Processes.resize),
-    "process/closeStdin": _exec(CloseStdin, Processes.close_stdin),
-    "environment/info": Method("environment info", None, lambda desk, _: desk.info),
-    "environment/status": Method("environment status", None, lambda _desk, _: EnvironmentStatus()),
+    "process/start": _exec(protocol.StartProcess, Processes.start),
+    "process/read": _exec(protocol.ReadProcess, Processes.read),
+    "process/write": _exec(protocol.WriteProcess, Processes.write),
+    "process/signal": _exec(protocol.SignalProcess, Processes.signal),
+    "process/terminate": _exec(protocol.TerminateProcess, Processes.terminate),
+    "process/resize": _exec(protocol.ResizeProcess, Processes.resize),
+    "process/closeStdin": _exec(protocol.CloseStdin, Processes.close_stdin),
+    "environment/info": Method("environment info", None, lambda services, _: services.info),
+    "environment/status": Method("environment status", None, lambda _services, _: protocol.EnvironmentStatus()),
     "fs/readFile": _file(fs.ReadFile, Files.read_file),
     "fs/writeFile": _file(fs.WriteFile, Files.write_file),
     "fs/createDirectory": _file(fs.CreateDirectory, Files.create_directory),
@@ -106,12 +89,12 @@ METHODS: Final[dict[str, Method]] = {
     "fs/readBlock": _handle(fs.ReadBlock, FileHandles.read_block),
     "fs/writeBlock": _handle(fs.WriteBlock, FileHandles.write_block),
     "fs/close": _handle(fs.CloseFile, FileHandles.close),
-    "http/request": _method("http", HttpRequest, lambda desk, asked: desk.http.request(asked)),
-    "fs/watchMissing": _method("filesystem", fs.WatchMissing, lambda desk, asked: desk.watches.watch(asked)),
+    "http/request": _method("http", HttpRequest, lambda services, asked: services.http.request(asked)),
+    "fs/watchMissing": _method("filesystem", fs.WatchMissing, lambda services, asked: services.watches.watch(asked)),
 }
 
 WAITING: Final = frozenset({"process/read", "process/write", "http/request"})
-"""Methods that change nothing here while they wait; the others need not wait for them."""
+"""Methods that change nothing here while they wait, so that others need not wait for them."""
 
 URGENT: Final = frozenset({"environment/info", "environment/status", "process/signal", "process/terminate", "fs/close"})
 """Methods that overtake others, with --concurrent-requests."""

@@ -1,4 +1,4 @@
-"""Pure. Who speaks for which session: attach, detach, come back within the time, or be forgotten.
+"""Pure. Which connection holds which session: attach, detach, resume in time, or expire.
 
     session is    resume              detach by its holder    detach by another    expire
     ------------  ------------------  ----------------------  -------------------  --------------------------
@@ -6,31 +6,31 @@
     detached      -> attached         (cannot happen)         no change            gone, once its time is over
     unknown       UnknownSession      no change               no change            no change
 
-Everything happens in one thread and without waiting, so an old connection cannot undo what a new one has done.
+All calls come from one thread, so an old connection cannot undo what a new one has done.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 S = TypeVar("S")
 
 
 class UnknownSession(Exception):
-    """There is no session of this id, or not any longer."""
+    """There is no session with this id, or it has expired."""
 
 
 class AlreadyAttached(Exception):
-    """Another connection still speaks for this session."""
+    """Another connection still holds this session."""
 
     def __init__(self, session_id: str, holder: object) -> None:
         super().__init__(session_id)
         self.holder = holder
 
 
-@dataclass(slots=True)
-class _Stay(Generic[S]):
+class _Entry(Struct, Generic[S]):
     session: S
     holder: object | None
     until: float | None = None
@@ -42,43 +42,41 @@ class Sessions(Generic[S]):
     def __init__(self, retain: float) -> None:
         """`retain` is how long a session outlives its connection, in seconds."""
         self._retain = retain
-        self._stays: dict[str, _Stay[S]] = {}
+        self._entries: dict[str, _Entry[S]] = {}
 
     def __len__(self) -> int:
-        return len(self._stays)
+        return len(self._entries)
 
     def __repr__(self) -> str:
-        attached = sum(stay.holder is not None for stay in self._stays.values())
-        return f"<Sessions {attached} attached, {len(self._stays) - attached} detached>"
+        attached = sum(entry.holder is not None for entry in self._entries.values())
+        return f"<Sessions {attached} attached, {len(self._entries) - attached} detached>"
 
     def all(self) -> list[S]:
-        """Every session there is."""
-        return [stay.session for stay in self._stays.values()]
+        return [entry.session for entry in self._entries.values()]
 
     def open(self, session_id: str, session: S, holder: object) -> None:
-        """A new session, held by the connection that asked for it."""
-        assert session_id not in self._stays, "session ids are never used twice"
-        self._stays[session_id] = _Stay(session, holder)
+        assert session_id not in self._entries, "session ids are never used twice"
+        self._entries[session_id] = _Entry(session, holder)
 
     def resume(self, session_id: str, holder: object) -> S:
-        """Attach this connection to a session that was left. Raises UnknownSession or AlreadyAttached."""
-        stay = self._stays.get(session_id)
-        if stay is None:
+        """Attach a connection to a detached session. Raises UnknownSession or AlreadyAttached."""
+        entry = self._entries.get(session_id)
+        if entry is None:
             raise UnknownSession(session_id)
-        if stay.holder is not None:
-            raise AlreadyAttached(session_id, stay.holder)
-        stay.holder, stay.until = holder, None
-        return stay.session
+        if entry.holder is not None:
+            raise AlreadyAttached(session_id, entry.holder)
+        entry.holder, entry.until = holder, None
+        return entry.session
 
     def detach(self, session_id: str, holder: object, now: float) -> S | None:
-        """The connection is gone: if it still held the session, leave it and return it."""
-        stay = self._stays.get(session_id)
-        if stay is None or stay.holder is not holder:
+        """A connection ended: detach its session and return it, unless another connection holds it."""
+        entry = self._entries.get(session_id)
+        if entry is None or entry.holder is not holder:
             return None
-        stay.holder, stay.until = None, now + self._retain
-        return stay.session
+        entry.holder, entry.until = None, now + self._retain
+        return entry.session
 
     def expire(self, now: float) -> list[S]:
-        """Forget every session whose time is over, and return them."""
-        over = [key for key, stay in self._stays.items() if stay.until is not None and stay.until <= now]
-        return [self._stays.pop(key).session for key in over]
+        """Forget every session whose time is over; return them."""
+        over = [key for key, entry in self._entries.items() if entry.until is not None and entry.until <= now]
+        return [self._entries.pop(key).session for key in over]

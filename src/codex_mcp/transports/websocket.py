@@ -71,10 +71,10 @@ class SocketListener(Protocol):
     def frame_received(self, frame: bytes) -> None:
         """A complete message has arrived."""
 
-    def outlet_full(self) -> None:
-        """The client reads too slowly; produce nothing until `outlet_ready`."""
+    def pause_writing(self) -> None:
+        """The client reads too slowly; produce nothing until `resume_writing`."""
 
-    def outlet_ready(self) -> None:
+    def resume_writing(self) -> None:
         """There is room again."""
 
     def connection_lost(self) -> None:
@@ -163,11 +163,11 @@ class AcceptedSocket(WSListener):
 
     def pause_writing(self) -> None:
         if self._listener is not None:
-            self._listener.outlet_full()
+            self._listener.pause_writing()
 
     def resume_writing(self) -> None:
         if self._listener is not None:
-            self._listener.outlet_ready()
+            self._listener.resume_writing()
 
     def _deliver(self, message: bytes) -> None:
         if self._listener is not None:

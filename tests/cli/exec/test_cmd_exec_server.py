@@ -28,7 +28,9 @@ def test_an_address_that_cannot_be_printed_is_told_in_one_sentence() -> None:
     ended = subprocess.run(
         ["sh", "-c", '"$@" >/dev/full', "sh", *COMMAND], stderr=subprocess.PIPE, text=True, timeout=PATIENCE
     )
-    said = "codex-mcp exec-server: cannot write the address to stdout: No space left on device; look at where it goes\n"
+    said = (
+        "codex-mcp exec-server: cannot write the address to stdout: No space left on device; check where stdout goes\n"
+    )
     assert (ended.returncode, ended.stderr) == (1, said)
 
 
@@ -75,5 +77,5 @@ def test_what_is_of_no_use_here_is_not_loaded() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, timeout=PATIENCE)
     loaded = ended.stdout.split()
-    assert "codex_mcp.execserver.starting" in loaded, ended.stderr
+    assert "codex_mcp.execserver.startup" in loaded, ended.stderr
     assert {"aiofastnet", "typing_extensions", "uvicorn", "rich", "prometheus_client", "jwt"}.isdisjoint(loaded)

@@ -41,7 +41,7 @@ async def test_what_is_larger_than_the_limit_is_taken_alone() -> None:
 async def test_a_request_whose_turn_never_comes_fails_with_a_reason() -> None:
     budget = AnswerBudget(limit=10, patience=0.01)
     await budget.take(10)
-    with pytest.raises(RequestFailed, match="10 bytes wait for clients to read them"):
+    with pytest.raises(RequestFailed, match="have not read answers of 10 bytes"):
         await budget.take(1)
     budget.give_back(10)
     await budget.take(10)

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from codex_mcp.execserver.files.helper_main import answer, main
-from codex_mcp.execserver.sandbox.helper_messages import BEGUN, SIZE_BYTES, framed
 from codex_mcp.wire.exec import files as fs
+from codex_mcp.wire.exec.helper import BEGUN, SIZE_BYTES, framed
 
 
 def asked(kind: str, **params: object) -> bytes:
@@ -67,10 +67,10 @@ def reply(line: socket.socket) -> object:
 
 def test_one_request_after_the_other_is_answered_however_they_come(line: socket.socket, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("hi")
-    question = framed(asked("ReadFile", path=str(tmp_path / "file")))
-    line.sendall(question + question[:5])
+    request = framed(asked("ReadFile", path=str(tmp_path / "file")))
+    line.sendall(request + request[:5])
     assert reply(line) == {"result": {"dataBase64": "aGk="}, "error": None}
-    line.sendall(question[5:] + question)
+    line.sendall(request[5:] + request)
     assert [reply(line), reply(line)] == [{"result": {"dataBase64": "aGk="}, "error": None}] * 2
 
 

@@ -2,16 +2,16 @@ from pathlib import Path
 
 from codex_mcp.execserver.files.missing_watches import MAX_PATHS, MAX_WATCHES, MissingWatches
 from codex_mcp.wire.exec.files import Watching, WatchMissing
-from tests.support.exec.parts import Outlet
+from tests.support.exec.parts import RecordingTransport
 
 
 async def test_a_client_is_told_once_when_one_of_the_files_appears(tmp_path: Path) -> None:
-    outlet = Outlet()
-    watches = MissingWatches(outlet)
+    client = RecordingTransport()
+    watches = MissingWatches(client.send)
     asked = WatchMissing(7, [str(tmp_path / "no/where"), str(tmp_path / "appears")])
     assert watches.watch(asked) == Watching(watching=True)
     (tmp_path / "appears").write_text("")
-    assert await outlet.until("fs/missingChanged") == {"watchId": 7}
+    assert await client.until("fs/missingChanged") == {"watchId": 7}
     assert len(watches) == 0
     assert watches.watch(asked) == Watching(watching=True), "its number is free again"
     watches.close_all()
@@ -19,16 +19,16 @@ async def test_a_client_is_told_once_when_one_of_the_files_appears(tmp_path: Pat
 
 async def test_a_client_is_told_when_what_was_there_goes(tmp_path: Path) -> None:
     (tmp_path / "present").write_text("")
-    outlet = Outlet()
-    watches = MissingWatches(outlet)
+    client = RecordingTransport()
+    watches = MissingWatches(client.send)
     watches.watch(WatchMissing(1, [str(tmp_path / "missing")], present=str(tmp_path / "present")))
     (tmp_path / "present").unlink()
-    await outlet.until("fs/missingChanged")
+    await client.until("fs/missingChanged")
     watches.close_all()
 
 
 async def test_what_is_not_watched_is_said(tmp_path: Path) -> None:
-    watches, path = MissingWatches(Outlet()), str(tmp_path / "missing")
+    watches, path = MissingWatches(RecordingTransport().send), str(tmp_path / "missing")
     assert not watches.watch(WatchMissing(1, [])).watching
     assert not watches.watch(WatchMissing(1, [path] * (MAX_PATHS + 1))).watching
     for number in range(MAX_WATCHES):

@@ -49,7 +49,7 @@ def test_to_write_into_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -
 
 
 def test_every_type_of_request_has_somebody_who_does_it() -> None:
-    assert len(operations.WORK) == 9
+    assert len(operations.OPERATIONS) == 9
 
 
 def test_a_file_is_not_copied_to_itself_which_would_empty_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from codex_mcp.execserver.http.requests import HttpRequests
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec.base64 import decode_base64
 from codex_mcp.wire.exec.http import HttpHeader, HttpRequest, HttpResponse, RedirectPolicy
-from tests.support.exec.parts import Outlet, eventually
+from tests.support.exec.parts import RecordingTransport, eventually
 from tests.support.exec.small_web import SmallWeb, Visit, own_certificate, small_web
 from tests.support.patience import PATIENCE
 
@@ -58,12 +58,12 @@ PAGES = {
 
 
 @asynccontextmanager
-async def at_work() -> AsyncIterator[tuple[HttpRequests, SmallWeb, Outlet]]:
-    outlet = Outlet()
-    http = HttpRequests(outlet)
+async def at_work() -> AsyncIterator[tuple[HttpRequests, SmallWeb, RecordingTransport]]:
+    client = RecordingTransport()
+    http = HttpRequests(client.send)
     async with asyncio.timeout(PATIENCE), small_web(PAGES) as web:
         try:
-            yield http, web, outlet
+            yield http, web, client
         finally:
             await http.aclose()
 
@@ -72,12 +72,12 @@ def body(response: HttpResponse) -> bytes:
     return decode_base64(response.body_base64)
 
 
-def deltas(outlet: Outlet) -> list[dict[str, object]]:
-    return [message["params"] for message in outlet.messages]  # type: ignore[misc]
+def deltas(client: RecordingTransport) -> list[dict[str, object]]:
+    return [message["params"] for message in client.messages]  # type: ignore[misc]
 
 
-def streamed(outlet: Outlet) -> bytes:
-    return b"".join(decode_base64(str(delta["deltaBase64"])) for delta in deltas(outlet))
+def streamed(client: RecordingTransport) -> bytes:
+    return b"".join(decode_base64(str(delta["deltaBase64"])) for delta in deltas(client))
 
 
 async def test_an_answer_comes_whole() -> None:
@@ -105,27 +105,27 @@ async def test_redirects_are_followed_unless_they_are_not_to_be() -> None:
 
 
 async def test_a_stream_is_answered_at_once_and_comes_in_pieces() -> None:
-    async with at_work() as (http, web, outlet):
+    async with at_work() as (http, web, client):
         response = await http.request(HttpRequest("GET", web.url("/slow"), "r", stream_response=True))
-        assert (response.status, response.body_base64, outlet.messages) == (200, "", [])
-        await outlet.until("http/request/bodyDelta")
-        assert streamed(outlet) == b"begun "
+        assert (response.status, response.body_base64, client.messages) == (200, "", [])
+        await client.until("http/request/bodyDelta")
+        assert streamed(client) == b"begun "
         with pytest.raises(RequestFailed, match="`r` is already active"):
             await http.request(HttpRequest("GET", web.url("/hello"), "r", stream_response=True))
         assert "1 streams" in repr(http)
 
 
 async def test_a_stream_ends_with_a_last_word() -> None:
-    async with at_work() as (http, web, outlet):
+    async with at_work() as (http, web, client):
         for name in ("r", "r", "s"):
-            outlet.messages.clear()
+            client.messages.clear()
             await http.request(HttpRequest("GET", web.url("/large"), name, stream_response=True))
-            await eventually(lambda: bool(deltas(outlet)) and bool(deltas(outlet)[-1]["done"]))
-            assert streamed(outlet) == bytes(3_000_000)
-            assert [delta["seq"] for delta in deltas(outlet)] == list(range(1, len(outlet.messages) + 1))
-            assert deltas(outlet)[-1] == {
+            await eventually(lambda: bool(deltas(client)) and bool(deltas(client)[-1]["done"]))
+            assert streamed(client) == bytes(3_000_000)
+            assert [delta["seq"] for delta in deltas(client)] == list(range(1, len(client.messages) + 1))
+            assert deltas(client)[-1] == {
                 "requestId": name,
-                "seq": len(outlet.messages),
+                "seq": len(client.messages),
                 "deltaBase64": "",
                 "done": True,
                 "error": None,
@@ -133,22 +133,22 @@ async def test_a_stream_ends_with_a_last_word() -> None:
 
 
 async def test_a_stream_that_breaks_says_so() -> None:
-    async with at_work() as (http, web, outlet):
+    async with at_work() as (http, web, client):
         await http.request(HttpRequest("GET", web.url("/broken"), "r", stream_response=True))
-        await eventually(lambda: bool(deltas(outlet)) and bool(deltas(outlet)[-1]["done"]))
-        assert streamed(outlet) == b"half "
-        assert "ended before the answer did" in str(deltas(outlet)[-1]["error"])
+        await eventually(lambda: bool(deltas(client)) and bool(deltas(client)[-1]["done"]))
+        assert streamed(client) == b"half "
+        assert "ended before the response did" in str(deltas(client)[-1]["error"])
         await http.request(HttpRequest("GET", web.url("/hello"), "r", stream_response=True))
 
 
 async def test_a_client_that_reads_too_slowly_is_sent_nothing() -> None:
-    async with at_work() as (http, web, outlet):
-        http.outlet_full()
+    async with at_work() as (http, web, client):
+        http.set_full(is_full=True)
         await http.request(HttpRequest("GET", web.url("/large"), "r", stream_response=True))
         await http.request(HttpRequest("GET", web.url("/hello"), "other"))
-        assert outlet.messages == []
-        http.outlet_ready()
-        await eventually(lambda: len(streamed(outlet)) == 3_000_000)
+        assert client.messages == []
+        http.set_full(is_full=False)
+        await eventually(lambda: len(streamed(client)) == 3_000_000)
 
 
 async def test_what_goes_wrong_is_told() -> None:
@@ -157,7 +157,7 @@ async def test_what_goes_wrong_is_told() -> None:
             (HttpRequest("GET", "http://127.0.0.1:1/", "r"), "error sending request for url (http://127.0.0.1:1/)"),
             (HttpRequest("GET", web.url("/broken"), "r"), "ended before"),
             (HttpRequest("GET", web.url("/nowhere"), "r"), "ended before"),
-            (HttpRequest("GET", web.url("/slow"), "r", timeout_ms=20), "took too long"),
+            (HttpRequest("GET", web.url("/slow"), "r", timeout_ms=20), "timeout"),
             (HttpRequest("GET", "https://127.0.0.1:1/", "r", stream_response=True), "(https://127.0.0.1:1/)"),
         ]
         for asked, text in wrong:
@@ -183,7 +183,7 @@ async def test_nothing_grows_without_end(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(requests, "MAX_BODY_BYTES", 1000)
     monkeypatch.setattr(requests, "MAX_STREAMS", 2)
     async with at_work() as (http, web, _):
-        with pytest.raises(RequestFailed, match="ask for a stream"):
+        with pytest.raises(RequestFailed, match="use streamResponse"):
             await http.request(HttpRequest("GET", web.url("/large"), "r"))
         for name in "ab":
             await http.request(HttpRequest("GET", web.url("/slow"), name, stream_response=True))
@@ -192,8 +192,8 @@ async def test_nothing_grows_without_end(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 async def test_everything_ends_with_the_connection() -> None:
-    async with at_work() as (http, web, outlet):
+    async with at_work() as (http, web, client):
         await http.request(HttpRequest("GET", web.url("/slow"), "r", stream_response=True))
         await http.aclose()
         await http.aclose()
-        assert outlet.messages == []
+        assert client.messages == []

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.execserver.http.response import MAX_HEAD_BYTES, Answer, BrokenAnswer
+from codex_mcp.execserver.http.response import MAX_HEAD_BYTES, InvalidResponse, ResponseParser
 
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX-A: 1\r\nx-a: 2\r\n\r\nbody"
 CHUNKED = b"HTTP/1.1 201 Made\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n"
@@ -12,7 +12,7 @@ TO_THE_END = b"HTTP/1.0 200 OK\r\nX-A: 1\r\n\r\nbody"
 
 @given(st.sampled_from([PLAIN, CHUNKED, AFTER_A_WORD, TO_THE_END]), st.integers(1, 20))
 def test_it_is_the_same_however_its_bytes_come(data: bytes, size: int) -> None:
-    answer, body = Answer("GET"), b""
+    answer, body = ResponseParser("GET"), b""
     for start in range(0, len(data), size):
         answer.feed(data[start : start + size])
         body += answer.take()
@@ -28,7 +28,7 @@ def test_it_is_the_same_however_its_bytes_come(data: bytes, size: int) -> None:
 
 @pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("GET", 204), ("GET", 304)])
 def test_some_answers_have_no_body_whatever_they_say(method: str, status: int) -> None:
-    answer = Answer(method)
+    answer = ResponseParser(method)
     answer.feed(f"HTTP/1.1 {status} X\r\nContent-Length: 4\r\n\r\n".encode())
     assert answer.is_done
     answer.feed(b"more")
@@ -38,32 +38,32 @@ def test_some_answers_have_no_body_whatever_they_say(method: str, status: int) -
 
 @pytest.mark.parametrize("size", range(len(PLAIN)))
 def test_an_end_before_the_end_is_noticed(size: int) -> None:
-    answer = Answer("GET")
+    answer = ResponseParser("GET")
     answer.feed(PLAIN[:size])
-    with pytest.raises(BrokenAnswer, match="ended before"):
+    with pytest.raises(InvalidResponse, match="ended before"):
         answer.end()
 
 
 def test_what_is_no_http_is_noticed() -> None:
-    with pytest.raises(BrokenAnswer, match="no HTTP"):
-        Answer("GET").feed(b"SSH-2.0\r\n\r\n")
+    with pytest.raises(InvalidResponse, match="not HTTP"):
+        ResponseParser("GET").feed(b"SSH-2.0\r\n\r\n")
 
 
 def test_a_head_without_an_end_is_given_up() -> None:
-    answer = Answer("GET")
+    answer = ResponseParser("GET")
     answer.feed(b"HTTP/1.1 200 OK\r\n")
     for _ in range(MAX_HEAD_BYTES // 1000 - 10):
         answer.feed(b"a: " + b"x" * 900 + b"\r\n")
-    with pytest.raises(BrokenAnswer):
+    with pytest.raises(InvalidResponse):
         answer.feed((b"a: " + b"x" * 900 + b"\r\n") * 50)
 
 
 @given(st.binary(max_size=300))
 def test_garbage_is_an_error_or_nothing(data: bytes) -> None:
-    answer = Answer("GET")
+    answer = ResponseParser("GET")
     try:
         answer.feed(data)
         answer.end()
-    except BrokenAnswer:
+    except InvalidResponse:
         return
     assert answer.status

@@ -5,9 +5,16 @@ import time
 import pytest
 
 from codex_mcp.execserver.processes import process as module
-from codex_mcp.execserver.processes.process import CHUNK_BYTES, RETAINED_BYTES, SETTLING_BYTES, Audience, Process
+from codex_mcp.execserver.processes.process import (
+    CHUNK_BYTES,
+    RETAINED_BYTES,
+    SETTLING_BYTES,
+    Audience,
+    Process,
+    Sandboxing,
+)
 from codex_mcp.wire.exec.protocol import Chunk
-from tests.support.exec.parts import Outlet, eventually, shell
+from tests.support.exec.parts import RecordingTransport, eventually, shell
 from tests.support.patience import PATIENCE
 
 
@@ -22,10 +29,10 @@ def text(process: Process) -> bytes:
 
 
 async def test_events_are_sent_in_the_order_of_their_numbers() -> None:
-    outlet = Outlet()
-    process = Process("p", shell("echo out; exit 3"), Audience(outlet), is_sandboxed=False)
+    client = RecordingTransport()
+    process = Process("p", shell("echo out; exit 3"), Audience(client.send))
     await closed(process)
-    assert outlet.messages == [
+    assert client.messages == [
         {"method": "process/output", "params": {"processId": "p", "seq": 1, "stream": "stdout", "chunk": "b3V0Cg=="}},
         {"method": "process/exited", "params": {"processId": "p", "seq": 2, "exitCode": 3, "sandboxDenied": False}},
         {"method": "process/closed", "params": {"processId": "p", "seq": 3}},
@@ -33,16 +40,16 @@ async def test_events_are_sent_in_the_order_of_their_numbers() -> None:
 
 
 async def test_an_odd_name_is_quoted() -> None:
-    outlet = Outlet()
-    process = Process('a"\n☃', shell("echo x"), Audience(outlet), is_sandboxed=False)
+    client = RecordingTransport()
+    process = Process('a"\n☃', shell("echo x"), Audience(client.send))
     await closed(process)
-    assert {message["params"]["processId"] for message in outlet.messages} == {'a"\n☃'}  # type: ignore[index]
+    assert {message["params"]["processId"] for message in client.messages} == {'a"\n☃'}  # type: ignore[index]
 
 
 async def test_a_child_waits_while_nobody_is_there_and_nothing_is_lost() -> None:
     audience = Audience()
     size = 3 * RETAINED_BYTES
-    process = Process("p", shell(f"head -c {size} /dev/zero"), audience, is_sandboxed=False)
+    process = Process("p", shell(f"head -c {size} /dev/zero"), audience)
     async with asyncio.timeout(PATIENCE):
         while process.log.has_room(CHUNK_BYTES):
             await process.wait_for_news(process.log.next_seq - 1, PATIENCE)
@@ -50,15 +57,16 @@ async def test_a_child_waits_while_nobody_is_there_and_nothing_is_lost() -> None
     kept = process.log.read(0, None)
     assert kept.chunks[0].seq == 1
 
-    audience.outlet = outlet = Outlet()
+    client = RecordingTransport()
+    audience.attach(client.send)
     process.audience_changed()
-    assert outlet.messages == [], "a client that comes back reads first what it missed"
+    assert client.messages == [], "a client that comes back reads first what it missed"
     process.was_read(kept.next_seq - 1)
     await closed(process)
     got = sum(len(chunk.chunk) for chunk in kept.chunks)
-    seqs = [message["params"]["seq"] for message in outlet.messages]  # type: ignore[index]
+    seqs = [message["params"]["seq"] for message in client.messages]  # type: ignore[index]
     assert seqs == list(range(kept.next_seq, process.log.next_seq))
-    for message in outlet.messages:
+    for message in client.messages:
         params = message["params"]
         assert isinstance(params, dict)
         got += len(params.get("chunk", "")) * 3 // 4 - params.get("chunk", "").count("=")
@@ -68,63 +76,67 @@ async def test_a_child_waits_while_nobody_is_there_and_nothing_is_lost() -> None
 async def test_a_client_that_has_just_read_what_it_missed_is_not_flooded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SETTLING", 3600.0)
     audience = Audience()
-    process = Process("p", shell("head -c 5000000 /dev/zero; exit 3"), audience, is_sandboxed=False)
+    process = Process("p", shell("head -c 5000000 /dev/zero; exit 3"), audience)
     after, got = 0, 0
     async with asyncio.timeout(PATIENCE):
         for _ in range(2):  # it comes back, and is lost again
             while process.log.has_room(CHUNK_BYTES) and process.log.closed is None:
                 await process.wait_for_news(process.log.next_seq - 1, PATIENCE)
-            audience.outlet = outlet = Outlet()
+            client = RecordingTransport()
+            audience.attach(client.send)
             process.audience_changed()
             missed = process.log.read(after, None)
             process.was_read(missed.next_seq - 1)
             await eventually(lambda: not process.is_reading)
-            sent = sizes(outlet)
+            sent = sizes(client)
             assert SETTLING_BYTES <= sum(sent) < SETTLING_BYTES + CHUNK_BYTES
             got += sum(len(chunk.chunk) for chunk in missed.chunks) + sum(sent)
             after = process.log.sent
-            audience.outlet = None
+            audience.detach()
             process.audience_changed()
         monkeypatch.setattr(module, "SETTLING", 0.001)
-        audience.outlet = outlet = Outlet()
+        client = RecordingTransport()
+        audience.attach(client.send)
         process.audience_changed()
         missed = process.log.read(after, None)
         process.was_read(missed.next_seq - 1)
         await closed(process)
-    got += sum(len(chunk.chunk) for chunk in missed.chunks) + sum(sizes(outlet))
+    got += sum(len(chunk.chunk) for chunk in missed.chunks) + sum(sizes(client))
     assert got == 5_000_000
 
 
-def sizes(outlet: Outlet) -> list[int]:
+def sizes(client: RecordingTransport) -> list[int]:
     """How many bytes each output event has."""
-    chunks = [str(dict(message["params"]).get("chunk", "")) for message in outlet.messages]  # type: ignore[call-overload]
+    chunks = [str(dict(message["params"]).get("chunk", "")) for message in client.messages]  # type: ignore[call-overload]
     return [len(chunk) * 3 // 4 - chunk.count("=") for chunk in chunks]
 
 
 async def test_what_a_returned_client_does_not_read_is_sent_to_it() -> None:
     audience = Audience()
-    process = Process("p", shell("echo missed"), audience, is_sandboxed=False)
+    process = Process("p", shell("echo missed"), audience)
     await closed(process)
-    audience.outlet = outlet = Outlet()
+    client = RecordingTransport()
+    audience.attach(client.send)
     process.audience_changed()
     process.go_live()
     process.go_live()
-    assert outlet.methods() == ["process/output", "process/exited", "process/closed"]
+    assert client.methods() == ["process/output", "process/exited", "process/closed"]
 
 
 async def test_a_slow_client_slows_the_child_down() -> None:
-    audience = Audience(Outlet(), is_full=True)
-    process = Process("p", shell("head -c 1000000 /dev/zero"), audience, is_sandboxed=False)
+    audience = Audience(RecordingTransport().send)
+    audience.set_full(is_full=True)
+    process = Process("p", shell("head -c 1000000 /dev/zero"), audience)
     await asyncio.sleep(0)
     assert process.log.next_seq == 1
-    audience.is_full = False
+    audience.set_full(is_full=False)
     process.audience_changed()
     await closed(process)
     assert len(text(process)) == 1_000_000
 
 
 async def test_the_whole_group_is_killed_and_whoever_fled_is_not_waited_for() -> None:
-    process = Process("p", shell("setsid sh -c 'echo $$; exec sleep 100' & sleep 100"), Audience(), is_sandboxed=False)
+    process = Process("p", shell("setsid sh -c 'echo $$; exec sleep 100' & sleep 100"), Audience())
     await process.wait_for_news(0, PATIENCE)
     assert process.terminate()
     await closed(process)
@@ -135,7 +147,7 @@ async def test_the_whole_group_is_killed_and_whoever_fled_is_not_waited_for() ->
 
 
 async def test_a_child_that_left_others_behind_is_buried_when_they_are_gone() -> None:
-    process = Process("p", shell("sleep 100 & exit 0"), Audience(), is_sandboxed=False)
+    process = Process("p", shell("sleep 100 & exit 0"), Audience())
     async with asyncio.timeout(PATIENCE):
         while process.is_running:
             await process.wait_for_news(process.log.next_seq - 1, 0.1)
@@ -145,7 +157,7 @@ async def test_a_child_that_left_others_behind_is_buried_when_they_are_gone() ->
 
 
 async def test_a_read_waits_for_news_but_not_for_ever() -> None:
-    process = Process("p", shell("cat", pipe_stdin=True), Audience(), is_sandboxed=False)
+    process = Process("p", shell("cat", pipe_stdin=True), Audience())
     before = time.monotonic()
     await process.wait_for_news(0, 0.01)
     assert time.monotonic() >= before + 0.01
@@ -158,15 +170,15 @@ async def test_a_read_waits_for_news_but_not_for_ever() -> None:
 
 
 async def test_a_terminals_output_comes_in_large_pieces() -> None:
-    process = Process("p", shell("head -c 300000 /dev/zero", tty=True), Audience(Outlet()), is_sandboxed=False)
+    process = Process("p", shell("head -c 300000 /dev/zero", tty=True), Audience(RecordingTransport().send))
     await closed(process)
     assert len(text(process)) == 300_000
     assert process.has_terminal
 
 
 async def test_the_sandbox_is_suspected_when_a_confined_process_complains() -> None:
-    for is_sandboxed in (True, False):
-        process = Process("p", shell("echo Permission denied; exit 1"), Audience(), is_sandboxed=is_sandboxed)
+    for sandboxing in Sandboxing:
+        process = Process("p", shell("echo Permission denied; exit 1"), Audience(), sandboxing)
         await closed(process)
         assert process.log.exited is not None
-        assert process.log.exited.sandbox_denied == is_sandboxed
+        assert process.log.exited.sandbox_denied == (sandboxing is not Sandboxing.NONE)

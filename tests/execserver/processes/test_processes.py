@@ -21,16 +21,17 @@ from codex_mcp.wire.exec.protocol import (
     WriteStatus,
 )
 from codex_mcp.wire.exec.sandbox import Disabled, ReadOnly, Sandbox
-from tests.support.exec.parts import ENV, Outlet, eventually
+from tests.support.exec.parts import ENV, RecordingTransport, eventually
 from tests.support.patience import PATIENCE
 
 
 @asynccontextmanager
-async def a_session() -> AsyncIterator[tuple[Processes, Outlet]]:
+async def a_session() -> AsyncIterator[tuple[Processes, RecordingTransport]]:
     processes = Processes({}, Confinement([]))
-    processes.audience.outlet = outlet = Outlet()
+    client = RecordingTransport()
+    processes.attach(client.send, is_resumed=False)
     try:
-        yield processes, outlet
+        yield processes, client
     finally:
         await processes.aclose(PATIENCE)
 
@@ -47,12 +48,12 @@ async def test_a_session_ends_with_all_its_processes() -> None:
 
 
 async def test_stdin_can_be_closed_and_then_takes_nothing() -> None:
-    async with a_session() as (processes, outlet):
+    async with a_session() as (processes, client):
         processes.start(shell("p", "cat", pipe_stdin=True))
         processes.write(WriteProcess("p", "aGk=", "1"))
         assert processes.close_stdin(CloseStdin("p")) == ProcessWritten(WriteStatus.ACCEPTED)
         assert processes.write(WriteProcess("p", "aGk=", "2")) == ProcessWritten(WriteStatus.STDIN_CLOSED)
-        assert (await outlet.until("process/exited"))["exitCode"] == 0
+        assert (await client.until("process/exited"))["exitCode"] == 0
         assert processes.close_stdin(CloseStdin("none")) == ProcessWritten(WriteStatus.UNKNOWN_PROCESS)
         processes.start(shell("q", "true"))
         assert processes.close_stdin(CloseStdin("q")) == ProcessWritten(WriteStatus.STDIN_CLOSED)
@@ -60,19 +61,19 @@ async def test_stdin_can_be_closed_and_then_takes_nothing() -> None:
 
 async def test_who_answers_every_write_is_read_at_once_however_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "BUSY_PAUSE", 3600.0)  # a rest would be seen
-    async with a_session() as (processes, outlet):
+    async with a_session() as (processes, client):
         processes.start(shell("p", "cat", pipe_stdin=True))
         for number in range(3 * process.BUSY_READS):
             processes.write(WriteProcess("p", "eA==", str(number)))
-            await eventually(lambda number=number: len(outlet.messages) > number)  # type: ignore[misc]
+            await eventually(lambda number=number: len(client.messages) > number)  # type: ignore[misc]
 
 
 async def test_a_terminal_is_resized_and_only_a_terminal() -> None:
-    async with a_session() as (processes, outlet):
+    async with a_session() as (processes, client):
         processes.start(shell("t", "read x; stty size", tty=True))
         processes.resize(ResizeProcess("t", 30, 100))
         processes.write(WriteProcess("t", "Cg==", "1"))
-        await outlet.until("process/closed")
+        await client.until("process/closed")
         read = processes.read(ReadProcess("t"))
         assert not asyncio.iscoroutine(read)
         assert b"".join(chunk.chunk for chunk in read.chunks).endswith(b"30 100\r\n")
@@ -83,7 +84,7 @@ async def test_a_terminal_is_resized_and_only_a_terminal() -> None:
 
 
 async def test_a_write_that_finds_no_room_is_answered_when_there_is() -> None:
-    async with a_session() as (processes, outlet):
+    async with a_session() as (processes, client):
         processes.start(shell("p", "head -c 1 >/dev/null; sleep 0.1; wc -c", pipe_stdin=True))
         chunk = "QUFB" * 20_000
         answers = [processes.write(WriteProcess("p", chunk, str(number))) for number in range(200)]
@@ -92,7 +93,7 @@ async def test_a_write_that_finds_no_room_is_answered_when_there_is() -> None:
         assert {await answer for answer in waiting} == {ProcessWritten(WriteStatus.ACCEPTED)}
         assert processes.write(WriteProcess("p", chunk, "199")) == ProcessWritten(WriteStatus.ACCEPTED), "known already"
         processes.close_stdin(CloseStdin("p"))
-        await outlet.until("process/closed")
+        await client.until("process/closed")
 
 
 async def test_a_session_that_is_resumed_sends_what_is_not_read_after_a_moment(
@@ -100,11 +101,11 @@ async def test_a_session_that_is_resumed_sends_what_is_not_read_after_a_moment(
 ) -> None:
     monkeypatch.setattr(module, "HELD", 0.01)
     async with a_session() as (processes, _):
-        processes.audience.outlet = None
+        processes.detach()
         processes.start(shell("p", "echo missed"))
         await asyncio.wait_for(read_to_the_end(processes), PATIENCE)
-        processes.audience.outlet = again = Outlet()
-        processes.resumed()
+        again = RecordingTransport()
+        processes.attach(again.send, is_resumed=True)
         await again.until("process/closed")
         assert again.methods() == ["process/output", "process/exited", "process/closed"]
 
@@ -112,14 +113,13 @@ async def test_a_session_that_is_resumed_sends_what_is_not_read_after_a_moment(
 async def test_the_moment_of_a_client_that_came_and_went_is_not_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "HELD", 0.01)
     async with a_session() as (processes, _):
-        processes.audience.outlet = None
+        processes.detach()
         processes.start(shell("p", "echo missed"))
         await asyncio.wait_for(read_to_the_end(processes), PATIENCE)
-        processes.audience.outlet = Outlet()
-        processes.resumed()
+        processes.attach(RecordingTransport().send, is_resumed=True)
         monkeypatch.setattr(module, "HELD", 3600.0)
-        processes.audience.outlet = again = Outlet()
-        processes.resumed()
+        again = RecordingTransport()
+        processes.attach(again.send, is_resumed=True)
         over = asyncio.Event()
         asyncio.get_running_loop().call_later(0.02, over.set)
         await over.wait()
@@ -138,9 +138,9 @@ async def read_to_the_end(processes: Processes) -> None:
 
 async def test_closed_processes_are_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CLOSED_RETAINED", 0.05)
-    async with a_session() as (processes, outlet):
+    async with a_session() as (processes, client):
         processes.start(shell("p", "true"))
-        await outlet.until("process/closed")
+        await client.until("process/closed")
         with pytest.raises(RequestFailed, match="already exists"):
             processes.start(shell("p", "true"))
         await eventually(lambda: not len(processes))
@@ -149,11 +149,11 @@ async def test_closed_processes_are_forgotten_in_time(monkeypatch: pytest.Monkey
 
 async def test_closed_processes_are_forgotten_early_if_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CLOSED_COUNT", 2)
-    async with a_session() as (processes, outlet):
+    async with a_session() as (processes, client):
         for number in range(4):
-            outlet.messages.clear()
+            client.messages.clear()
             processes.start(shell(str(number), "true"))
-            await outlet.until("process/closed")
+            await client.until("process/closed")
         assert len(processes) == 2
 
 
@@ -174,8 +174,8 @@ async def test_limits_that_we_do_not_keep_are_refused_and_not_dropped() -> None:
 
 
 async def test_a_sandbox_that_limits_nothing_needs_nothing() -> None:
-    async with a_session() as (processes, outlet):
+    async with a_session() as (processes, client):
         started = processes.start(shell("p", "true", sandbox=Sandbox(Disabled(), "disabled")))
         assert started.sandbox_type is SandboxType.LINUX_SECCOMP
-        await outlet.until("process/closed")
+        await client.until("process/closed")
         assert not processes.terminate(TerminateProcess("p")).running

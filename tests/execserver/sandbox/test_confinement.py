@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from codex_cli_bin import bundled_codex_path
 
-from codex_mcp.execserver.launch import Launch
+from codex_mcp.execserver.launch import ProcessSpec
 from codex_mcp.execserver.sandbox.confinement import Confinement, bubblewraps
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec.files import CreateDirectory, GetMetadata, OpenFile, OpenMode, WriteFile
@@ -25,7 +25,7 @@ from codex_mcp.wire.exec.sandbox import (
 )
 from tests.support.leaks import take_snapshot
 
-TRUE = Launch(["/bin/true"], "/", {"LD_PRELOAD": "/evil.so", "SECRET": "x"})
+TRUE = ProcessSpec(["/bin/true"], "/", {"LD_PRELOAD": "/evil.so", "SECRET": "x"})
 
 
 def bundled() -> str:
@@ -38,15 +38,15 @@ def sandbox(permissions: Permissions) -> Sandbox:
 
 def test_without_limits_a_launch_stays_as_it_is() -> None:
     for asked in (None, sandbox(Disabled())):
-        confined = Confinement([]).of_process(TRUE, asked)
-        assert confined.launch is TRUE
+        confined = Confinement([]).confine_process(TRUE, asked)
+        assert confined.spec is TRUE
         assert not confined.is_wrapped
 
 
 def test_limits_that_nothing_here_can_keep_are_refused() -> None:
     for candidates in ([], ["/bin/false"], ["/nonexistent"]):
         with pytest.raises(RequestFailed) as caught:
-            Confinement(candidates).of_process(TRUE, sandbox(ReadOnly()))
+            Confinement(candidates).confine_process(TRUE, sandbox(ReadOnly()))
         assert caught.value.error.code == -32602
         assert caught.value.error.message == "sandbox intent cannot be enforced on this executor"
 
@@ -60,24 +60,24 @@ def test_a_failure_that_has_passed_refuses_nothing_more(tmp_path: Path, caplog: 
     confinement = Confinement([str(script)])
     for _ in range(2):
         with pytest.raises(RequestFailed):
-            confinement.of_process(TRUE, sandbox(ReadOnly()))
+            confinement.confine_process(TRUE, sandbox(ReadOnly()))
     assert caplog.text.count("Out of processes") == 2, "the log says why, each time"
     fails.unlink()
-    confinement.of_process(TRUE, sandbox(ReadOnly())).release()
+    confinement.confine_process(TRUE, sandbox(ReadOnly())).release()
 
 
 def test_the_log_says_why_bubblewrap_could_not_be_started(caplog: pytest.LogCaptureFixture) -> None:
     for candidates, cause in ((["/nonexistent"], "No such file"), ([], "bubblewrap is not installed")):
         with pytest.raises(RequestFailed):
-            Confinement(candidates).of_process(TRUE, sandbox(ReadOnly()))
+            Confinement(candidates).confine_process(TRUE, sandbox(ReadOnly()))
         assert cause in caplog.text
 
 
 def test_the_program_that_sets_limits_runs_without_the_clients_environment() -> None:
-    confined = Confinement([bundled()]).of_process(TRUE, sandbox(ReadOnly()))
+    confined = Confinement([bundled()]).confine_process(TRUE, sandbox(ReadOnly()))
     assert confined.is_wrapped
-    assert confined.launch.env == {}
-    assert not any("SECRET" in word for word in confined.launch.argv)
+    assert confined.spec.env == {}
+    assert not any("SECRET" in word for word in confined.spec.argv)
     confined.release()
 
 
@@ -85,7 +85,7 @@ def test_a_refused_sandbox_leaves_no_placeholder(tmp_path: Path) -> None:
     (tmp_path / ".aws").symlink_to("elsewhere")
     asked = Sandbox(WorkspaceWrite(), "disabled", cwd=tmp_path.as_uri())
     with pytest.raises(RequestFailed, match="symbolic link"):
-        Confinement([bundled()]).of_process(TRUE, asked)
+        Confinement([bundled()]).confine_process(TRUE, asked)
     assert os.listdir(tmp_path) == [".aws"]
 
 
@@ -139,7 +139,7 @@ async def test_file_requests_of_one_policy_share_a_helper(tmp_path: Path) -> Non
 async def test_what_is_free_finds_no_folders_of_a_helper_that_waits(tmp_path: Path) -> None:
     async with confining() as confinement:
         await confinement.file_request(to_write(tmp_path, "a"))
-        confinement.of_process(TRUE, None).release()
+        confinement.confine_process(TRUE, None).release()
         assert os.listdir(tmp_path) == ["a"]
 
 

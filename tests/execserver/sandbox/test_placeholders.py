@@ -1,10 +1,10 @@
 import os
 from pathlib import Path
 
-from codex_mcp.execserver.sandbox.placeholders import Place, Placeholders
+from codex_mcp.execserver.sandbox.placeholders import Placeholder, Placeholders
 
 
-def held(places: Placeholders, path: Path) -> Place:
+def held(places: Placeholders, path: Path) -> Placeholder:
     place = places.hold(str(path))
     assert place is not None
     return place

@@ -1,16 +1,16 @@
-"""Pieces of the exec-server in the test's own process: an outlet that remembers, a child to work with."""
+"""Pieces of the exec-server in the test's own process: an client that remembers, a child to work with."""
 
 import asyncio
 import json
 from collections.abc import Callable
 
-from codex_mcp.execserver.launch import Child, Launch, launch
+from codex_mcp.execserver.launch import Child, ProcessSpec, launch
 from tests.support.patience import PATIENCE
 
 ENV = {"PATH": "/usr/bin:/bin"}
 
 
-class Outlet:
+class RecordingTransport:
     """What was sent to a client, message by message."""
 
     peer = "client"
@@ -76,4 +76,4 @@ async def eventually(condition: Callable[[], bool]) -> None:
 
 def shell(script: str, *, tty: bool = False, pipe_stdin: bool = False) -> Child:
     """Start a line of shell."""
-    return launch(Launch(["/bin/sh", "-c", script], "/", ENV, tty=tty, pipe_stdin=pipe_stdin))
+    return launch(ProcessSpec(["/bin/sh", "-c", script], "/", ENV, tty=tty, pipe_stdin=pipe_stdin))

@@ -8,26 +8,22 @@ from msgspec import Raw
 from codex_mcp.wire.exec.envelope import (
     KEYS_CHECKED_BYTES,
     MAX_VALUES,
-    Call,
-    Note,
-    Reply,
-    Unreadable,
+    UnreadableMessage,
     encode_error,
     encode_notification,
-    encode_request,
     encode_result,
     encode_unreadable,
     read_message,
 )
-from codex_mcp.wire.jsonrpc import ErrorObject
+from codex_mcp.wire.jsonrpc import ErrorObject, ErrorResponse, Notification, Request, Response
 
 
 def test_the_four_kinds_of_messages_are_told_apart_by_their_keys() -> None:
-    assert read_message(b'{"id": -5, "method": "m", "params": [1]}') == Call(-5, "m", Raw(b"[1]"))
-    assert read_message(b'{"jsonrpc": "2.0", "id": "a", "method": "m", "more": 1}') == Call("a", "m", Raw(b"null"))
-    assert read_message(b'{"method": "m"}') == Note("m", Raw(b"null"))
-    assert read_message(b'{"id": 1, "result": {}}') == Reply(1, Raw(b"{}"), None)
-    assert read_message(b'{"id": 1, "error": {"code": 2, "message": "x"}}') == Reply(1, None, ErrorObject(2, "x"))
+    assert read_message(b'{"id": -5, "method": "m", "params": [1]}') == Request(-5, "m", Raw(b"[1]"))
+    assert read_message(b'{"jsonrpc": "2.0", "id": "a", "method": "m", "more": 1}') == Request("a", "m", Raw(b"null"))
+    assert read_message(b'{"method": "m"}') == Notification("m", Raw(b"null"))
+    assert read_message(b'{"id": 1, "result": {}}') == Response(1, Raw(b"{}"))
+    assert read_message(b'{"id": 1, "error": {"code": 2, "message": "x"}}') == ErrorResponse(1, ErrorObject(2, "x"))
 
 
 @pytest.mark.parametrize(
@@ -49,32 +45,32 @@ def test_the_four_kinds_of_messages_are_told_apart_by_their_keys() -> None:
     ],
 )
 def test_what_is_no_message_is_unreadable(frame: bytes, why: str) -> None:
-    assert read_message(frame) == Unreadable(why)
+    assert read_message(frame) == UnreadableMessage(why)
 
 
 @pytest.mark.parametrize("frame", [b"", b"{", b"{not json", b'{"id": 1, "method": "\xff"}', b"[" * 100_000])
 def test_what_is_no_json_is_unreadable(frame: bytes) -> None:
-    assert isinstance(read_message(frame), Unreadable)
+    assert isinstance(read_message(frame), UnreadableMessage)
 
 
 def test_values_are_counted_in_long_messages() -> None:
     # The object itself, its id, its method and the list are four of them.
     many = {"id": 1, "method": "m", "params": [[]] * (MAX_VALUES - 4)}
-    assert isinstance(read_message(json.dumps(many).encode()), Call)
+    assert isinstance(read_message(json.dumps(many).encode()), Request)
     many["params"] = [[]] * (MAX_VALUES - 3)
-    assert read_message(json.dumps(many).encode()) == Unreadable(
+    assert read_message(json.dumps(many).encode()) == UnreadableMessage(
         f"JSON-RPC message contains more than {MAX_VALUES} values"
     )
 
 
 def test_long_messages_are_read_without_looking_for_keys_twice() -> None:
     frame = b'{"id": 1, "method": "m", "params": {"a": 1, "a": "%b"}}' % (b"x" * KEYS_CHECKED_BYTES)
-    assert isinstance(read_message(frame), Call)
+    assert isinstance(read_message(frame), Request)
 
 
 @given(st.binary())
 def test_no_bytes_break_the_reader(frame: bytes) -> None:
-    assert isinstance(read_message(frame), Call | Note | Reply | Unreadable)
+    assert isinstance(read_message(frame), Request | Notification | Response | ErrorResponse | UnreadableMessage)
 
 
 def test_messages_leave_without_a_version() -> None:
@@ -82,4 +78,3 @@ def test_messages_leave_without_a_version() -> None:
     assert encode_error("a", -32600, "no") == b'{"error":{"code":-32600,"message":"no"},"id":"a"}'
     assert encode_unreadable("no") == b'{"error":{"code":-32600,"message":"no"},"id":-1}'
     assert encode_notification("m", [1]) == b'{"method":"m","params":[1]}'
-    assert encode_request(1, "m", None) == b'{"id":1,"method":"m","params":null}'

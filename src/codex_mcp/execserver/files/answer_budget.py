@@ -1,35 +1,35 @@
-"""A limit for the bytes of large answers that clients have not read yet, over all connections of a server.
+"""A limit on the bytes of large answers that clients have not read yet, over all connections of a server.
 
-A large file is read only once its bytes fit; until then its request waits, and with it whatever waits for the request
-by the rules of its connection. A file larger than the limit is read if nothing else is held.
+A large file is read only once its bytes fit; until then its request waits, and so do the requests queued behind it. A
+file larger than the limit is read when no other bytes are held.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from codex_mcp.execserver.errors import internal_error
 
 MAX_UNREAD_BYTES: Final = 256 * 1024 * 1024
-"""Of file contents; as base64 they take a third more."""
+"""Of file contents; base64 takes a third more."""
 
 PATIENCE: Final = 60.0
-"""Seconds that a request waits for others to be read. After that, some client has stopped reading."""
+"""Seconds that a request waits. After that, some client has probably stopped reading."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldAnswer:
-    """A result whose bytes are held. Whoever sends it gives them back once they are read."""
+class HeldAnswer(Struct, frozen=True):
+    """A result with the bytes held for it. Its sender gives them back once they are read."""
 
     result: object
     size: int
 
 
 class AnswerBudget:
-    """The bytes that are held for answers, and the requests that wait for theirs, in their order."""
+    """The bytes held for answers, and the requests that wait for theirs, in order."""
 
     def __init__(self, limit: int = MAX_UNREAD_BYTES, patience: float = PATIENCE) -> None:
         self._limit = limit
@@ -41,7 +41,7 @@ class AnswerBudget:
         return f"<AnswerBudget {self._held} of {self._limit} bytes, {len(self._waiting)} requests wait>"
 
     async def take(self, size: int) -> None:
-        """Wait until this many bytes fit, and hold them. Raises RequestFailed if that takes too long."""
+        """Wait until this many bytes fit, and hold them. Raises RequestFailed on a timeout."""
         if not self._waiting and self._fits(size):
             self._held += size
             return
@@ -53,8 +53,8 @@ class AnswerBudget:
         except BaseException as exc:
             self._give_up(size, turn)
             if isinstance(exc, TimeoutError):
-                text = f"the file was not read: answers of {self._held} bytes wait for clients to read them"
-                raise internal_error(f"{text}; try again later") from None
+                text = f"cannot read the file: clients have not read answers of {self._held} bytes; try again later"
+                raise internal_error(text) from None
             raise
 
     def _give_up(self, size: int, turn: asyncio.Future[None]) -> None:
@@ -62,10 +62,10 @@ class AnswerBudget:
             self._waiting.remove((size, turn))
             self._let_in()
         else:
-            self.give_back(size)  # its turn had just come
+            self.give_back(size)  # granted just before
 
     def give_back(self, size: int) -> None:
-        """Bytes that were held have been read, or nobody will read them."""
+        """Held bytes have been read, or never will be."""
         self._held -= size
         self._let_in()
 

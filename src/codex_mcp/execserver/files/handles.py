@@ -1,4 +1,4 @@
-"""Open files of one connection, read and written in blocks under names that the client chose."""
+"""Open files of one connection, read and written in blocks by handles that the client chose."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ MAX_HANDLES: Final = 128
 MAX_ID_BYTES: Final = 32
 MAX_BLOCK: Final = 1024 * 1024
 MAX_OFFSET: Final = 2**63 - 1
-"""The limits of the real server, and of file offsets."""
+"""The real server's limits."""
 
 
 class FileHandles:
-    """The files that a connection has open. They end with it."""
+    """The open files of a connection, closed with it."""
 
     def __init__(self, confinement: Confinement) -> None:
         self._confinement = confinement
         self._open: dict[str, int | None] = {}
-        """None is a file that is just being opened."""
+        """None for a file that is being opened."""
 
     def __len__(self) -> int:
         return len(self._open)
 
     def open(self, asked: fs.OpenFile) -> fs.FileOpened | Coroutine[Any, Any, fs.FileOpened]:
-        """`fs/open`."""
         if len(asked.handle_id.encode("utf-8", "surrogatepass")) > MAX_ID_BYTES:
             raise invalid_request(f"file handle ID must not exceed {MAX_ID_BYTES} bytes")
         if asked.handle_id in self._open:
@@ -44,7 +43,7 @@ class FileHandles:
             self._open[asked.handle_id] = None
             return self._open_confined(asked)
         if writes:
-            self._confinement.make_way()
+            self._confinement.release_placeholders()
         try:
             path = native(asked.path)
             fd = open_to_write(path) if writes else open_to_read(path)
@@ -62,7 +61,6 @@ class FileHandles:
         return fs.FileOpened(asked.handle_id)
 
     def read_block(self, asked: fs.ReadBlock) -> fs.BlockRead:
-        """`fs/readBlock`."""
         if not 1 <= asked.len <= MAX_BLOCK:
             raise invalid_request(f"file read block length must be between 1 and {MAX_BLOCK}")
         if not 0 <= asked.offset <= MAX_OFFSET - asked.len:
@@ -77,7 +75,6 @@ class FileHandles:
         return fs.BlockRead(data, len(data) < asked.len)
 
     def write_block(self, asked: fs.WriteBlock) -> Empty:
-        """`fs/writeBlock`."""
         try:
             data = decode_base64(asked.chunk)
         except BadBase64 as exc:
@@ -96,13 +93,12 @@ class FileHandles:
         return Empty()
 
     def close(self, asked: fs.CloseFile) -> Empty:
-        """`fs/close`; twice is fine."""
+        """An unknown handle is not an error."""
         if self._open.get(asked.handle_id) is not None:
             self._close_one(asked.handle_id)
         return Empty()
 
     def close_all(self) -> None:
-        """The connection is over."""
         for handle_id in list(self._open):
             self._close_one(handle_id)
 

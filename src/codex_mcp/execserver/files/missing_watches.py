@@ -1,29 +1,28 @@
-"""`fs/watchMissing`: tells a client once when one of the files that it found missing has come into being.
+"""`fs/watchMissing`: notifies a client once when one of the files that it found missing exists.
 
-Looked for twice a second: what is watched are a few names in folders that may not exist either, and the client uses it
-to know when to look again, not to be fast.
+Checked twice a second: a watch has a few names, in folders that may not exist either, and clients do not need it to be
+fast.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
+
 from codex_mcp.execserver.files.operations import native
-from codex_mcp.execserver.processes.process import Outlet
-from codex_mcp.wire.exec.envelope import encode_notification
+from codex_mcp.wire.exec.envelope import SendMessage, encode_notification
 from codex_mcp.wire.exec.files import MissingChanged, Watching, WatchMissing
 
 INTERVAL: Final = 0.5
 MAX_WATCHES: Final = 64
 MAX_PATHS: Final = 256
-"""Codex has one watch of some ten paths per thread; a client beyond this is told that nobody watches for it."""
+"""Codex has one watch of about ten paths per thread. Beyond these limits, the answer is `watching: false`."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Watch:
+class _Watch(Struct, frozen=True):
     missing: tuple[str, ...]
     present: str | None
 
@@ -33,10 +32,10 @@ class _Watch:
 
 
 class MissingWatches:
-    """The watches of one connection. They end with it."""
+    """The watches of a connection, ended with it."""
 
-    def __init__(self, outlet: Outlet) -> None:
-        self._outlet = outlet
+    def __init__(self, send: SendMessage) -> None:
+        self._send = send
         self._watches: dict[int, _Watch] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -44,7 +43,6 @@ class MissingWatches:
         return len(self._watches)
 
     def watch(self, asked: WatchMissing) -> Watching:
-        """`fs/watchMissing`."""
         watch = _Watch(tuple(map(native, asked.missing)), native(asked.present) if asked.present is not None else None)
         is_taken = asked.watch_id in self._watches or len(self._watches) >= MAX_WATCHES
         if is_taken or not 0 < len(watch.missing) <= MAX_PATHS:
@@ -55,7 +53,6 @@ class MissingWatches:
         return Watching(watching=True)
 
     def close_all(self) -> None:
-        """The connection is over."""
         self._watches.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -64,5 +61,5 @@ class MissingWatches:
     def _look(self) -> None:
         for watch_id in [watch_id for watch_id, watch in self._watches.items() if watch.has_changed()]:
             del self._watches[watch_id]
-            self._outlet.send(encode_notification("fs/missingChanged", MissingChanged(watch_id)))
+            self._send(encode_notification("fs/missingChanged", MissingChanged(watch_id)))
         self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._look) if self._watches else None

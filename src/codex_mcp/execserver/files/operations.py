@@ -1,5 +1,5 @@
-"""What the file requests do, on native paths and without waiting for anybody: called in the server, in its threads, and
-in the confined helper process alike. Raises OSError, or RequestFailed for what the operating system does not know."""
+"""The work of the file requests. Called in the server, in its threads and in the confined helper process. Raises
+OSError, or RequestFailed for what is not an error of the operating system."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from codex_mcp.base.file_uris import BadPath, ForeignPath, path_from_uri, uri_from_path
+from codex_mcp.base.files import open_without_links
 from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request
 from codex_mcp.execserver.files.trees import NotAFile, SameFile, copy_content, copy_tree, make_folders, remove_tree
 from codex_mcp.execserver.files.walk import walk
@@ -18,18 +19,17 @@ from codex_mcp.wire.exec.base64 import BadBase64, decode_base64
 from codex_mcp.wire.exec.protocol import Empty
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024
-"""What `fs/readFile` reads at most; larger files are read in blocks."""
+"""The largest file for `fs/readFile`; larger files are read in blocks."""
 
 MAX_ENTRIES: Final = 50_000
 """Entries of a directory in one answer."""
 
 READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-"""Without blocking, because a named pipe would wait for a writer; for regular files it means nothing."""
+"""Non-blocking, because opening a named pipe would wait for a writer."""
 
 WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK
 
 NEW_FILE_MODE: Final = 0o666
-FOLDER: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def native(uri: str) -> str:
@@ -44,20 +44,16 @@ def native(uri: str) -> str:
 
 @contextmanager
 def _parent(path: str, *, follow: bool) -> Iterator[tuple[str, int | None]]:
-    """A name and the folder it is in. Without following, no folder on the way is entered through a link."""
+    """A name and the folder that contains it. Without `follow`, the folder's path must contain no symbolic link."""
     if follow:
         yield path, None
         return
-    *folders, name = [part for part in path.split("/") if part] or ["."]
-    here = os.open("/", FOLDER)
+    above, name = os.path.split(path)
+    folder = open_without_links(above)
     try:
-        for folder in folders:
-            below = os.open(folder, FOLDER, dir_fd=here)
-            os.close(here)
-            here = below
-        yield name, here
+        yield name or ".", folder
     finally:
-        os.close(here)
+        os.close(folder)
 
 
 def _refuse_special(path: str, mode: int) -> None:
@@ -66,7 +62,7 @@ def _refuse_special(path: str, mode: int) -> None:
 
 
 def open_to_read(path: str, *, follow: bool = True) -> int:
-    """A descriptor of a regular file. Looked at before it is opened, since to open a device can do things."""
+    """A descriptor of a regular file. Checked before it is opened, because opening a device can have effects."""
     with _parent(path, follow=follow) as (name, folder):
         found = os.stat(name, dir_fd=folder, follow_symlinks=follow)
         if not stat.S_ISLNK(found.st_mode):
@@ -92,18 +88,16 @@ def open_to_write(path: str, *, follow: bool = True) -> int:
 
 
 def read_file(asked: fs.ReadFile) -> fs.FileRead:
-    """`fs/readFile`."""
     path = native(asked.path)
     with open(open_to_read(path, follow=asked.follow_symlinks is not False), "rb", buffering=0) as file:
         if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
             raise invalid_request(f"path `{path}` is larger than {MAX_FILE_BYTES} bytes; read it in blocks")
-        # Some files (in /proc) say 0 and hold more; none may grow beyond the limit while it is read.
+        # Files in /proc have size 0 but content; none may exceed the limit.
         data = file.read(MAX_FILE_BYTES + 1) if os.fstat(file.fileno()).st_size == 0 else file.readall()
     return fs.FileRead(data or b"")
 
 
 def write_file(asked: fs.WriteFile) -> Empty:
-    """`fs/writeFile`."""
     try:
         data = decode_base64(asked.data_base64)
     except BadBase64 as exc:
@@ -116,7 +110,6 @@ def write_file(asked: fs.WriteFile) -> Empty:
 
 
 def create_directory(asked: fs.CreateDirectory) -> Empty:
-    """`fs/createDirectory`."""
     path, follow = native(asked.path), asked.follow_symlinks is not False
     if asked.recursive is False:
         with _parent(path, follow=follow) as (name, folder):
@@ -124,25 +117,11 @@ def create_directory(asked: fs.CreateDirectory) -> Empty:
     elif follow:
         make_folders(path)
     else:
-        _make_all(path)
+        os.close(open_without_links(path, create=True))
     return Empty()
 
 
-def _make_all(path: str) -> None:
-    here = os.open("/", FOLDER)
-    try:
-        for part in [part for part in path.split("/") if part]:
-            with suppress(FileExistsError):
-                os.mkdir(part, dir_fd=here)
-            below = os.open(part, FOLDER, dir_fd=here)
-            os.close(here)
-            here = below
-    finally:
-        os.close(here)
-
-
 def get_metadata(asked: fs.GetMetadata) -> fs.Metadata:
-    """`fs/getMetadata`."""
     path = native(asked.path)
     if asked.follow_symlinks is False:
         with _parent(path, follow=False) as (name, folder):
@@ -157,18 +136,16 @@ def get_metadata(asked: fs.GetMetadata) -> fs.Metadata:
         is_file=stat.S_ISREG(found.st_mode),
         is_symlink=stat.S_ISLNK(own.st_mode),
         size=found.st_size,
-        created_at_ms=0,  # Python cannot ask Linux for it; the real server says 0 as well
+        created_at_ms=0,  # not available in Python on Linux; the real server sends 0 as well
         modified_at_ms=max(0, found.st_mtime_ns // 1_000_000),
     )
 
 
 def canonicalize(asked: fs.Canonicalize) -> fs.CanonicalPath:
-    """`fs/canonicalize`."""
     return fs.CanonicalPath(uri_from_path(os.path.realpath(native(asked.path), strict=True)))
 
 
 def read_directory(asked: fs.ReadDirectory) -> fs.DirectoryRead:
-    """`fs/readDirectory`."""
     entries: list[fs.DirectoryEntry] = []
     with os.scandir(native(asked.path)) as found:
         for entry in found:
@@ -182,12 +159,10 @@ def read_directory(asked: fs.ReadDirectory) -> fs.DirectoryRead:
 
 
 def walk_directory(asked: fs.Walk) -> fs.Walked:
-    """`fs/walk`."""
     return walk(native(asked.path), asked.options)
 
 
 def remove(asked: fs.Remove) -> Empty:
-    """`fs/remove`."""
     path = native(asked.path)
     if asked.follow_symlinks is False and asked.recursive is not False:
         raise internal_error("recursive no-follow removal is unsupported")
@@ -209,7 +184,6 @@ def remove(asked: fs.Remove) -> Empty:
 
 
 def copy(asked: fs.Copy) -> Empty:
-    """`fs/copy`."""
     source, target = native(asked.source_path), native(asked.destination_path)
     mode = os.lstat(source).st_mode
     if stat.S_ISLNK(mode):
@@ -247,7 +221,7 @@ def _copy_folder(source: str, target: str) -> None:
         copy_tree(source, target)
 
 
-WORK: Final[dict[type, Callable[[Any], object]]] = {
+OPERATIONS: Final[dict[type, Callable[[Any], object]]] = {
     fs.ReadFile: read_file,
     fs.WriteFile: write_file,
     fs.CreateDirectory: create_directory,
@@ -258,4 +232,4 @@ WORK: Final[dict[type, Callable[[Any], object]]] = {
     fs.Remove: remove,
     fs.Copy: copy,
 }
-"""Who does what, by the type of the request; the helper process is sent the type's name."""
+"""By the type of the request, whose name the helper process is sent."""

@@ -1,41 +1,41 @@
-"""The file requests: done here, in a thread if they may take long, or by the confined helper if they are confined."""
+"""Decides where a file request runs: in the event loop, in a thread if it may be slow, or in a confined helper."""
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 from collections.abc import Coroutine
 from contextlib import closing
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
 from codex_mcp.execserver.errors import file_error
 from codex_mcp.execserver.files.answer_budget import AnswerBudget, HeldAnswer
-from codex_mcp.execserver.files.operations import WORK, native
+from codex_mcp.execserver.files.operations import OPERATIONS, native
 from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.wire.exec import files as fs
 
-T = TypeVar("T")
 Answer: TypeAlias = object | Coroutine[Any, Any, object]
 
 QUICK_BYTES: Final = 256 * 1024
-"""Up to this size a file is read or written at once: it takes less than to wake a thread for it."""
+"""Files up to this size are read or written in the event loop: that is faster than waking a thread."""
 
 
 class Files:
-    """All of `fs/*` that needs no handle."""
+    """All `fs/*` requests that need no handle."""
 
     def __init__(self, confinement: Confinement, budget: AnswerBudget) -> None:
         self._confinement = confinement
         self._budget = budget
 
     def read_file(self, asked: fs.ReadFile) -> Answer:
-        """`fs/readFile`. The content of a large file is a HeldAnswer."""
+        """The content of a large file is a HeldAnswer."""
         size = _size_of(asked.path)
-        if self._is_confined(asked, writes=False):
-            return self._confined(asked) if size <= QUICK_BYTES else self._held(self._confined(asked), size)
-        return self._here(asked) if size <= QUICK_BYTES else self._held(self._aside(asked), size)
+        is_large = size > QUICK_BYTES
+        answer = self._answer(asked, writes=False, is_slow=is_large)
+        return self._held(answer, size) if is_large and inspect.iscoroutine(answer) else answer
 
     async def _held(self, work: Coroutine[Any, Any, object], size: int) -> HeldAnswer:
         with closing(work):
@@ -47,60 +47,49 @@ class Files:
                 raise
 
     def write_file(self, asked: fs.WriteFile) -> Answer:
-        """`fs/writeFile`."""
-        if self._is_confined(asked, writes=True):
-            return self._confined(asked)
-        return self._here(asked) if len(asked.data_base64) <= QUICK_BYTES else self._aside(asked)
+        return self._answer(asked, writes=True, is_slow=len(asked.data_base64) > QUICK_BYTES)
 
     def create_directory(self, asked: fs.CreateDirectory) -> Answer:
-        """`fs/createDirectory`."""
-        return self._confined(asked) if self._is_confined(asked, writes=True) else self._here(asked)
+        return self._answer(asked, writes=True)
 
     def get_metadata(self, asked: fs.GetMetadata) -> Answer:
-        """`fs/getMetadata`."""
-        return self._confined(asked) if self._is_confined(asked, writes=False) else self._here(asked)
+        return self._answer(asked, writes=False)
 
     def canonicalize(self, asked: fs.Canonicalize) -> Answer:
-        """`fs/canonicalize`."""
-        return self._confined(asked) if self._is_confined(asked, writes=False) else self._here(asked)
+        return self._answer(asked, writes=False)
 
     def read_directory(self, asked: fs.ReadDirectory) -> Answer:
-        """`fs/readDirectory`."""
-        return self._confined(asked) if self._is_confined(asked, writes=False) else self._aside(asked)
+        return self._answer(asked, writes=False, is_slow=True)
 
     def walk(self, asked: fs.Walk) -> Answer:
-        """`fs/walk`."""
-        return self._confined(asked) if self._is_confined(asked, writes=False) else self._aside(asked)
+        return self._answer(asked, writes=False, is_slow=True)
 
     def remove(self, asked: fs.Remove) -> Answer:
-        """`fs/remove`."""
-        return self._confined(asked) if self._is_confined(asked, writes=True) else self._aside(asked)
+        return self._answer(asked, writes=True, is_slow=True)
 
     def copy(self, asked: fs.Copy) -> Answer:
-        """`fs/copy`."""
-        return self._confined(asked) if self._is_confined(asked, writes=True) else self._aside(asked)
+        return self._answer(asked, writes=True, is_slow=True)
 
-    def _is_confined(self, asked: Any, *, writes: bool) -> bool:
-        is_confined = asked.sandbox is not None and self._confinement.needs_helper(asked.sandbox, writes=writes)
-        if writes and not is_confined:
-            self._confinement.make_way()
-        return is_confined
+    def _answer(self, asked: Any, *, writes: bool, is_slow: bool = False) -> Answer:
+        if asked.sandbox is not None and self._confinement.needs_helper(asked.sandbox, writes=writes):
+            return self._confinement.file_request(asked)
+        if writes:
+            self._confinement.release_placeholders()
+        return self._in_thread(asked) if is_slow else _done(asked)
 
-    def _here(self, asked: Struct) -> object:
-        try:
-            return WORK[type(asked)](asked)
-        except OSError as exc:
-            raise file_error(exc) from None
+    async def _in_thread(self, asked: Struct) -> object:
+        return await asyncio.get_running_loop().run_in_executor(None, _done, asked)
 
-    async def _aside(self, asked: Struct) -> object:
-        return await asyncio.get_running_loop().run_in_executor(None, self._here, asked)
 
-    async def _confined(self, asked: Struct) -> object:
-        return await self._confinement.file_request(asked)
+def _done(asked: Struct) -> object:
+    try:
+        return OPERATIONS[type(asked)](asked)
+    except OSError as exc:
+        raise file_error(exc) from None
 
 
 def _size_of(uri: str) -> int:
     try:
         return os.stat(native(uri)).st_size
     except OSError:
-        return 0  # whatever is wrong is told by the one who reads
+        return 0  # the operation itself will report the error

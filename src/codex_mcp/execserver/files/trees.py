@@ -1,8 +1,8 @@
-"""Removes and copies folders with all that is in them, however deep they are.
+"""Removes and copies directory trees of any depth.
 
-A tree is walked by descriptors, one level at a time: paths may become longer than the system allows, and neither the
-stack nor the number of open files grows with the depth. No link is followed, and a folder that is moved meanwhile is
-noticed on the way back.
+A tree is walked by descriptors, one level at a time: paths may be longer than the system allows, and neither the stack
+nor the number of open files grows with the depth. No link is followed, and a folder that is moved meanwhile is detected
+on the way back.
 """
 
 from __future__ import annotations
@@ -25,28 +25,27 @@ NEW_FILE_MODE: Final = 0o666
 
 
 class Cursor:
-    """A folder that is open, and the way back up to where it started."""
+    """An open folder, and the identities of the folders above it, up to the start."""
 
     def __init__(self, path: str, flags: int = FOLDER) -> None:
         self.fd = os.open(path, flags)
         self._above: list[tuple[int, int]] = []
 
     def close(self) -> None:
-        """Twice is not fine: the number may be another file's by then."""
+        """Must not be called twice: the descriptor may have been reused."""
         os.close(self.fd)
 
     def enter(self, name: str) -> None:
-        """Go into a folder here."""
         below = os.open(name, FOLDER, dir_fd=self.fd)
         self._above.append(_identity(self.fd))
         self._go(below)
 
     def leave(self) -> None:
-        """Go back up. Raises OSError if the folder is not there any more."""
+        """Go back up. Raises OSError if the folder was moved."""
         above = os.open("..", FOLDER, dir_fd=self.fd)
         if _identity(above) != self._above.pop():
             os.close(above)
-            raise OSError(errno.ESTALE, "a folder was moved meanwhile")
+            raise OSError(errno.ESTALE, "a folder was moved during the operation")
         self._go(above)
 
     def _go(self, fd: int) -> None:
@@ -69,7 +68,6 @@ def _at(path: str, flags: int = FOLDER) -> Iterator[Cursor]:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a folder and all that is in it."""
     with _at(path) as here:
 
         def leave(name: str) -> None:
@@ -81,7 +79,7 @@ def remove_tree(path: str) -> None:
 
 
 def copy_tree(source: str, target: str) -> None:
-    """Copy the content of a folder into another one, which exists. Only files, folders and links are copied."""
+    """Copy the files, folders and links in a folder into another, existing folder."""
     with _at(source) as ours, _at(target, FOLDER & ~os.O_NOFOLLOW) as theirs:
 
         def enter(name: str) -> None:
@@ -107,7 +105,7 @@ def copy_tree(source: str, target: str) -> None:
 
 
 def copy_content(source: int, name: str, folder: int | None = None) -> None:
-    """Copy an open file, which is closed, with its mode. Raises SameFile, or NotAFile, before anything is changed."""
+    """Copy an open file with its mode, and close it. Raises SameFile or NotAFile before anything is changed."""
     with open(source, "rb", buffering=0) as reader:
         found = os.fstat(source)
         with suppress(FileNotFoundError):
@@ -122,7 +120,7 @@ def copy_content(source: int, name: str, folder: int | None = None) -> None:
 
 
 class SameFile(Exception):
-    """A file would be copied to itself, and lose its content."""
+    """A file would be copied to itself."""
 
 
 class NotAFile(Exception):
@@ -130,7 +128,7 @@ class NotAFile(Exception):
 
 
 def _split(folder: int, handle: Callable[[os.DirEntry[str]], object]) -> list[str]:
-    """Handle all entries of a folder except folders, and return the names of those."""
+    """Handle the entries of a folder that are not folders; return the names of the folders."""
     with os.scandir(folder) as found:
         entries = list(found)
     folders = []
@@ -143,7 +141,7 @@ def _split(folder: int, handle: Callable[[os.DirEntry[str]], object]) -> list[st
 
 
 def _walk(look: Callable[[], list[str]], enter: Callable[[str], object], leave: Callable[[str], object]) -> None:
-    """Enter and leave every folder that `look` finds, each time in the folder entered last."""
+    """Enter and leave every folder below the current one; `look` returns the folders in the folder entered last."""
     left, way = [look()], [""]
     while left:
         if left[-1]:
@@ -158,7 +156,7 @@ def _walk(look: Callable[[], list[str]], enter: Callable[[str], object], leave: 
 
 
 def make_folders(path: str) -> None:
-    """Make a folder and those above it that are missing; links are followed."""
+    """Create a folder and its missing parents, following links."""
     missing = [path]
     while missing:
         try:

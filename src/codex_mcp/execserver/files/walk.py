@@ -16,11 +16,11 @@ MAX_DIRECTORIES: Final = 10_000
 MAX_ENTRIES: Final = 50_000
 MAX_REPLY_BYTES: Final = 4 * 1024 * 1024
 ENTRY_BYTES: Final = 64
-"""The limits of the real server: what one may ask for, and an estimate of the answer's size (paths plus this each)."""
+"""The real server's limits; the size of an answer is estimated as its paths plus ENTRY_BYTES each."""
 
 
 def walk(root: str, options: WalkOptions) -> Walked:
-    """Walk it. What cannot be looked at is listed among the errors. Raises OSError for the root alone."""
+    """Folders that cannot be read are listed as errors. Raises OSError only for the root."""
     _check(options)
     if not stat.S_ISDIR(os.stat(root, follow_symlinks=options.follow_directory_symlinks).st_mode):
         return Walked([], [], truncated=False)

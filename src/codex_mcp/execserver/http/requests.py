@@ -1,7 +1,7 @@
-"""`http/request`: makes a client's HTTP requests from this machine, and brings the answers, whole or piece by piece.
+"""`http/request`: makes HTTP requests from this machine for a client, and returns responses whole or as a stream.
 
-Codex needs it for MCP servers over HTTP that live in an environment. Every request has a connection of its own. What
-runs belongs to the client's connection and ends with it; while the client reads too slowly, nothing more is read.
+Codex uses it for MCP servers over HTTP that are configured for an environment. Every request has its own TCP
+connection. Requests end with the client's connection; while the client is too slow, nothing more is read.
 """
 
 from __future__ import annotations
@@ -14,21 +14,20 @@ from typing import Final
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execserver.errors import internal_error, invalid_params
-from codex_mcp.execserver.http.plan import MAX_HOPS, Hop, first_hop, next_hop
-from codex_mcp.execserver.http.response import Answer, BrokenAnswer
-from codex_mcp.execserver.processes.process import Outlet
+from codex_mcp.execserver.http.hops import MAX_HOPS, Hop, first_hop, next_hop
+from codex_mcp.execserver.http.response import InvalidResponse, ResponseParser
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec.base64 import encode_base64
-from codex_mcp.wire.exec.envelope import encode_notification
+from codex_mcp.wire.exec.envelope import SendMessage, encode_notification
 from codex_mcp.wire.exec.http import BodyDelta, HttpRequest, HttpResponse, RedirectPolicy
 
 READ_BYTES: Final = 64 * 1024
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
-"""The largest body that is brought in one message; a longer one must be streamed."""
+"""The largest body in one message; a larger one must be streamed."""
 
 MAX_STREAMS: Final = 128
-"""Streams of one connection at once. An MCP server has one or two."""
+"""Open streams of one connection. An MCP server needs one or two."""
 
 CONNECT_SECONDS: Final = 30.0
 
@@ -36,10 +35,10 @@ CONNECT_SECONDS: Final = 30.0
 class HttpRequests:
     """The HTTP requests of one connection."""
 
-    def __init__(self, outlet: Outlet) -> None:
-        self._outlet = outlet
+    def __init__(self, send: SendMessage) -> None:
+        self._send = send
         self._streams: dict[str, Exchange | None] = {}
-        """By the client's name for them; None until the head of the answer is there."""
+        """By request id; None until the head of the response has arrived."""
         self._may_send = asyncio.Event()
         self._may_send.set()
         self._tasks = TaskSet()
@@ -48,7 +47,7 @@ class HttpRequests:
         return f"<HttpRequests {len(self._streams)} streams>"
 
     async def request(self, asked: HttpRequest) -> HttpResponse:
-        """`http/request`. Raises RequestFailed."""
+        """Raises RequestFailed."""
         hop = first_hop(asked)
         if asked.stream_response:
             self._check_stream(asked.request_id)
@@ -62,23 +61,21 @@ class HttpRequests:
                     return exchange.response(b"")
                 return exchange.response(await exchange.whole_body())
         except TimeoutError:
-            raise _failed(hop, "it took too long") from None
-        except (OSError, BrokenAnswer) as exc:
+            raise _failed(hop, "timeout") from None
+        except (OSError, InvalidResponse) as exc:
             raise _failed(hop, str(exc)) from None
         finally:
             if asked.stream_response and self._streams[asked.request_id] is None:
                 del self._streams[asked.request_id]
 
-    def outlet_full(self) -> None:
-        """The client reads too slowly."""
-        self._may_send.clear()
-
-    def outlet_ready(self) -> None:
-        """There is room again."""
-        self._may_send.set()
+    def set_full(self, *, is_full: bool) -> None:
+        """The client became too slow, or has caught up."""
+        if is_full:
+            self._may_send.clear()
+        else:
+            self._may_send.set()
 
     async def aclose(self) -> None:
-        """The connection is over, and all streams with it."""
         await self._tasks.aclose()
         for exchange in self._streams.values():
             if exchange is not None:
@@ -95,93 +92,90 @@ class HttpRequests:
         try:
             async for piece in exchange.body():
                 await self._may_send.wait()
-                self._send(BodyDelta(request_id, seq, encode_base64(piece), done=False, error=None))
+                self._send_delta(BodyDelta(request_id, seq, encode_base64(piece), done=False, error=None))
                 seq += 1
-        except (OSError, BrokenAnswer) as exc:
+        except (OSError, InvalidResponse) as exc:
             error = f"failed to read http/request response body: {exc}"
         exchange.close()
         del self._streams[request_id]
-        self._send(BodyDelta(request_id, seq, "", done=True, error=error))
+        self._send_delta(BodyDelta(request_id, seq, "", done=True, error=error))
 
-    def _send(self, delta: BodyDelta) -> None:
-        self._outlet.send(encode_notification("http/request/bodyDelta", delta))
+    def _send_delta(self, delta: BodyDelta) -> None:
+        self._send(encode_notification("http/request/bodyDelta", delta))
 
 
 class Exchange:
-    """One request that was sent, and its answer."""
+    """A request that was sent, and its response. Methods that read raise OSError or InvalidResponse."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, parser: ResponseParser) -> None:
         self._reader = reader
         self._writer = writer
-        self.answer = answer
+        self.parser = parser
 
     def response(self, body: bytes) -> HttpResponse:
-        """As the client is told."""
-        return HttpResponse(self.answer.status, self.answer.headers, encode_base64(body))
+        return HttpResponse(self.parser.status, self.parser.headers, encode_base64(body))
 
     async def head(self) -> None:
-        """Wait for the head. Raises OSError or BrokenAnswer."""
-        while not self.answer.status:
+        """Wait for status and headers."""
+        while not self.parser.status:
             await self._read()
 
     async def body(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece. Raises OSError or BrokenAnswer."""
+        """The body, in pieces."""
         while True:
-            if piece := self.answer.take():
+            if piece := self.parser.take():
                 yield piece
-            elif self.answer.is_done:
+            elif self.parser.is_done:
                 return
             else:
                 await self._read()
 
     async def whole_body(self) -> bytes:
-        """The body at once. Raises OSError or BrokenAnswer."""
         pieces, size = [], 0
         try:
             async for piece in self.body():
                 pieces.append(piece)
                 size += len(piece)
                 if size > MAX_BODY_BYTES:
-                    raise BrokenAnswer(f"the body is larger than {MAX_BODY_BYTES} bytes; ask for a stream")
+                    raise InvalidResponse(f"the body is larger than {MAX_BODY_BYTES} bytes; use streamResponse")
         finally:
             self.close()
         return b"".join(pieces)
 
     def close(self) -> None:
-        """Hang up."""
         self._writer.transport.abort()
 
     async def _read(self) -> None:
         data = await self._reader.read(READ_BYTES)
         if data:
-            self.answer.feed(data)
+            self.parser.feed(data)
         else:
-            self.answer.end()
+            self.parser.end()
 
 
 async def _answered(hop: Hop, policy: RedirectPolicy) -> Exchange:
-    """Send the request, and again where it is sent to; return when the head of the answer is there."""
+    """Send the request and follow redirects; return when the head of the response has arrived."""
     for _ in range(MAX_HOPS + 1):
         async with _sent(hop) as exchange:
             await exchange.head()
-            location = exchange.answer.header("location")
+            location = exchange.parser.header("location")
             if policy is RedirectPolicy.STOP or location is None:
                 return exchange
-            following = next_hop(hop, exchange.answer.status, location)
+            following = next_hop(hop, exchange.parser.status, location)
             if following is None:
                 return exchange
         exchange.close()
         hop = following
-    raise BrokenAnswer("too many redirects")
+    raise InvalidResponse("too many redirects")
 
 
 @asynccontextmanager
 async def _sent(hop: Hop) -> AsyncIterator[Exchange]:
-    """A request on its way; if anything goes wrong, its connection is closed."""
+    """A sent request; on an error, its connection is closed."""
     async with asyncio.timeout(CONNECT_SECONDS):
         tls = ssl.create_default_context() if hop.is_encrypted else None
         reader, writer = await asyncio.open_connection(hop.host, hop.port, ssl=tls)
-    exchange = Exchange(reader, writer, Answer(hop.method))
+    exchange = Exchange(reader, writer, ResponseParser(hop.method))
     try:
         writer.write(hop.encode())
         yield exchange

@@ -1,4 +1,4 @@
-"""Pure. The environment of a process: the server's own, cut by the policy, with the request's laid over it."""
+"""Pure. The environment of a process: the server's own, filtered by the policy, plus the request's variables."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from codex_mcp.wire.exec.protocol import EnvPolicy, Inherit
 CORE: Final = frozenset(
     {"PATH", "SHELL", "TMPDIR", "TEMP", "TMP", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "USER"}
 )
-"""What `core` inherits."""
+"""What the policy `core` inherits."""
 
 SECRETS: Final = ("*KEY*", "*SECRET*", "*TOKEN*")
-"""Names that are not inherited unless the policy says so."""
+"""Names that are inherited only with `ignoreDefaultExcludes`."""
 
 NEVER: Final = frozenset(
     {
@@ -26,11 +26,11 @@ NEVER: Final = frozenset(
         "OPENAI_WORKLOAD_IDENTITY_CONTEXT",
     }
 )
-"""What no process gets, whoever asks for it: the server's own credentials."""
+"""What no process gets, even on request: the server's own credentials."""
 
 
 def child_environment(own: Mapping[str, str], policy: EnvPolicy | None, given: Mapping[str, str]) -> dict[str, str]:
-    """The whole environment of a new process. Without a policy it is what the request gives."""
+    """The environment of a new process. Without a policy it is just what the request gives."""
     result = {**_inherited(own, policy), **given} if policy is not None else dict(given)
     return {
         name: value
@@ -40,7 +40,7 @@ def child_environment(own: Mapping[str, str], policy: EnvPolicy | None, given: M
 
 
 def _as_the_child_sees(name: str, value: str) -> tuple[str, str]:
-    """A child splits at the first "=", wherever we put it: nothing forbidden may hide behind another."""
+    """A child splits at the first "=", so a name with "=" in it must not hide a forbidden name."""
     return name.split("=", 1)[0], f"{name}={value}".split("=", 1)[1]
 
 
@@ -62,7 +62,7 @@ def _inherited(own: Mapping[str, str], policy: EnvPolicy) -> dict[str, str]:
 
 
 def _matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
-    """Does a name match one of the patterns? `*` and `?` only, upper and lower case alike."""
+    """A test whether a name matches one of the patterns, which have `*` and `?`; case is ignored."""
     wanted = [re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".") for pattern in patterns]
     if not wanted:
         return lambda _name: False

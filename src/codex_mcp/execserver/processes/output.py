@@ -1,94 +1,88 @@
-"""Pure. One process's events in one sequence: what it wrote, that it exited, that it closed; and how much is kept.
+"""Pure. The numbered events of one process: output, exit and close; and how much output is kept.
 
     event            takes a number   kept
     ---------------  ---------------  ------------------------------------------------------
     output chunk     yes              until newer ones fill the space (bytes and count)
-    exited, closed   yes, once each   for ever, as two numbers
+    exited, closed   yes, once each   always
 
-What has been handed to a connection is "sent", which does not mean that it arrived. So while nobody is connected
-nothing is forgotten, sent or not: the log says when it is full, and whoever fills it must wait for a client.
+"Sent" means handed to a connection, not received by the client. So while no client is connected nothing is forgotten,
+sent or not: the log says when it is full, and its writer must wait for a client.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Iterable
+from typing import Final, TypeAlias
 
-from codex_mcp.wire.exec.protocol import Chunk, OutputStream, ProcessRead
+from codex_mcp.wire.exec.protocol import Chunk, OutputStream, ProcessClosed, ProcessExited, ProcessRead
 
+Event: TypeAlias = Chunk | ProcessExited | ProcessClosed
 
-@dataclass(frozen=True, slots=True)
-class Exited:
-    """The process itself ended."""
+KILLED_BY_FILTER: Final = 128 + 31
+"""A shell's exit code for SIGSYS: the system call filter ended a process."""
 
-    seq: int
-    exit_code: int
-    sandbox_denied: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """No event comes after this one."""
-
-    seq: int
-
-
-Event: TypeAlias = Chunk | Exited | Closed
+DENIAL_WORDS: Final = (
+    b"operation not permitted",
+    b"permission denied",
+    b"read-only file system",
+    b"seccomp",
+    b"sandbox",
+    b"landlock",
+    b"failed to write file",
+)
 
 
 class OutputLog:
     """Numbers events, keeps the newest output, answers reads."""
 
-    __slots__ = ("_bytes", "_chunks", "_max_bytes", "_max_chunks", "closed", "exited", "next_seq", "sent")
-
-    def __init__(self, max_bytes: int, max_chunks: int) -> None:
+    def __init__(self, process_id: str, max_bytes: int, max_chunks: int) -> None:
+        self._process_id = process_id
         self._max_bytes = max_bytes
         self._max_chunks = max_chunks
         self._chunks: deque[Chunk] = deque()
         self._bytes = 0
         self.next_seq = 1
         self.sent = 0
-        self.exited: Exited | None = None
-        self.closed: Closed | None = None
+        self.exited: ProcessExited | None = None
+        self.closed: ProcessClosed | None = None
 
     def __repr__(self) -> str:
         return f"<OutputLog next {self.next_seq}, {len(self._chunks)} chunks, {self._bytes} bytes>"
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of output that can still be read."""
         return self._bytes
 
     def has_room(self, size: int) -> bool:
-        """Can so much more be kept without forgetting anything?"""
+        """Whether this many bytes can be added without forgetting any."""
         return self._bytes + size <= self._max_bytes and len(self._chunks) < self._max_chunks
 
     def append(self, stream: OutputStream, data: bytes) -> Chunk:
-        """Number one chunk, keep it, and forget the oldest beyond the limits."""
+        """Add one chunk, and forget the oldest beyond the limits."""
         chunk = Chunk(self._take_seq(), stream, data)
         self._chunks.append(chunk)
         self._bytes += len(data)
-        # The newest stays, however large it is.
+        # The newest is kept, however large it is.
         while len(self._chunks) > 1 and (self._bytes > self._max_bytes or len(self._chunks) > self._max_chunks):
             self._bytes -= len(self._chunks.popleft().chunk)
         return chunk
 
-    def exit(self, exit_code: int, *, sandbox_denied: bool) -> Exited:
-        """The process ended."""
+    def exit(self, exit_code: int, *, sandbox_denied: bool) -> ProcessExited:
+        """The process itself ended."""
         assert self.exited is None, "a process exits once"
-        self.exited = Exited(self._take_seq(), exit_code, sandbox_denied)
+        self.exited = ProcessExited(self._process_id, self._take_seq(), exit_code, sandbox_denied)
         return self.exited
 
-    def close(self) -> Closed:
-        """Nothing will come any more."""
-        assert self.exited is not None, "closed() comes after exit()"
+    def close(self) -> ProcessClosed:
+        """No event follows."""
+        assert self.exited is not None, "close() comes after exit()"
         assert self.closed is None, "a process closes once"
-        self.closed = Closed(self._take_seq())
+        self.closed = ProcessClosed(self._process_id, self._take_seq())
         return self.closed
 
     def mark_sent(self, through: int) -> None:
-        """Everything up to this number has been handed to the client."""
+        """Everything up to this number has been handed to a connection."""
         self.sent = max(self.sent, through)
 
     def unsent(self) -> list[Event]:
@@ -98,13 +92,13 @@ class OutputLog:
         return sorted(events, key=lambda event: event.seq)
 
     def has_news(self, after: int) -> bool:
-        """Would a read after this number be answered at once?"""
+        """Whether a read after this number would be answered at once."""
         if self._chunks and self._chunks[-1].seq > after:
             return True
         return self.closed is not None or (self.exited is not None and after < self.next_seq - 1)
 
     def read(self, after: int, max_bytes: int | None) -> ProcessRead:
-        """What is kept after this number, no more than `max_bytes` of it, but one chunk at least."""
+        """The chunks kept after this number: at most `max_bytes`, but at least one chunk."""
         chunks = [chunk for chunk in self._chunks if chunk.seq > after]
         if max_bytes is not None:
             chunks = _within(chunks, max_bytes)
@@ -133,3 +127,11 @@ def _within(chunks: list[Chunk], max_bytes: int) -> list[Chunk]:
         if total >= max_bytes:
             return chunks[: count + 1]
     return chunks
+
+
+def looks_denied(exit_code: int, output: Iterable[Chunk]) -> bool:
+    """Whether the sandbox probably stopped a process: a guess from its exit code and output, as in the real server."""
+    if exit_code in (0, KILLED_BY_FILTER):
+        return exit_code == KILLED_BY_FILTER
+    text = b"".join(chunk.chunk for chunk in output).lower()
+    return any(word in text for word in DENIAL_WORDS)

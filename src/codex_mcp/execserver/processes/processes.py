@@ -1,9 +1,8 @@
-"""The processes of one session: start, find, read, write, end; closed ones stay readable for a while."""
+"""The processes of one session, and the `process/*` methods. Closed processes stay readable for a while."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
@@ -11,12 +10,13 @@ from typing import Any, Final
 
 from codex_mcp.base.file_uris import BadPath, ForeignPath, path_from_uri
 from codex_mcp.execserver.errors import internal_error, invalid_params, invalid_request, os_error_text
-from codex_mcp.execserver.launch import Child, Launch, launch, login_entry
+from codex_mcp.execserver.launch import Child, ProcessSpec, launch, login_entry
 from codex_mcp.execserver.processes.environment import child_environment
-from codex_mcp.execserver.processes.process import Audience, Process
+from codex_mcp.execserver.processes.process import Audience, Process, Sandboxing
 from codex_mcp.execserver.processes.stdin import StdinFull
-from codex_mcp.execserver.sandbox.confinement import Confined, Confinement
+from codex_mcp.execserver.sandbox.confinement import ConfinedLaunch, Confinement
 from codex_mcp.wire.exec.base64 import BadBase64, decode_base64
+from codex_mcp.wire.exec.envelope import SendMessage
 from codex_mcp.wire.exec.protocol import (
     CloseStdin,
     Empty,
@@ -34,33 +34,31 @@ from codex_mcp.wire.exec.protocol import (
     WriteStatus,
 )
 
-logger = logging.getLogger(__name__)
-
 CLOSED_RETAINED: Final = 30.0
-"""Seconds a closed process stays readable: as long as a client that lost its connection may come back."""
+"""Seconds that a closed process stays readable: as long as a lost session can be resumed."""
 
 CLOSED_BYTES: Final = 64 * 1024 * 1024
-"""Output of closed processes that one session keeps; beyond it the oldest go before their time."""
+"""Output of closed processes that one session keeps; beyond it, the oldest are forgotten early."""
 
 CLOSED_COUNT: Final = 16_384
-"""Closed processes that one session keeps. Half a minute of 500 starts a second fits."""
+"""Closed processes that one session keeps: half a minute of 500 starts per second."""
 
 WRITE_IDS: Final = 4096
-"""Writes of one process that are known again when they are repeated."""
+"""Writes of one process that are recognized when repeated."""
 
 HELD: Final = 2.0
-"""Seconds that events wait for a returned client to read what it missed. Codex takes 50 milliseconds, on a busy machine
-some times as many; without this read it would take what is sent for a gap."""
+"""Seconds that events wait for a returned client to read what it missed. Codex takes 50 milliseconds, or a few times
+that on a busy machine; events sent before its read would look like a gap."""
 
 MAX_WAIT: Final = 3600.0
-"""Seconds a read may wait at most; whoever wants longer asks again."""
+"""The longest wait of a read, in seconds."""
 
 MAX_TERMINAL_SIDE: Final = 65_535
 """Rows and columns are 16 bits wide."""
 
 
 class _SeenWrites:
-    """The ids of the last writes."""
+    """The ids of recent writes."""
 
     __slots__ = ("_ids", "_order")
 
@@ -72,7 +70,6 @@ class _SeenWrites:
         return write_id in self._ids
 
     def add(self, write_id: str) -> None:
-        """Remember it, and forget the oldest beyond the limit."""
         self._ids.add(write_id)
         self._order.append(write_id)
         if len(self._order) > WRITE_IDS:
@@ -80,7 +77,7 @@ class _SeenWrites:
 
 
 class Processes:
-    """All processes of a session, by the ids that its client chose."""
+    """All processes of a session, by the ids that its client chose. `start` to `close_stdin` are the methods."""
 
     def __init__(self, own_environment: Mapping[str, str], confinement: Confinement) -> None:
         self._own_environment = own_environment
@@ -94,7 +91,7 @@ class Processes:
         self._resuming: asyncio.TimerHandle | None = None
         self._all_closed: asyncio.Event = asyncio.Event()
         self._running = 0
-        self.audience = Audience()
+        self._audience = Audience()
 
     def __len__(self) -> int:
         return len(self._processes)
@@ -102,38 +99,34 @@ class Processes:
     def __repr__(self) -> str:
         return f"<Processes {self._running} running, {len(self._closed)} closed>"
 
-    # The methods of the protocol.
-
     def start(self, asked: StartProcess) -> ProcessStarted:
-        """`process/start`."""
         if not asked.argv:
             raise invalid_params("argv must not be empty")
         if asked.process_id in self._processes:
             raise invalid_request(f"process {asked.process_id} already exists")
-        self._refuse_what_we_cannot(asked)
-        what = self._launch_for(asked)
-        confined = self._confinement.of_process(what, asked.sandbox)
+        _refuse_unsupported(asked)
+        confined = self._confinement.confine_process(self._spec_for(asked), asked.sandbox)
         child = _launched(confined)
-        process = Process(asked.process_id, child, self.audience, is_sandboxed=asked.sandbox is not None)
-        process.is_wrapped = confined.is_wrapped
-        process.on_closed = lambda process: self._was_closed(process, confined)
-        self._processes[asked.process_id] = process
+        sandboxing = Sandboxing.NONE if asked.sandbox is None else Sandboxing.UNLIMITED
+        self._processes[asked.process_id] = Process(
+            asked.process_id,
+            child,
+            self._audience,
+            Sandboxing.BUBBLEWRAP if confined.is_wrapped else sandboxing,
+            on_closed=lambda process: self._was_closed(process, confined),
+        )
         self._running += 1
         self._all_closed.clear()
         kind = SandboxType.LINUX_SECCOMP if asked.sandbox is not None else SandboxType.NONE
         return ProcessStarted(asked.process_id, kind)
 
     def read(self, asked: ReadProcess) -> ProcessRead | Coroutine[Any, Any, ProcessRead]:
-        """`process/read`: at once if there is something, else after a wait."""
-        process = self._processes.get(asked.process_id)
-        if process is None:
-            raise invalid_request(f"unknown process id {asked.process_id}")
+        process = self._known(asked.process_id)
         if asked.wait_ms and not process.log.has_news(asked.after_seq or 0):
             return self._read_later(process, asked)
         return self._read_now(process, asked)
 
     def write(self, asked: WriteProcess) -> ProcessWritten | Coroutine[Any, Any, ProcessWritten]:
-        """`process/write`."""
         if not asked.write_id:
             raise invalid_params("writeId must not be empty")
         try:
@@ -155,28 +148,24 @@ class Processes:
         try:
             room = process.write(data)
         except StdinFull:
-            raise internal_error("cannot write to process stdin: it does not read; write again later") from None
+            text = "cannot write to process stdin: the process does not read it; try again later"
+            raise internal_error(text) from None
         process.was_written()
         seen.add(asked.write_id)
         return ProcessWritten(WriteStatus.ACCEPTED) if room is None else _written_later(room)
 
     def signal(self, asked: SignalProcess) -> Empty:
-        """`process/signal`."""
         process = self._processes.get(asked.process_id)
         if process is not None and process.is_running:
             process.interrupt()
         return Empty()
 
     def terminate(self, asked: TerminateProcess) -> ProcessTerminated:
-        """`process/terminate`."""
         process = self._processes.get(asked.process_id)
         return ProcessTerminated(process is not None and process.terminate())
 
     def resize(self, asked: ResizeProcess) -> Empty:
-        """`process/resize` (ours)."""
-        process = self._processes.get(asked.process_id)
-        if process is None:
-            raise invalid_request(f"unknown process id {asked.process_id}")
+        process = self._known(asked.process_id)
         if not process.has_terminal:
             raise invalid_request(f"process {asked.process_id} has no terminal")
         if not (0 < asked.rows <= MAX_TERMINAL_SIDE and 0 < asked.cols <= MAX_TERMINAL_SIDE):
@@ -185,7 +174,6 @@ class Processes:
         return Empty()
 
     def close_stdin(self, asked: CloseStdin) -> ProcessWritten:
-        """`process/closeStdin` (ours)."""
         process = self._processes.get(asked.process_id)
         if process is None:
             return ProcessWritten(WriteStatus.UNKNOWN_PROCESS)
@@ -194,26 +182,42 @@ class Processes:
         process.stdin.end()
         return ProcessWritten(WriteStatus.ACCEPTED)
 
-    # What the session tells.
+    def _known(self, process_id: str) -> Process:
+        process = self._processes.get(process_id)
+        if process is None:
+            raise invalid_request(f"unknown process id {process_id}")
+        return process
 
-    def audience_changed(self) -> None:
-        """The client came, went, became too slow, or can read again."""
+    def attach(self, send: SendMessage, *, is_resumed: bool) -> None:
+        """A client connected. If it has returned, it first gets a moment to read what it missed."""
+        self._audience.attach(send)
+        if not is_resumed:
+            return
+        self._audience_changed()
+        if self._resuming is not None:
+            self._resuming.cancel()  # it was set for an earlier client
+        self._resuming = self._loop.call_later(HELD, self._all_live)
+
+    def detach(self) -> None:
+        """The client disconnected."""
+        self._audience.detach()
+        self._audience_changed()
+
+    def set_full(self, *, is_full: bool) -> None:
+        """The client became too slow, or has caught up."""
+        self._audience.set_full(is_full=is_full)
+        self._audience_changed()
+
+    def _audience_changed(self) -> None:
         for process in self._processes.values():
             process.audience_changed()
-
-    def resumed(self) -> None:
-        """A client came back: give it a moment to read what it missed, then send what it did not read."""
-        self.audience_changed()
-        if self._resuming is not None:
-            self._resuming.cancel()  # else its time would be over too soon for this client
-        self._resuming = self._loop.call_later(HELD, self._all_live)
 
     def _all_live(self) -> None:
         for process in list(self._processes.values()):
             process.go_live()
 
     async def aclose(self, patience: float) -> None:
-        """Kill everything, and wait until it is gone, but not for ever."""
+        """Kill all processes, and wait up to `patience` seconds for their end."""
         for process in list(self._processes.values()):
             process.terminate()
         if self._running:
@@ -223,16 +227,7 @@ class Processes:
             if timer is not None:
                 timer.cancel()
 
-    # How it is done.
-
-    def _refuse_what_we_cannot(self, asked: StartProcess) -> None:
-        """Limits that we do not keep must not be silently dropped."""
-        if asked.enforce_managed_network or asked.managed_network is not None or asked.network_proxy is not None:
-            raise invalid_params("managed network is not supported by this exec-server")
-        if asked.shell_snapshot is not None:
-            raise invalid_params("shell snapshots are not supported by this exec-server")
-
-    def _launch_for(self, asked: StartProcess) -> Launch:
+    def _spec_for(self, asked: StartProcess) -> ProcessSpec:
         try:
             cwd = path_from_uri(asked.cwd)
         except ForeignPath as exc:
@@ -245,11 +240,11 @@ class Processes:
         env = child_environment(self._own_environment, asked.env_policy, asked.env)
         if asked.tty:
             env.setdefault("SHELL", login_entry().pw_shell)
-        return Launch(asked.argv, cwd, env, asked.arg0, asked.tty, asked.pipe_stdin)
+        return ProcessSpec(asked.argv, cwd, env, asked.arg0, asked.tty, asked.pipe_stdin)
 
     def _read_now(self, process: Process, asked: ReadProcess) -> ProcessRead:
         result = process.log.read(asked.after_seq or 0, asked.max_bytes)
-        # The answer is on its way before anything that is sent from now on.
+        # After the answer has been sent.
         self._loop.call_soon(process.was_read, result.next_seq - 1)
         return result
 
@@ -257,7 +252,7 @@ class Processes:
         await process.wait_for_news(asked.after_seq or 0, min((asked.wait_ms or 0) / 1000, MAX_WAIT))
         return self._read_now(process, asked)
 
-    def _was_closed(self, process: Process, confined: Confined) -> None:
+    def _was_closed(self, process: Process, confined: ConfinedLaunch) -> None:
         confined.ended.close()
         self._running -= 1
         if not self._running:
@@ -280,15 +275,23 @@ class Processes:
     def _forget_oldest(self) -> None:
         process, _ = self._closed.popleft()
         self._closed_bytes -= process.log.kept_bytes
-        # By identity: the id may have been forgotten and used again since.
+        # By identity: the id may have been reused.
         if self._processes.get(process.process_id) is process:
             del self._processes[process.process_id]
             self._writes.pop(process.process_id, None)
 
 
-def _launched(confined: Confined) -> Child:
+def _refuse_unsupported(asked: StartProcess) -> None:
+    """Limits that we do not enforce must not be ignored silently."""
+    if asked.enforce_managed_network or asked.managed_network is not None or asked.network_proxy is not None:
+        raise invalid_params("managed network is not supported by this exec-server")
+    if asked.shell_snapshot is not None:
+        raise invalid_params("shell snapshots are not supported by this exec-server")
+
+
+def _launched(confined: ConfinedLaunch) -> Child:
     try:
-        child = launch(confined.launch)
+        child = launch(confined.spec)
     except (OSError, ValueError) as exc:
         confined.release()
         text = os_error_text(exc) if isinstance(exc, OSError) else "data provided contains a nul byte"

@@ -1,4 +1,4 @@
-"""What clients write to a process: queued in order, handed over as the process reads, never more than so much."""
+"""The stdin of a process: writes are queued in order, up to a limit, and passed on as the process reads."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Final
 from codex_mcp.base.futures import resolve
 
 QUEUE: Final = 128
-"""Chunks that are accepted before the process reads them; further writes are answered when there is room."""
+"""Chunks accepted before the process reads them; further writes are answered when there is room."""
 
 WAITING: Final = 256
-"""Writes that may wait for room; beyond that a client writes without listening, and is told so."""
+"""Writes that may wait for room; beyond that they are refused."""
 
 END_OF_TRANSMISSION: Final = b"\x04"
-"""What a terminal takes for the end of the input, at the start of a line."""
+"""End of input on a terminal, at the start of a line."""
 
 
 class StdinFull(Exception):
-    """The process does not read, and too many writes wait already."""
+    """The process does not read its stdin, and too many writes are waiting."""
 
 
 class Stdin:
-    """The writing end of a process's input."""
+    """The writing end of a process's stdin."""
 
     def __init__(self, fd: int, *, is_terminal: bool) -> None:
         self._fd = fd
@@ -36,7 +36,7 @@ class Stdin:
         self.is_closed = False
 
     def write(self, data: bytes) -> asyncio.Future[None] | None:
-        """Queue these bytes. If there was no room, a future says when there is. Raises StdinFull."""
+        """Queue these bytes. If there is no room, the returned future is done when there is. Raises StdinFull."""
         if self.is_closed or self._ends or not data:
             return None
         if len(self._queue) >= QUEUE + WAITING:
@@ -51,11 +51,11 @@ class Stdin:
 
     @property
     def was_ended(self) -> bool:
-        """The client has closed it; what a terminal is told does not count."""
+        """Whether the client has closed it. A terminal's stdin is never closed this way."""
         return self._ends
 
     def end(self) -> None:
-        """Close after what is queued; a terminal is told that the input ends."""
+        """Close after the queued bytes; a terminal gets an end-of-transmission character instead."""
         if self.is_closed or self._ends:
             return
         if self._is_terminal:
@@ -66,7 +66,7 @@ class Stdin:
                 self.close()
 
     def close(self) -> None:
-        """Close now; what is queued is lost. Twice is fine."""
+        """Close now and discard the queue. May be called twice."""
         if self.is_closed:
             return
         self.is_closed = True
@@ -84,7 +84,6 @@ class Stdin:
                 self.close()
 
     def _push(self) -> None:
-        """Write as much as the process takes now."""
         try:
             while self._queue:
                 data, _ = self._queue[0]
@@ -98,6 +97,6 @@ class Stdin:
         except BlockingIOError:
             return
         except OSError:
-            # Nobody reads any longer. Writes go on being accepted, as the real server does it.
+            # The reading end is closed. Writes are still accepted, as in the real server.
             with suppress(OSError):
                 self.close()

@@ -1,69 +1,67 @@
-"""Pure. The arguments that make bubblewrap keep a policy, once it is known what exists.
+"""Pure. The bubblewrap arguments that enforce a policy, once it is known which paths exist.
 
-Mounts are made from the short paths to the long ones, so that the narrower rule wins.
+Shorter paths are mounted first, so that the narrower rule wins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 KERNEL_SETTINGS: Final = tuple(
     f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "driver", "tty")
 )
-"""Parts of /proc that change the machine. Their files belong to root, so what a server confines that runs as root could
-write them: the kernel asks for the owner only, not for a capability."""
+"""Parts of /proc that configure the machine. The kernel checks only the owner of these files, so without this the
+processes of a server that runs as root could write them."""
 
 
-class Kind(StrEnum):
-    """What a path becomes inside."""
+class MountKind(StrEnum):
+    """What is mounted at a path."""
 
     READ = "read"
     WRITE = "write"
     HIDDEN_FOLDER = "hidden folder"
     HIDDEN_FILE = "hidden file"
     EMPTY = "empty"
-    """A folder that is not there, and shall not come into being."""
+    """An empty folder at a name that must not be created."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One mount. What is shown is given as an open descriptor, so that nobody exchanges it for something else; a hidden
-    file needs one without content."""
+class Layer(Struct, frozen=True):
+    """One mount. Its source is an open descriptor, so that it cannot be replaced in between; for a hidden file, one
+    without content."""
 
     path: str
-    kind: Kind
+    kind: MountKind
     descriptor: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """What a confined process sees."""
 
     has_network: bool
-    base: Kind | None
-    """How the root of the file system is seen; None shows nothing but the layers."""
+    base: MountKind | None
+    """How the root of the file system is mounted; None shows only the layers."""
     layers: Sequence[Layer] = ()
     seccomp: int = -1
-    """A descriptor with the filter."""
-    has_scratch: bool = True
-    """Files may be made in /dev, which is its own: shared memory needs that."""
+    """The descriptor of the system call filter."""
+    is_dev_writable: bool = True
+    """Files can be created in the view's own /dev, as shared memory needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """How a command runs inside."""
+class Command(Struct, frozen=True):
+    """How a command runs inside a view."""
 
     cwd: str
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = {}
     arg0: str | None = None
 
 
 def arguments(view: View, command: Command) -> list[str]:
-    """The options; the command itself comes after them and a `--`. The environment is among them: bubblewrap runs
-    without one, because a library that the environment preloads would run before there are any limits."""
+    """The options; the command follows after a `--`. They include the environment: bubblewrap itself runs without one,
+    because a preloaded library would run before the limits apply."""
     words = ["--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
     if not view.has_network:
         words.append("--unshare-net")
@@ -72,8 +70,8 @@ def arguments(view: View, command: Command) -> list[str]:
     for layer in layers:
         words += _mount(layer, has_inner=any(other.path.startswith(layer.path + "/") for other in layers))
     for layer in layers:
-        if layer.kind in (Kind.HIDDEN_FOLDER, Kind.EMPTY):
-            # Not before: what is granted inside a hidden folder needs a place there to be mounted on.
+        if layer.kind in (MountKind.HIDDEN_FOLDER, MountKind.EMPTY):
+            # Last, because mount points for what is granted inside a hidden folder must be created there first.
             words += ["--remount-ro", layer.path]
     if view.base is None:
         words += ["--remount-ro", "/"]
@@ -86,10 +84,10 @@ def arguments(view: View, command: Command) -> list[str]:
 
 
 def _root(view: View) -> list[str]:
-    if view.base is Kind.WRITE:
+    if view.base is MountKind.WRITE:
         return ["--dev-bind", "/", "/", "--proc", "/proc"]
     words = ["--tmpfs", "/"] if view.base is None else ["--ro-bind", "/", "/"]
-    words += ["--dev", "/dev", *([] if view.has_scratch else ["--remount-ro", "/dev"]), "--proc", "/proc"]
+    words += ["--dev", "/dev", *([] if view.is_dev_writable else ["--remount-ro", "/dev"]), "--proc", "/proc"]
     for path in KERNEL_SETTINGS:
         words += ["--ro-bind-try", path, path]
     return words
@@ -97,14 +95,14 @@ def _root(view: View) -> list[str]:
 
 def _mount(layer: Layer, *, has_inner: bool) -> Iterable[str]:
     match layer.kind:
-        case Kind.READ:
+        case MountKind.READ:
             return ["--ro-bind-fd", str(layer.descriptor), layer.path]
-        case Kind.WRITE:
+        case MountKind.WRITE:
             return ["--bind-fd", str(layer.descriptor), layer.path]
-        case Kind.HIDDEN_FOLDER:
-            # With something granted inside, it can be passed through, but not listed.
+        case MountKind.HIDDEN_FOLDER:
+            # With something granted inside, it can be traversed but not listed.
             return ["--perms", "111" if has_inner else "000", "--tmpfs", layer.path]
-        case Kind.HIDDEN_FILE:
+        case MountKind.HIDDEN_FILE:
             return ["--perms", "000", "--ro-bind-data", str(layer.descriptor), layer.path]
-        case Kind.EMPTY:
+        case MountKind.EMPTY:
             return ["--perms", "555", "--tmpfs", layer.path]

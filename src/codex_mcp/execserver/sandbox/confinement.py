@@ -1,10 +1,9 @@
-"""Confinement: turns what a request allows into what enforces it, or refuses.
+"""Enforces the sandbox of a request, or refuses the request.
 
-A process runs inside bubblewrap: its own view of the file system, processes and network, no privileges, a system call
-filter. File requests that a policy limits run in a helper process inside the same kind of view, so that the kernel
-decides about every path, links and races included. Helpers are kept for a while; one is asked again only if a new view
-would be the same, down to the very files and folders that lie under its mounts. Nothing is ever run without the limits
-that were asked for.
+A process runs inside bubblewrap: with its own view of the file system, processes and network, without privileges, and
+under a system call filter. File requests that a policy limits run in a helper process inside the same kind of view, so
+that the kernel checks every path, including links and races. Helpers are kept for a while; one is reused only if a new
+view would be the same, down to the files and folders under its mounts. Nothing runs without the requested limits.
 """
 
 from __future__ import annotations
@@ -14,113 +13,113 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.execserver.errors import invalid_params, os_error_text
-from codex_mcp.execserver.launch import Launch
-from codex_mcp.execserver.sandbox.bubblewrap import Command, Kind, Layer, View, arguments
-from codex_mcp.execserver.sandbox.helper_program import helper_launch, runtime_paths
-from codex_mcp.execserver.sandbox.helper_shelf import ViewKey
-from codex_mcp.execserver.sandbox.helpers import Helpers, Prepared
-from codex_mcp.execserver.sandbox.mounts import Known, Mounts
-from codex_mcp.execserver.sandbox.policy import CannotEnforce, Policy, policy_of
+from codex_mcp.execserver.launch import ProcessSpec
+from codex_mcp.execserver.sandbox.bubblewrap import Command, Layer, MountKind, View, arguments
+from codex_mcp.execserver.sandbox.helper import helper_command, runtime_paths
+from codex_mcp.execserver.sandbox.helper_pool import HelperPool, PreparedView
+from codex_mcp.execserver.sandbox.helper_pool_state import ViewKey
+from codex_mcp.execserver.sandbox.mounts import Mounts
+from codex_mcp.execserver.sandbox.placeholders import Placeholders
+from codex_mcp.execserver.sandbox.policy import REFUSAL, CannotEnforce, Policy, policy_of
+from codex_mcp.execserver.sandbox.repositories import Repositories
 from codex_mcp.execserver.sandbox.seccomp import ARCHITECTURES, seccomp_program
 from codex_mcp.wire.exec.files import OpenFile
 from codex_mcp.wire.exec.sandbox import Access, Sandbox
 
 logger = logging.getLogger(__name__)
 
-REFUSAL: Final = "sandbox intent cannot be enforced on this executor"
-
-PROBE_PATIENCE: Final = 10.0
-"""Seconds for bubblewrap to show that it works. It takes some hundredths."""
+PROBE_TIMEOUT: Final = 10.0
+"""Seconds to test bubblewrap. It takes some hundredths."""
 
 
-@dataclass(frozen=True, slots=True)
-class Confined:
-    """A launch that keeps within its bounds."""
+class ConfinedLaunch(Struct, frozen=True):
+    """A process to start within its sandbox."""
 
-    launch: Launch
+    spec: ProcessSpec
     started: ExitStack
-    """To be closed once it is started."""
+    """To be closed once the process has started."""
     ended: ExitStack
-    """To be closed when it is gone."""
+    """To be closed when the process has ended."""
     is_wrapped: bool = False
-    """Its first process is bubblewrap's and not the command's."""
+    """The process is bubblewrap, with the command inside."""
 
     def release(self) -> None:
-        """Nothing was started."""
+        """The process was not started."""
         self.started.close()
         self.ended.close()
 
 
 class Confinement:
-    """What this machine can enforce."""
+    """Enforces sandboxes with the bubblewrap of this machine."""
 
     def __init__(self, candidates: Sequence[str], temporary: Sequence[str] = ()) -> None:
-        """`candidates` are bubblewraps, the best first; `temporary` the server's own temporary folders."""
+        """`candidates` are bubblewrap programs, best first; `temporary` are the server's own temporary folders."""
         self._candidates = candidates
         self._temporary = tuple(temporary)
-        self._known = Known()
-        self._helpers = Helpers()
+        self._placeholders = Placeholders()
+        self._repositories = Repositories()
+        self._helpers = HelperPool()
         self._found: str | None = None
 
-    def of_process(self, what: Launch, sandbox: Sandbox | None) -> Confined:
-        """The launch of a process under this sandbox. Raises RequestFailed if it cannot be enforced."""
-        policy = self._policy(sandbox, _temporary(what.env)) if sandbox is not None else Policy(has_network=True)
+    def confine_process(self, spec: ProcessSpec, sandbox: Sandbox | None) -> ConfinedLaunch:
+        """The process under this sandbox. Raises RequestFailed if it cannot be enforced."""
+        policy = self._policy(sandbox, temporary_folders(spec.env)) if sandbox is not None else Policy(has_network=True)
         if policy.is_free:
-            self.make_way()
-            return Confined(what, ExitStack(), ExitStack())
+            self.release_placeholders()
+            return ConfinedLaunch(spec, ExitStack(), ExitStack())
         with ExitStack() as started, ExitStack() as ended:
-            view = View(policy.has_network, Kind.WRITE)
+            view = View(policy.has_network, MountKind.WRITE)
             if policy.grants is not None:
                 mounts = self._mounts(policy, started, ended)
                 view = View(policy.has_network, mounts.base, mounts.layers)
-            wrapped = self._wrapped(what, view, started)
-            limited = replace(wrapped, cwd=what.cwd, tty=what.tty, pipe_stdin=what.pipe_stdin)
-            return Confined(limited, started.pop_all(), ended.pop_all(), is_wrapped=True)
+            wrapped = self._wrapped(spec, view, started)
+            limited = replace(wrapped, cwd=spec.cwd, tty=spec.tty, pipe_stdin=spec.pipe_stdin)
+            return ConfinedLaunch(limited, started.pop_all(), ended.pop_all(), is_wrapped=True)
 
     def needs_helper(self, sandbox: Sandbox, *, writes: bool) -> bool:
-        """Must a file request be done by the helper? Not if its kind is free anyway."""
+        """Whether a helper must do a file request. Not if the policy does not limit this kind of request."""
         policy = self._policy(sandbox, self._temporary)
         return policy.grants is not None and (writes or not policy.reads_all)
 
-    def make_way(self) -> None:
-        """Something without limits is about to be done: no helper that only waits shall be in its way."""
-        self._helpers.make_way()
+    def release_placeholders(self) -> None:
+        """Call before something runs without a sandbox, which would see the placeholders of idle helpers."""
+        self._helpers.release_placeholders()
 
     def close(self) -> None:
-        """End the helpers. Twice is fine."""
+        """End the helpers. May be called twice."""
         self._helpers.close()
 
     async def file_request(self, asked: Struct) -> object:
-        """Do a file request within its limits. Raises RequestFailed."""
+        """Do a file request within its sandbox. Raises RequestFailed."""
         answer, _ = await self._helpers.ask(lambda: self._helper(asked), asked)
         return answer
 
     async def open_file(self, asked: OpenFile) -> int:
-        """Open a file within its limits, and return the descriptor. Raises RequestFailed."""
+        """Open a file within its sandbox; return the descriptor. Raises RequestFailed."""
         _, descriptor = await self._helpers.ask(lambda: self._helper(asked), asked)
         assert descriptor is not None, "the helper answers with a descriptor or with an error"
         return descriptor
 
-    def _helper(self, asked: Any) -> Prepared:
+    def _helper(self, asked: Any) -> PreparedView:
         policy = replace(self._policy(asked.sandbox, self._temporary), has_network=False)
         with ExitStack() as undo:
             mounts = self._mounts(policy, undo, undo)
-            key, held = ViewKey(policy, mounts.sight), undo.pop_all()
+            key, held = ViewKey(policy, mounts.fingerprint), undo.pop_all()
 
-        def launch() -> Launch:
+        def launch() -> ProcessSpec:
             layers = list(mounts.layers)
             if mounts.base is None:
-                layers += [Layer(path, Kind.READ, _folder(path, held)) for path in runtime_paths()]
-            view = View(has_network=False, base=mounts.base, layers=layers, has_scratch=False)
-            return self._wrapped(helper_launch(), view, held)
+                layers += [Layer(path, MountKind.READ, _folder(path, held)) for path in runtime_paths()]
+            view = View(has_network=False, base=mounts.base, layers=layers, is_dev_writable=False)
+            return self._wrapped(helper_command(), view, held)
 
-        return Prepared(key, launch, held, mounts.holds_places)
+        return PreparedView(key, launch, held, mounts.holds_placeholders)
 
     def _policy(self, sandbox: Sandbox, temporary: Sequence[str]) -> Policy:
         try:
@@ -128,47 +127,46 @@ class Confinement:
         except CannotEnforce as exc:
             raise invalid_params(str(exc)) from None
 
-    def _wrapped(self, what: Launch, view: View, started: ExitStack) -> Launch:
+    def _wrapped(self, spec: ProcessSpec, view: View, started: ExitStack) -> ProcessSpec:
         seccomp = _in_memory(seccomp_program(os.uname().machine, has_network=view.has_network), started)
-        words = arguments(replace(view, seccomp=seccomp), Command(what.cwd, what.env, what.arg0))
-        # By way of a descriptor: no other process shall read our environment in the list of processes.
+        words = arguments(replace(view, seccomp=seccomp), Command(spec.cwd, spec.env, spec.arg0))
+        # Through a descriptor, so that the environment does not show in the process list.
         listed = _in_memory(b"".join(os.fsencode(word) + b"\0" for word in words), started)
         passed = [seccomp, listed, *(layer.descriptor for layer in view.layers if layer.descriptor >= 0)]
-        return Launch([self._bubblewrap(), "--args", str(listed), "--", *what.argv], "/", {}, pass_fds=passed)
+        return ProcessSpec([self._bubblewrap(), "--args", str(listed), "--", *spec.argv], "/", {}, pass_fds=passed)
 
     def _mounts(self, policy: Policy, started: ExitStack, ended: ExitStack) -> Mounts:
-        self._bubblewrap()  # without one there is no need to touch anything
-        placeholders = self._known.placeholders
-        if any(grant.access is Access.WRITE and grant.path in placeholders for grant in policy.grants or ()):
-            self.make_way()
+        self._bubblewrap()  # refuses before anything is touched
+        if any(grant.access is Access.WRITE and grant.path in self._placeholders for grant in policy.grants or ()):
+            self.release_placeholders()
         try:
-            return Mounts(policy, self._known, started, ended)
+            return Mounts(policy, self._placeholders, self._repositories, started, ended)
         except CannotEnforce as exc:
             raise invalid_params(str(exc)) from None
         except OSError as exc:
             raise invalid_params(f"{REFUSAL}: {os_error_text(exc)}") from None
 
     def _bubblewrap(self) -> str:
-        """One that works. As long as none does, each request looks again: the cause may have passed."""
+        """A bubblewrap that works. While none does, each request tries again: the cause may be temporary."""
         if self._found is None:
             is_known = os.uname().machine in ARCHITECTURES
             self._found = next((found for found in self._candidates if is_known and _works(found)), None)
             if self._found is None:
                 why = "see above" if self._candidates else "bubblewrap is not installed"
-                logger.warning("a sandbox was refused: %s", why if is_known else "unknown kind of processor")
+                logger.warning("refused a sandbox: %s", why if is_known else "unknown processor architecture")
                 raise invalid_params(REFUSAL)
-            logger.info("sandboxes are made by %s", self._found)
+            logger.info("using %s for sandboxes", self._found)
         return self._found
 
 
-def _temporary(environment: Mapping[str, str]) -> list[str]:
-    """Where a process with this environment keeps temporary files, as the real server reads it."""
+def temporary_folders(environment: Mapping[str, str]) -> list[str]:
+    """The folders that `tmpdir` means for a process with this environment, as in the real server."""
     named = environment.get("TMPDIR", "")
     return [named] if os.path.isabs(named) else []
 
 
 def _works(bubblewrap: str) -> bool:
-    """Can it do here all that we ask of it?"""
+    """Whether it can do everything that we need on this machine."""
     with ExitStack() as undo:
         root = os.open("/", os.O_PATH | os.O_CLOEXEC)
         undo.callback(os.close, root)
@@ -176,14 +174,12 @@ def _works(bubblewrap: str) -> bool:
         mounts = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind-fd", str(root), "/"]
         argv = [bubblewrap, *namespaces, *mounts, "--dev", "/dev", "--proc", "/proc", "--", "/bin/sh", "-c", ":"]
         try:
-            probe = subprocess.run(argv, env={}, capture_output=True, timeout=PROBE_PATIENCE, pass_fds=[root])
+            probe = subprocess.run(argv, env={}, capture_output=True, timeout=PROBE_TIMEOUT, pass_fds=[root])
         except (OSError, subprocess.TimeoutExpired) as exc:
-            logger.warning("%s cannot be used for sandboxes: %s", bubblewrap, exc)
+            logger.warning("cannot use %s for sandboxes: %s", bubblewrap, exc)
             return False
         if probe.returncode:
-            logger.warning(
-                "%s cannot be used for sandboxes: %s", bubblewrap, probe.stderr.decode(errors="replace").strip()
-            )
+            logger.warning("cannot use %s for sandboxes: %s", bubblewrap, probe.stderr.decode(errors="replace").strip())
         return probe.returncode == 0
 
 
@@ -202,6 +198,6 @@ def _in_memory(content: bytes, undo: ExitStack) -> int:
 
 
 def bubblewraps(bundled: str | None) -> list[str]:
-    """The system's own, which may have been given the right to do it; then the one that comes with Codex."""
+    """The system's bubblewrap, which may have extra privileges; then the one that comes with Codex."""
     found = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", *([bundled] if bundled is not None else [])]
     return [path for path in found if os.access(path, os.X_OK)]

@@ -1,4 +1,4 @@
-"""Finds what a pattern hides: looks through folders, without following links, and gives up before it takes too long."""
+"""Finds the paths that a pattern hides, without following links and within limits."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from codex_mcp.execserver.sandbox.globs import compile_glob, search_root
-from codex_mcp.execserver.sandbox.policy import CannotEnforce, HiddenPattern
+from codex_mcp.execserver.sandbox.policy import REFUSAL, CannotEnforce, HiddenPattern
 
 MAX_SCANNED: Final = 100_000
-"""Entries that are looked at for one pattern, which takes a few tenths of a second."""
+"""Entries examined for one pattern, which takes a few tenths of a second."""
 
 MAX_MATCHES: Final = 100
-"""Each is a mount and two open files."""
+"""Each costs a mount and two open files."""
 
 
 def matches(hidden: HiddenPattern) -> list[str]:
-    """The paths that match; what is inside a folder that matches is not listed. Raises CannotEnforce."""
+    """The paths that match, without the content of folders that match. Raises CannotEnforce."""
     wanted = compile_glob(hidden.pattern)
     found: list[str] = []
     folders = [(os.path.join(hidden.folder, search_root(hidden.pattern)).rstrip("/") or "/", 1)]
@@ -32,10 +32,8 @@ def matches(hidden: HiddenPattern) -> list[str]:
             elif entry.is_dir(follow_symlinks=False) and (hidden.depth is None or depth < hidden.depth):
                 folders.append((entry.path, depth + 1))
             if scanned > MAX_SCANNED or len(found) > MAX_MATCHES:
-                too_many = "too many files to look at" if scanned > MAX_SCANNED else "it matches too many files"
-                raise CannotEnforce(
-                    f"sandbox intent cannot be enforced on this executor: pattern {hidden.pattern!r}: {too_many}"
-                )
+                too_many = "too many files to examine" if scanned > MAX_SCANNED else "it matches too many files"
+                raise CannotEnforce(f"{REFUSAL}: pattern {hidden.pattern!r}: {too_many}")
     return found
 
 
@@ -44,4 +42,4 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             yield from entries
     except OSError:
-        return  # what we cannot look into, the confined process, which is us with fewer rights, cannot either
+        return  # the confined process has fewer rights than we do, and cannot list it either

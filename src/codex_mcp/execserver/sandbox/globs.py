@@ -1,5 +1,5 @@
-"""Pure. Patterns of paths, as Codex reads them: `*` and `?` match a slash as well, `**/` matches no folder or many,
-`[…]` is one character of several, `{a,b}` one of several texts. So a pattern matches rather more than a shell's would.
+"""Pure. Glob patterns as Codex reads them: `*` and `?` also match a slash, `**/` matches any number of folders, `[…]`
+matches one of several characters and `{a,b}` one of several texts. A pattern may match more than in a shell.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ SPECIAL: Final = re.compile(r"[*?\[{\\]")
 CLASS: Final = re.compile(r"\[([!^]?)(\]?[^\]]*)\]")
 
 MAX_LENGTH: Final = 1000
-"""Characters; a pattern is written by a person."""
+"""Characters."""
 
 
 class BadPattern(ValueError):
-    """It means nothing; the text says why."""
+    """An invalid pattern; the message says why."""
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """What matches whole paths. Raises BadPattern."""
+    """An expression that matches whole paths. Raises BadPattern."""
     if len(pattern) > MAX_LENGTH:
         raise BadPattern(f"longer than {MAX_LENGTH} characters")
     try:
@@ -30,7 +30,7 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 
 
 def search_root(pattern: str) -> str:
-    """The deepest folder that holds all that a relative pattern can match, or nothing."""
+    """The deepest folder that contains every match of a relative pattern; may be empty."""
     found = SPECIAL.search(pattern)
     plain = pattern[: found.start()] if found else pattern
     return plain.rpartition("/")[0]
@@ -56,7 +56,7 @@ def _translated(pattern: str) -> str:
             open_braces += {"{": 1, "}": -1}.get(char, 0)
             words.append(_brace(char, is_inside=open_braces > 0 or char == "}"))
         if open_braces < 0:
-            raise BadPattern("a brace is closed that was not opened")
+            raise BadPattern("a closing brace has no opening brace")
         at += size
     if open_braces:
         raise BadPattern("a brace is not closed")
@@ -73,6 +73,6 @@ def _one_of(pattern: str, at: int) -> tuple[str, int]:
         raise BadPattern("a bracket is not closed")
     negation, members = found.groups()
     if not members or "--" in members:
-        raise BadPattern("brackets hold nothing, or two dashes, which means different things to different people")
+        raise BadPattern("brackets are empty, or contain two dashes, which is ambiguous")
     escaped = re.sub(r"([\\\[\]&~|^])", r"\\\1", members)
     return f"[{'^' if negation else ''}{escaped}]", len(found.group())

@@ -1,4 +1,4 @@
-"""One running helper: hands it requests over a socket, takes its answers and perhaps an open file, ends it."""
+"""One confined helper process: its command line, its requests and answers over a socket, and its end."""
 
 from __future__ import annotations
 
@@ -7,24 +7,62 @@ import logging
 import os
 import signal
 import socket
+import sys
+import sysconfig
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from typing import Final
 
-from codex_mcp.execserver.launch import Launch, bury, launch
-from codex_mcp.execserver.sandbox.helper_messages import BEGUN, SIZE_BYTES, framed
+import msgspec
+import pybase64
+
+import codex_mcp
+from codex_mcp.execserver.launch import ProcessSpec, launch, reap
+from codex_mcp.wire.exec.helper import BEGUN, SIZE_BYTES, framed
 
 logger = logging.getLogger(__name__)
 
 READ_BYTES: Final = 256 * 1024
 STDERR_BYTES: Final = 4096
-"""Enough for what bubblewrap says when it fails."""
+"""Enough for bubblewrap's error message."""
 
 HEAD: Final = len(BEGUN) + SIZE_BYTES
 
+LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
+"""What Python needs to start, besides its own folders."""
+
+START: Final = (
+    "import sys; sys.path[:] = sys.argv[1:]; "
+    # Optional for msgspec, and slower to load than everything else.
+    "sys.modules['typing_extensions'] = None; "
+    "from codex_mcp.execserver.files.helper_main import main; main()"
+)
+
+
+def helper_command() -> ProcessSpec:
+    """The helper's command: this Python, isolated, with the modules that the server uses."""
+    argv = [sys.executable, "-I", "-S", "-c", START, *_module_folders()]
+    return ProcessSpec(argv, "/", {"LC_ALL": "C.UTF-8"})
+
+
+def runtime_paths() -> list[str]:
+    """The folders that the helper must be able to read in order to start."""
+    own = [sys.base_prefix, sys.prefix, os.path.dirname(os.path.realpath(sys.executable)), *_module_folders()]
+    found = {path for path in (*LIBRARIES, *own) if os.path.isdir(path)}
+    return sorted(path for path in found if not any(path.startswith(other + "/") for other in found))
+
+
+def _module_folders() -> list[str]:
+    # Not all of sys.path: `python -m` puts the current folder there.
+    ours = os.path.dirname(os.path.dirname(codex_mcp.__file__ or ""))
+    theirs = [os.path.dirname(os.path.dirname(library.__file__ or "")) for library in (msgspec, pybase64)]
+    # Compiled modules of the standard library have their own folder; which of them are compiled differs by system.
+    compiled = [path for path in sys.path if os.path.basename(path) == "lib-dynload"]
+    standard = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), *compiled]
+    return list(dict.fromkeys([ours, *standard, *theirs]))
+
 
 class HelperDied(Exception):
-    """It ended before it had answered."""
+    """The helper ended before it answered."""
 
     def __init__(self, *, has_begun: bool) -> None:
         super().__init__("the file helper has ended")
@@ -32,15 +70,15 @@ class HelperDied(Exception):
 
 
 class Helper:
-    """A child that does one file request at a time. It holds what its view is made of, until its end."""
+    """A child that does one file request at a time. It keeps the resources of its view until its end."""
 
-    def __init__(self, what: Launch, held: ExitStack) -> None:
-        """`held` is closed at the end, also if it cannot be started. Raises OSError."""
+    def __init__(self, spec: ProcessSpec, held: ExitStack) -> None:
+        """`held` is closed when the helper ends or cannot be started. Raises OSError."""
         with held, ExitStack() as undo:
             line, theirs = socket.socketpair()
             undo.enter_context(line)
             with theirs:
-                self._child = launch(replace(what, stdin=theirs.fileno()))
+                self._child = launch(msgspec.structs.replace(spec, stdin=theirs.fileno()))
             line.settimeout(0)
             self._line = line
             undo.pop_all()
@@ -52,14 +90,14 @@ class Helper:
 
     @property
     def pidfd(self) -> int:
-        """Readable once it has ended."""
+        """Readable once the helper has ended."""
         return self._child.pidfd
 
-    async def ask(self, question: bytes) -> tuple[bytes, int | None]:
-        """Its answer, and an open file if there is one. Raises HelperDied. Whoever stops waiting has to end it."""
+    async def ask(self, request: bytes) -> tuple[bytes, int | None]:
+        """The answer, and the descriptor of an opened file. Raises HelperDied. After a cancellation, call `end()`."""
         loop = asyncio.get_running_loop()
-        with suppress(BrokenPipeError, ConnectionResetError):  # it has ended, as will be seen
-            await loop.sock_sendall(self._line, framed(question))
+        with suppress(BrokenPipeError, ConnectionResetError):  # the helper has ended; reading will show it
+            await loop.sock_sendall(self._line, framed(request))
         over = loop.create_future()
         got, descriptors = bytearray(), list[int]()
 
@@ -81,7 +119,7 @@ class Helper:
         return bytes(memoryview(got)[HEAD:]), descriptors[0] if descriptors else None
 
     def _read(self, got: bytearray, descriptors: list[int]) -> bool:
-        """Read on; False if there is no more to come."""
+        """Whether more is to come."""
         try:
             data, fds, _, _ = socket.recv_fds(self._line, READ_BYTES, 1)
         except BlockingIOError:
@@ -93,13 +131,13 @@ class Helper:
         return bool(data) and not _is_whole(got)
 
     def end(self) -> None:
-        """It is not wanted any longer. It is killed, so it does not keep us waiting. Twice is fine."""
+        """Kill the helper and release its view. May be called twice."""
         if self._is_over:
             return
         self._is_over = True
         with suppress(ProcessLookupError):
             os.killpg(self._child.pid, signal.SIGKILL)
-        bury(self._child.pid)
+        reap(self._child.pid)
         with suppress(OSError):
             if complaint := os.read(self._child.stderr or self._child.stdout, STDERR_BYTES):
                 logger.warning("the file helper says: %s", complaint.decode(errors="replace").strip())

@@ -1,12 +1,12 @@
-"""From a policy's paths to mounts: looks at what exists, opens what is writable, holds the place of what must not be.
+"""Turns the paths of a policy into mounts: looks at what exists, opens it, and creates placeholders for what must not.
 
-Names with power over later commands (`.git`, `.codex`, …) are protected in every writable folder, as Codex does it:
-kept read-only where they exist, and kept from being made where they do not. One that is a symbolic link could be
-exchanged, so a sandbox there is refused. A repository may keep its hooks and configuration elsewhere, behind a `.git`
-that is a file; those directories are read-only as well, and so is `.git` of repositories further below.
+Names that affect later commands (`.git`, `.codex`, …) are protected in every writable folder, as Codex does: read-only
+where they exist, and kept from being created where they do not. A symbolic link with such a name could be replaced, so
+a sandbox there is refused. A repository may keep its hooks and configuration elsewhere, behind a `.git` file; those
+directories are read-only as well, and so is `.git` of repositories further below.
 
-A mount lies on one file or folder; if somebody outside exchanges that for another, the other is not covered. So a view
-that is used again is compared first: `sight` says what was found, and is the same only if nothing was exchanged.
+A mount covers one file or folder; if another program replaces it, the replacement is not covered. So before a view is
+reused, its `fingerprint` is compared: it is equal only if nothing was replaced.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from codex_mcp.execserver.sandbox.bubblewrap import Kind, Layer
+from codex_mcp.base.files import open_without_links
+from codex_mcp.execserver.sandbox.bubblewrap import Layer, MountKind
 from codex_mcp.execserver.sandbox.glob_scan import matches
 from codex_mcp.execserver.sandbox.placeholders import Placeholders
-from codex_mcp.execserver.sandbox.policy import SHARED_TEMP, CannotEnforce, Grant, Policy
+from codex_mcp.execserver.sandbox.policy import REFUSAL, SHARED_TEMP, CannotEnforce, Grant, Policy
 from codex_mcp.execserver.sandbox.repositories import Repositories, git_directories
 from codex_mcp.wire.exec.sandbox import Access
 
@@ -32,42 +32,36 @@ logger = logging.getLogger(__name__)
 
 PROTECTED: Final = (".git", ".codex", ".agents", ".aws")
 
-FOLDER: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
 RANK: Final = {Access.READ: 0, Access.WRITE: 1, Access.DENY: 2}
-"""Of two rules for the same path the later of these holds."""
-
-REFUSED: Final = "sandbox intent cannot be enforced on this executor"
+"""Of two rules for the same path, the one with the higher rank applies."""
 
 DAEMON: Final = "codex-daemon-"
-"""And the number of the user."""
+"""Followed by the user id."""
 
 CANNOT_BE_MADE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR})
-"""If we may not make something, the confined process, which is us with fewer rights, may not either."""
+"""What we cannot create, the confined process cannot create either: it has fewer rights."""
 
-NOTHING: Final = -1
-"""No descriptor."""
+NO_DESCRIPTOR: Final = -1
 
 MOUNT_TABLE: Final = Path("/proc/self/mountinfo")
 
 Identity: TypeAlias = tuple[int, int, int]
-Sight: TypeAlias = tuple[Kind | None, tuple[tuple[str, Kind, Identity], ...], bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What a server remembers from one view to the next."""
-
-    placeholders: Placeholders = field(default_factory=Placeholders)
-    repositories: Repositories = field(default_factory=Repositories)
+Fingerprint: TypeAlias = tuple[MountKind | None, tuple[tuple[str, MountKind, Identity], ...], bytes]
 
 
 class Mounts:
-    """The layers of one view. What is only needed to start is released by `started`, the rest by `ended`."""
+    """The layers of one view. `started` releases what is needed only for the start, `ended` the rest."""
 
-    def __init__(self, policy: Policy, known: Known, started: ExitStack, ended: ExitStack) -> None:
-        self._placeholders = known.placeholders
-        self._repositories = known.repositories
+    def __init__(
+        self,
+        policy: Policy,
+        placeholders: Placeholders,
+        repositories: Repositories,
+        started: ExitStack,
+        ended: ExitStack,
+    ) -> None:
+        self._placeholders = placeholders
+        self._repositories = repositories
         self._started = started
         self._ended = ended
         self._rules: dict[str, Grant] = {}
@@ -78,9 +72,9 @@ class Mounts:
             for path in matches(hidden):
                 self._add(Grant(path, Access.DENY))
         self.layers: list[Layer] = []
-        self._found: list[tuple[str, Kind, Identity]] = []
-        self.holds_places = False
-        """There are folders that would not be there without this view."""
+        self._found: list[tuple[str, MountKind, Identity]] = []
+        self.holds_placeholders = False
+        """Empty folders exist only because of this view."""
         self._dot_gits: list[str] = []
         for grant in sorted(self._rules.values(), key=lambda grant: grant.path.count("/")):
             if grant.path != "/":
@@ -89,24 +83,24 @@ class Mounts:
         self._hide_daemon()
 
     @property
-    def base(self) -> Kind | None:
-        """How the root is seen."""
+    def base(self) -> MountKind | None:
+        """How the root is mounted."""
         root = self._rules.get("/")
         if root is None or root.access is Access.DENY:
             return None
-        return Kind.WRITE if root.access is Access.WRITE else Kind.READ
+        return MountKind.WRITE if root.access is Access.WRITE else MountKind.READ
 
     @property
-    def sight(self) -> Sight:
-        """All that the view depends on. What was found is held open, so nothing else can have its number. And what is
-        mounted later would be seen inside as it is outside, so that counts as well."""
+    def fingerprint(self) -> Fingerprint:
+        """Everything that the view depends on. What was found is kept open, so its inode number is not reused. Later
+        mounts would be visible inside the view, so the mount table is included."""
         return self.base, tuple(self._found), MOUNT_TABLE.read_bytes()
 
     def _add(self, grant: Grant, writable: Sequence[str] = ()) -> None:
-        # With everything readable, links lead where they lead outside; a rule is for what is there, not for the link.
+        # Links inside a view lead where they lead outside, so a rule applies to the target, not to the link.
         path = os.path.realpath(grant.path)
         if grant.access is Access.WRITE and path != grant.path and (link := _link_in(grant.path, writable)):
-            logger.warning("%s stays read-only: the link %s on its way could come from a sandbox", grant.path, link)
+            logger.warning("%s stays read-only: a sandbox could have created the link %s", grant.path, link)
             return
         known = self._rules.get(path)
         if known is None or RANK[grant.access] > RANK[known.access]:
@@ -130,42 +124,38 @@ class Mounts:
 
     def _read(self, path: str) -> None:
         if self._access_above(path) is not Access.READ:
-            self._lay(path, Kind.READ, self._opened(os.path.realpath(path)))
+            self._lay(path, MountKind.READ, self._opened(os.path.realpath(path)))
 
     def _show(self, path: str) -> None:
-        self._lay(path, Kind.READ, self._opened(path))
+        self._lay(path, MountKind.READ, self._opened(path))
 
-    def _lay(self, path: str, kind: Kind, found: int, shown: int | None = None) -> None:
-        """Cover what was found with itself, or with what shall be shown in its place."""
+    def _lay(self, path: str, kind: MountKind, found: int, shown: int | None = None) -> None:
+        """Mount what was found on itself, or show something else in its place."""
         self.layers.append(Layer(path, kind, found if shown is None else shown))
         self._found.append((path, kind, _identity(found, kind)))
 
     def _opened(self, path: str) -> int:
-        """What is there now, by way of folders only. A link that has taken a name meanwhile leads nowhere."""
-        here = os.open("/", FOLDER)
+        """Open what is there now, without following links: a folder may have been replaced by one."""
+        above, name = os.path.split(path)
+        folder = open_without_links(above)
         try:
-            *folders, name = [part for part in path.split("/") if part]
-            for folder in folders:
-                below = os.open(folder, FOLDER, dir_fd=here)
-                os.close(here)
-                here = below
-            found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+            found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         finally:
-            os.close(here)
+            os.close(folder)
         self._started.callback(os.close, found)
         if stat.S_ISLNK(os.fstat(found).st_mode):
-            raise CannotEnforce(f"{REFUSED}: {path} has become a symbolic link")
+            raise CannotEnforce(f"{REFUSAL}: {path} has become a symbolic link")
         return found
 
     def _write(self, grant: Grant, *, is_folder: bool) -> None:
-        self._lay(grant.path, Kind.WRITE, self._opened(grant.path))
+        self._lay(grant.path, MountKind.WRITE, self._opened(grant.path))
         if not is_folder:
             return
         for name in PROTECTED:
             self._protect(os.path.join(grant.path, name))
         self._dot_gits.append(os.path.join(grant.path, ".git"))
         if not grant.is_temporary:
-            # Not in temporary folders: what is in there comes and goes all the time.
+            # Not in temporary folders, whose content changes all the time.
             self._dot_gits += self._repositories.below(grant.path)
 
     def _protect(self, path: str) -> None:
@@ -177,14 +167,14 @@ class Mounts:
             self._hold(path)
             return
         if stat.S_ISLNK(mode):
-            raise CannotEnforce(f"{REFUSED}: {path} is a symbolic link")
+            raise CannotEnforce(f"{REFUSAL}: {path} is a symbolic link")
         if stat.S_ISDIR(mode):
-            self._hold(path)  # if it is a placeholder, of ours or of another server; else it is shown
+            self._hold(path)  # shares a placeholder, ours or another server's; shows any other folder
         else:
             self._show(path)
 
     def _is_granted(self, path: str) -> bool:
-        """Has the client said itself what it wants there?"""
+        """Whether the client has a rule of its own for the path."""
         return path in self._rules and self._rules[path].access is not Access.READ
 
     def _hold(self, path: str) -> None:
@@ -198,46 +188,46 @@ class Mounts:
             self._cover(path)
             return
         self._ended.callback(self._placeholders.release, place)
-        self.holds_places = True
-        self._lay(path, Kind.EMPTY, place.descriptor, shown=NOTHING)
+        self.holds_placeholders = True
+        self._lay(path, MountKind.EMPTY, place.descriptor, shown=NO_DESCRIPTOR)
 
     def _cover(self, path: str) -> None:
-        """Show what is there. An empty folder may be the placeholder of another program, such as Codex, which removes
-        it at any time; to mount something else on its name does not depend on it."""
+        """Show what is there. An empty folder may be the placeholder of another program, such as Codex, which may
+        remove it at any time; a mount of our own on its name does not depend on it."""
         found = self._opened(path)
         with suppress(OSError):
             if not os.listdir(path):
-                self._lay(path, Kind.EMPTY, found, shown=NOTHING)
+                self._lay(path, MountKind.EMPTY, found, shown=NO_DESCRIPTOR)
                 return
-        self._lay(path, Kind.READ, found)
+        self._lay(path, MountKind.READ, found)
 
     def _protect_repositories(self) -> None:
-        """Hooks and configuration of every repository are read-only, wherever it keeps them."""
+        """Make hooks and configuration of every repository read-only, wherever they are."""
         protected: dict[str, bool] = {}
         for dot_git in self._dot_gits:
             if self._is_granted(dot_git):
                 continue
             directories = git_directories(dot_git)
             if directories and self._is_granted(directories[-1]):
-                continue  # the client has granted this very repository
+                continue  # the client has granted this repository
             protected.update(dict.fromkeys(directories, True))
             protected.setdefault(os.path.realpath(dot_git), False)
-        laid = [layer.path for layer in self.layers if layer.kind is not Kind.WRITE]
+        laid = [layer.path for layer in self.layers if layer.kind is not MountKind.WRITE]
         for path in sorted(protected, key=lambda path: path.count("/")):
             root = max((rule for rule in self._rules if _is_in(path, [rule])), key=len, default="")
             is_covered = _is_in(path, [other for other in laid if len(other) > len(root)])
             if root != path and root and self._rules[root].access is Access.WRITE and not is_covered:
                 laid.append(path)
-                with suppress(FileNotFoundError, NotADirectoryError):  # it was removed meanwhile
+                with suppress(FileNotFoundError, NotADirectoryError):  # it has been removed since
                     self._protect_directory(path, root if protected[path] else None)
 
     def _protect_directory(self, path: str, pinned_to: str | None) -> None:
-        """Make it read-only. If it is pinned to a folder, nothing between the two can be moved: another folder in its
-        place would be found by the same pointer."""
+        """Make it read-only. If it is pinned to a folder, no folder between the two can be moved: the pointer would
+        lead to whatever takes its place."""
         above = path
         while pinned_to is not None and (above := os.path.dirname(above)) != pinned_to:
             if os.path.isdir(above):
-                self._lay(above, Kind.WRITE, self._opened(above))
+                self._lay(above, MountKind.WRITE, self._opened(above))
         if os.path.lexists(path):
             self._show(path)
         elif pinned_to is not None:
@@ -246,7 +236,7 @@ class Mounts:
             self._hold(path)
 
     def _hide_daemon(self) -> None:
-        """Codex's daemon takes orders at a socket in this folder. Codex makes it before it starts a sandbox, so that a
+        """The Codex daemon accepts commands at a socket in this folder. Create it first, as Codex does, so that a
         sandbox cannot."""
         path = os.path.join(os.path.realpath(SHARED_TEMP), f"{DAEMON}{os.geteuid()}")
         if self._access_at(path) in (None, Access.DENY):
@@ -260,28 +250,28 @@ class Mounts:
         if self._access_above(path) is Access.DENY:
             return
         if is_folder:
-            self._lay(path, Kind.HIDDEN_FOLDER, self._opened(path), shown=NOTHING)
+            self._lay(path, MountKind.HIDDEN_FOLDER, self._opened(path), shown=NO_DESCRIPTOR)
             return
         nothing = os.memfd_create("hidden", os.MFD_CLOEXEC)
         self._started.callback(os.close, nothing)
-        self._lay(path, Kind.HIDDEN_FILE, self._opened(path), shown=nothing)
+        self._lay(path, MountKind.HIDDEN_FILE, self._opened(path), shown=nothing)
 
     def _keep_missing(self, grant: Grant) -> None:
-        """What is not there can be neither read nor written; what must not be seen must not come into being either."""
+        """A hidden or read-only path that is missing must not be created."""
         name = os.path.basename(grant.path)
         is_writable = self._access_above(grant.path) is Access.WRITE
         if grant.access is not Access.WRITE and name not in PROTECTED and is_writable:
             if os.path.isdir(os.path.dirname(grant.path)):
                 self._hold(grant.path)
             elif grant.access is Access.DENY:
-                raise CannotEnforce(f"{REFUSED}: {grant.path} is missing")
+                raise CannotEnforce(f"{REFUSAL}: {grant.path} is missing")
 
     def _access_at(self, path: str) -> Access | None:
-        """What the narrowest rule for a path says; None if there is none."""
+        """The access by the narrowest rule for a path; None without a rule."""
         return self._rules[path].access if path in self._rules else self._access_above(path)
 
     def _access_above(self, path: str) -> Access | None:
-        """What would hold for a path without a rule of its own."""
+        """The access that a path inherits from the folders above it."""
         while path != "/":
             path = os.path.dirname(path)
             if path in self._rules:
@@ -294,7 +284,7 @@ def _is_in(path: str, folders: Iterable[str]) -> bool:
 
 
 def _link_in(path: str, folders: Iterable[str]) -> str | None:
-    """The first link on the way of a path that lies inside one of these folders."""
+    """The first symbolic link along a path that lies in one of these folders."""
     at = "/"
     for part in path.split("/"):
         at = os.path.join(at, part)
@@ -303,9 +293,9 @@ def _link_in(path: str, folders: Iterable[str]) -> str | None:
     return None
 
 
-def _identity(descriptor: int, kind: Kind) -> Identity:
-    """Which file or folder it is. A file can lose its name and get it back without being another file, but not without
-    a trace in the time of its last change. One that is writable changes all the time, and loses nothing but rights."""
+def _identity(descriptor: int, kind: MountKind) -> Identity:
+    """Identifies a file or folder. A file that was replaced and restored has another change time; for writable files,
+    which change all the time, that does not matter."""
     found = os.fstat(descriptor)
-    is_sure = stat.S_ISDIR(found.st_mode) or kind is Kind.WRITE
+    is_sure = stat.S_ISDIR(found.st_mode) or kind is MountKind.WRITE
     return found.st_dev, found.st_ino, 0 if is_sure else found.st_ctime_ns

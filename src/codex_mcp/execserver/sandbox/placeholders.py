@@ -1,9 +1,9 @@
-"""Empty folders that stand where a sandbox must keep something from being made.
+"""Empty folders at names that a sandbox must not create.
 
-To forbid a name, something has to be mounted on it, and so it must exist. As long as one confined process needs it, it
-is there, for everybody to see; with the last one it goes. Removed too early, it would take the mounts of the others
-with it, so whoever needs one holds a shared lock on it, and only who gets an exclusive one removes it: several servers
-may work in one folder. What a killed server left is taken over, and removed in the end.
+To forbid a name, something must be mounted on it, so it must exist. A placeholder exists, visible to all programs, as
+long as a confined process needs it. Removing it earlier would remove the mounts of the others, and several servers may
+work in one folder: each user holds a shared lock, and only a holder of the exclusive lock removes the folder. A
+placeholder left by a killed server is taken over, and removed in the end.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import fcntl
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 MODE: Final = 0o555
 
 ANY_WRITE: Final = 0o222
 
 TRIES: Final = 10
-"""How often another server may remove a folder that we were about to share with it."""
+"""How often another server may remove a folder that we are about to share."""
 
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(slots=True, eq=False)
-class Place:
-    """One of them. It is held open, so that no other folder gets its number as long as somebody counts on it."""
+class Placeholder(Struct, eq=False):
+    """One folder. It is kept open, so that no other folder gets its inode number."""
 
     path: str
     descriptor: int
@@ -35,10 +35,10 @@ class Place:
 
 
 class Placeholders:
-    """Those that this server needs."""
+    """The placeholders that this server needs."""
 
     def __init__(self) -> None:
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, Placeholder] = {}
 
     def __len__(self) -> int:
         return len(self._places)
@@ -46,26 +46,24 @@ class Placeholders:
     def __contains__(self, path: str) -> bool:
         return path in self._places
 
-    def hold(self, path: str) -> Place | None:
-        """Make sure that the name is taken by an empty folder; None if something else has it. Raises OSError if it
-        cannot be made."""
+    def hold(self, path: str) -> Placeholder | None:
+        """Create the placeholder or share it; None if something else has the name. Raises OSError."""
         place = self._places.get(path)
         if place is None or not _is_at(path, place.descriptor):
             descriptor = _shared(path)
             if descriptor is None:
                 return None
-            place = self._places[path] = Place(path, descriptor)
+            place = self._places[path] = Placeholder(path, descriptor)
         place.users += 1
         return place
 
-    def release(self, place: Place) -> None:
-        """One needs it no longer."""
+    def release(self, place: Placeholder) -> None:
         place.users -= 1
         if place.users:
             return
         if self._places.get(place.path) is place:
             del self._places[place.path]
-        with suppress(OSError):  # another server needs it, or somebody has put something there meanwhile
+        with suppress(OSError):  # another server needs it, or it is no longer empty
             fcntl.flock(place.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_at(place.path, place.descriptor):
                 os.rmdir(place.path)
@@ -73,7 +71,7 @@ class Placeholders:
 
 
 def _shared(path: str) -> int | None:
-    """Make the folder, or join those who have made it; None if it is something else."""
+    """A locked descriptor of the new or existing placeholder; None if the name is something else."""
     for _ in range(TRIES):
         with suppress(FileExistsError):
             os.mkdir(path, MODE)
@@ -89,9 +87,9 @@ def _shared(path: str) -> int | None:
                 return None
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(descriptor)  # it is being removed just now
+            os.close(descriptor)  # another server is removing it
             continue
-        except OSError:  # a file system without locks: there it is not shared with other servers
+        except OSError:  # a file system without locks: not shared with other servers
             return descriptor
         if _is_at(path, descriptor):
             return descriptor

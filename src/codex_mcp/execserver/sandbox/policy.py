@@ -1,24 +1,25 @@
-"""Pure. What a `sandbox` object allows, in plain paths: which may be read, written, or not be seen at all.
+"""Pure. Translates a `sandbox` object into paths that can be read, can be written or are hidden.
 
     permissions                          files              network
     -----------------------------------  -----------------  -------------
     disabled                             all                yes
     external                             all                as it says
     managed, unrestricted                all                as it says
-    managed, restricted                  what entries say   as it says
-    readOnly (older word)                read all           no
-    workspaceWrite (older word)          read all, write    as it says
+    managed, restricted                  as entries say     as it says
+    readOnly (older form)                read all           no
+    workspaceWrite (older form)          read all, write    as it says
                                          project and temp
 
-What we cannot keep is refused here, before anything runs: an entry that grants by a pattern, or that hides a place that
-nobody knows. A place that would be *granted* and that nobody knows is just not granted.
+What cannot be enforced is refused here, before anything runs: an entry that grants by a pattern, or that hides an
+unknown special path. An unknown special path that would be *granted* is ignored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from codex_mcp.base.file_uris import BadPath, path_from_uri
 from codex_mcp.execserver.sandbox.globs import BadPattern, compile_glob
@@ -44,33 +45,33 @@ MINIMAL: Final = ("/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr")
 
 SHARED_TEMP: Final = "/" + "tmp"
 
+REFUSAL: Final = "sandbox intent cannot be enforced on this executor"
+"""The real server's text."""
+
 
 class CannotEnforce(Exception):
-    """This cannot be kept here; the text says why."""
+    """The policy cannot be enforced here; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """What may be done at a path and below it, until a longer path says otherwise."""
+class Grant(Struct, frozen=True):
+    """The access to a path and everything below it, unless there is a grant for a longer path."""
 
     path: str
     access: Access
     is_temporary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenPattern:
-    """What matches below a folder cannot be seen."""
+class HiddenPattern(Struct, frozen=True):
+    """Matches below a folder are hidden."""
 
     folder: str
     pattern: str
     depth: int | None = None
-    """How many folders deep to look for it."""
+    """How many folders deep to search."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What is allowed. Without grants there is no limit on files."""
+class Policy(Struct, frozen=True):
+    """What is allowed. If `grants` is None, file access is not limited."""
 
     has_network: bool
     grants: tuple[Grant, ...] | None = None
@@ -78,21 +79,18 @@ class Policy:
 
     @property
     def is_free(self) -> bool:
-        """Nothing is limited."""
         return self.has_network and self.grants is None
 
     @property
     def reads_all(self) -> bool:
-        """Every file may be read."""
         if self.grants is None:
             return True
         is_hidden = bool(self.hidden) or any(grant.access is Access.DENY for grant in self.grants)
         return not is_hidden and any(grant.path == "/" for grant in self.grants)
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """What the named places mean."""
+class SpecialPaths(Struct, frozen=True):
+    """What special paths such as `project_roots` and `tmpdir` mean."""
 
     roots: tuple[str, ...]
     cwd: str | None
@@ -100,7 +98,7 @@ class Places:
 
 
 def policy_of(sandbox: Sandbox, temporary: Sequence[str]) -> Policy:
-    """The policy of a request. `temporary` is what `tmpdir` means. Raises CannotEnforce."""
+    """The policy of a request. `temporary` are the folders for `tmpdir`. Raises CannotEnforce."""
     match sandbox.permissions:
         case Disabled():
             return Policy(has_network=True)
@@ -119,7 +117,7 @@ def policy_of(sandbox: Sandbox, temporary: Sequence[str]) -> Policy:
             return Policy(network is Network.ENABLED)
 
 
-def _workspace(rules: WorkspaceWrite, places: Places) -> Policy:
+def _workspace(rules: WorkspaceWrite, places: SpecialPaths) -> Policy:
     writable = [*(places.roots or _folders(places)), *(_native(root) for root in rules.writable_roots)]
     temporary = (*places.temporary, SHARED_TEMP)
     grants = (
@@ -130,19 +128,19 @@ def _workspace(rules: WorkspaceWrite, places: Places) -> Policy:
     return Policy(rules.network_access, grants)
 
 
-def _places(sandbox: Sandbox, temporary: Sequence[str]) -> Places:
+def _places(sandbox: Sandbox, temporary: Sequence[str]) -> SpecialPaths:
     context = sandbox.policy_context
     roots = context.workspace_roots if context is not None else sandbox.workspace_roots or ()
     cwd = (context.cwd if context is not None else None) or sandbox.cwd
-    return Places(
+    return SpecialPaths(
         tuple(_native(root) for root in roots),
         _native(cwd) if cwd is not None else None,
         tuple(temporary),
     )
 
 
-def _folders(places: Places) -> tuple[str, ...]:
-    """Where relative patterns count from: every root, or the working directory if there is none."""
+def _folders(places: SpecialPaths) -> tuple[str, ...]:
+    """Where relative patterns start: every project root, else the working directory."""
     if places.roots:
         return places.roots
     if places.cwd is None:
@@ -150,8 +148,8 @@ def _folders(places: Places) -> tuple[str, ...]:
     return (places.cwd,)
 
 
-def _roots(places: Places) -> tuple[str, ...]:
-    """The project's folders. None are granted by default: the client names them."""
+def _roots(places: SpecialPaths) -> tuple[str, ...]:
+    """The project roots that the client names. None are granted by default."""
     if not places.roots and places.cwd is None:
         raise CannotEnforce("file system sandbox context with dynamic permissions requires cwd")
     return places.roots
@@ -164,36 +162,35 @@ def _native(uri: str) -> str:
         raise CannotEnforce(str(exc)) from None
 
 
-def _grants(entry: Entry, places: Places) -> Iterator[Grant]:
+def _grants(entry: Entry, places: SpecialPaths) -> Iterator[Grant]:
     access = Access.DENY if entry.access is Access.NONE else entry.access
     match entry.path:
         case PathEntry(path):
             yield Grant(_native(path), access)
         case GlobEntry(pattern):
             if access is not Access.DENY:
-                raise CannotEnforce(f"sandbox intent cannot be enforced on this executor: pattern {pattern!r}")
+                raise CannotEnforce(f"{REFUSAL}: pattern {pattern!r}")
         case _:
             yield from _special(entry.path.value, access, places)
 
 
-def _patterns(entry: Entry, depth: int | None, places: Places) -> Iterator[HiddenPattern]:
-    """The patterns of an entry; a relative one is meant in every root."""
+def _patterns(entry: Entry, depth: int | None, places: SpecialPaths) -> Iterator[HiddenPattern]:
+    """The patterns of an entry; a relative one applies to every root."""
     if not isinstance(entry.path, GlobEntry):
         return
     pattern = entry.path.pattern
     try:
         compile_glob(pattern)
     except BadPattern as exc:
-        text = f"sandbox intent cannot be enforced on this executor: pattern {pattern!r}: {exc}"
-        raise CannotEnforce(text) from None
+        raise CannotEnforce(f"{REFUSAL}: pattern {pattern!r}: {exc}") from None
     parts = [part for part in pattern.split("/") if part not in ("", ".")]
     if ".." in parts or "\0" in pattern or not parts:
-        raise CannotEnforce(f"sandbox intent cannot be enforced on this executor: pattern {pattern!r}")
+        raise CannotEnforce(f"{REFUSAL}: pattern {pattern!r}")
     for folder in ["/"] if pattern.startswith("/") else _folders(places):
         yield HiddenPattern(folder, "/".join(parts), depth)
 
 
-def _special(place: Special, access: Access, places: Places) -> Iterator[Grant]:
+def _special(place: Special, access: Access, places: SpecialPaths) -> Iterator[Grant]:
     is_temporary = place.kind in (SpecialKind.TMPDIR, SpecialKind.SLASH_TMP)
     match place.kind:
         case SpecialKind.ROOT:
@@ -208,7 +205,7 @@ def _special(place: Special, access: Access, places: Places) -> Iterator[Grant]:
             paths = (SHARED_TEMP,)
         case SpecialKind.UNKNOWN:
             if access is Access.DENY:
-                raise CannotEnforce(f"sandbox intent cannot be enforced on this executor: place {place.path!r}")
+                raise CannotEnforce(f"{REFUSAL}: place {place.path!r}")
             return
     for path in paths:
         yield Grant(_below(path, place.subpath), access, is_temporary)
@@ -219,5 +216,5 @@ def _below(path: str, subpath: str | None) -> str:
         return path
     parts = [part for part in subpath.split("/") if part not in ("", ".")]
     if ".." in parts or "\0" in subpath:
-        raise CannotEnforce(f"sandbox intent cannot be enforced on this executor: subpath {subpath!r}")
+        raise CannotEnforce(f"{REFUSAL}: subpath {subpath!r}")
     return "/".join([path.rstrip("/"), *parts]) or "/"

@@ -1,7 +1,15 @@
-"""Finds git repositories below a writable folder, and the directories where they keep hooks and configuration.
+"""Finds git repositories below a writable folder, and the directories with their hooks and configuration.
 
-A scan goes level by level, so that the repositories nearest to the folder are found first, and stops at a bound. Its
-result is used again for a while, so that scans never take more than a few hundredths of the server's time.
+A scan goes level by level, so that the nearest repositories are found first, and stops at a limit. Its result is reused
+for a while, so that scans take at most a few percent of the server's time. Two kinds of file point from a working tree
+to its git directory:
+
+    file                             content          in
+    -------------------------------  ---------------  ----------------------------------------------------------
+    .git                             gitdir: PATH     linked worktrees, submodules, `git init --separate-git-dir`
+    commondir in a git directory     PATH             the git directory of a linked worktree
+
+Relative paths start at the folder that holds the file.
 """
 
 from __future__ import annotations
@@ -11,52 +19,55 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
-from codex_mcp.execserver.sandbox.git_pointers import MAX_POINTER_BYTES, common_directory, git_directory
+from msgspec import Struct
 
 MAX_SCANNED: Final = 10_000
-"""Entries that one scan looks at, in some hundredths of a second."""
+"""Entries examined by one scan, in some hundredths of a second."""
 
 SKIPPED: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__"})
-"""Folders of installed packages: large, and without repositories that people work in."""
+"""Folders of installed packages: large, and without repositories to protect."""
 
 MAX_REPOSITORIES: Final = 100
-"""Found below one folder; each is at least one mount and one open file at every start."""
+"""Found below one folder; each costs at least one mount and one open file at every start."""
 
 MAX_HOPS: Final = 8
-"""Pointers that lead to pointers. Git itself follows one."""
+"""Pointers to pointers. Git itself follows one."""
 
-IDLE_SHARE: Final = 30
-"""A scan is used again for so many times as long as it took, and then repeated."""
+MAX_POINTER_BYTES: Final = 8192
+"""A pointer is one path, of at most 4096 bytes. A larger file is not a pointer."""
+
+POINTER_PREFIX: Final = b"gitdir:"
+
+REUSE_FACTOR: Final = 30
+"""The result of a scan is reused for this many times as long as the scan took."""
 
 MAX_REMEMBERED: Final = 64
 """Folders whose scan is remembered; the oldest is forgotten first."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Scan:
+class _Scan(Struct, frozen=True):
     found: tuple[str, ...]
     identity: tuple[int, int]
     until: float
 
 
 class Repositories:
-    """The `.git` entries below folders, remembered for a short time."""
+    """The `.git` entries below folders, cached for a short time."""
 
     def __init__(self) -> None:
         self._scans: dict[str, _Scan] = {}
 
     def below(self, folder: str) -> tuple[str, ...]:
-        """The `.git` entries in folders below this one, the nearest first; not its own."""
+        """The `.git` entries below this folder, nearest first, without its own."""
         began, status = time.monotonic(), os.stat(folder)
         identity = status.st_dev, status.st_ino
         known = self._scans.pop(folder, None)
         if known is None or known.until <= began or known.identity != identity:
             found = tuple(_scan(folder))
             now = time.monotonic()
-            known = _Scan(found, identity, now + IDLE_SHARE * (now - began))
+            known = _Scan(found, identity, now + REUSE_FACTOR * (now - began))
         self._scans[folder] = known
         if len(self._scans) > MAX_REMEMBERED:
             del self._scans[next(iter(self._scans))]
@@ -83,30 +94,40 @@ def _scan(root: str) -> Iterator[str]:
 
 
 def git_directories(dot_git: str) -> list[str]:
-    """Every path, besides this `.git` itself, that decides about the repository's hooks and configuration: pointers on
-    the way, the git folder at their end, and the folder that it shares with other worktrees. Some may be missing."""
+    """Every path besides this `.git` that determines the repository's hooks and configuration: intermediate pointers,
+    the git directory, and the directory shared with other worktrees. Some may be missing."""
     found: list[str] = []
     here = dot_git
     for _ in range(MAX_HOPS):
-        content = _content(here)
-        target = git_directory(content, os.path.dirname(here)) if content is not None else None
+        target = git_directory(_content(here), os.path.dirname(here))
         if target is None:
             break
         here = os.path.realpath(target)
         found.append(here)
-    content = _content(os.path.join(here, "commondir"))
-    common = common_directory(content, here) if content is not None else None
-    return [*found, *([os.path.realpath(common)] if common is not None else [])]
+    common = pointer_target(_content(os.path.join(here, "commondir")), here)
+    return found if common is None else [*found, os.path.realpath(common)]
 
 
-def _content(path: str) -> bytes | None:
-    """What a small regular file says. Not to be held up by a named pipe that has the file's name."""
+def git_directory(content: bytes, folder: str) -> str | None:
+    """Where a `.git` file in this folder points; None if it is not a pointer."""
+    text = content.strip()
+    return pointer_target(text.removeprefix(POINTER_PREFIX), folder) if text.startswith(POINTER_PREFIX) else None
+
+
+def pointer_target(content: bytes, folder: str) -> str | None:
+    """The path that a pointer in this folder contains, such as `commondir`; None if there is none."""
+    path = content.strip().decode("utf-8", "surrogateescape")
+    return os.path.join(folder, path) if path and "\0" not in path and "\n" not in path else None
+
+
+def _content(path: str) -> bytes:
+    """The content of a small regular file, else nothing. Does not block on a named pipe."""
     with suppress(OSError, ValueError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
                 content = os.read(descriptor, MAX_POINTER_BYTES + 1)
-                return content if len(content) <= MAX_POINTER_BYTES else None
+                return content if len(content) <= MAX_POINTER_BYTES else b""
         finally:
             os.close(descriptor)
-    return None
+    return b""

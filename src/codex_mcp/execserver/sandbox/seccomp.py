@@ -1,18 +1,17 @@
-"""Pure. The system call filter of a sandbox, as the program for the kernel that bubblewrap loads.
+"""Pure. The system call filter of a sandbox, as a BPF program that bubblewrap loads into the kernel.
 
-It refuses (EPERM) what reaches around the limits of files and processes: io_uring, keyrings, which belong to the user
-and not to the sandbox, sockets to the virtual machine's host, and pushing input into a terminal. Without network, it
-also refuses debugging, as the real server does, and every socket but connected ones between processes of the sandbox.
-A datagram socket is refused even as one of a pair: `sendmsg` could address any socket of the machine by its path, and
-a filter cannot look at that address. A call of another architecture's table ends the process: its numbers mean other
-things.
+It refuses (EPERM) what bypasses the limits on files and processes: io_uring, keyrings (which belong to the user, not to
+the sandbox), sockets to the virtual machine's host, and pushing input into a terminal. Without network, it also refuses
+debugging, as the real server does, and every socket except connected ones between processes of the sandbox. A datagram
+socket is refused even as one of a pair: `sendmsg` could address any socket of the machine by its path, and a filter
+cannot check that address. A system call of another architecture ends the process, because its numbers differ.
 """
 
 from __future__ import annotations
 
 import errno
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 LOAD_WORD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
@@ -29,10 +28,10 @@ AT_NUMBER: Final = 0
 AT_ARCHITECTURE: Final = 4
 AT_FIRST_ARGUMENT: Final = 16
 AT_SECOND_ARGUMENT: Final = 24
-"""Offsets in struct seccomp_data; of an argument, the low half on a little-endian machine."""
+"""Offsets in struct seccomp_data; for an argument, its low half on a little-endian machine."""
 
 X32_CALLS: Final = 0x40000000
-"""x86_64 has a second table of calls that starts here."""
+"""The second system call table of x86_64 starts here."""
 
 AF_UNIX: Final = 1
 AF_VSOCK: Final = 40
@@ -41,16 +40,16 @@ AF_VSOCK: Final = 40
 SOCKET_TYPE: Final = 0xF
 """The part of a socket's type that is not a flag."""
 CONNECTED_TYPES: Final = (1, 5)
-"""SOCK_STREAM and SOCK_SEQPACKET: they send to no one but the peer they are connected to."""
+"""SOCK_STREAM and SOCK_SEQPACKET, which send only to the peer they are connected to."""
 
 TIOCSTI: Final = 0x5412
-"""Push a character into a terminal's input, as if it had been typed."""
+"""Pushes a character into a terminal's input, as if it had been typed."""
 
 AARCH64: Final = "aarch64"
 X86_64: Final = "x86_64"
 ARCHITECTURES: Final = {X86_64: 0xC000003E, AARCH64: 0xC00000B7}
 
-# Numbers of linux/unistd.h: x86_64, aarch64.
+# Numbers from linux/unistd.h: x86_64, aarch64.
 ALWAYS_REFUSED: Final[Mapping[str, tuple[int, int]]] = {
     "add_key": (248, 217),
     "request_key": (249, 218),
@@ -64,7 +63,7 @@ DEBUGGING: Final[Mapping[str, tuple[int, int]]] = {
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
 }
-"""Allowed with network: a sandbox has its own processes, and all of them are under the same filter."""
+"""Allowed with network: all processes visible in a sandbox are under the same filter."""
 NETWORK: Final[Mapping[str, tuple[int, int]]] = {
     "connect": (42, 203),
     "accept": (43, 202),
@@ -85,7 +84,7 @@ IOCTL: Final = (16, 29)
 
 
 def seccomp_program(machine: str, *, has_network: bool) -> bytes:
-    """The filter for this kind of machine (`os.uname().machine`). Raises KeyError for one that we do not know."""
+    """The filter for this machine type (`os.uname().machine`). Raises KeyError for an unknown type."""
     column = 1 if machine == AARCH64 else 0
     refused = [numbers[column] for numbers in ALWAYS_REFUSED.values()]
     if not has_network:
@@ -99,47 +98,39 @@ def seccomp_program(machine: str, *, has_network: bool) -> bytes:
     ]
     for number in refused:
         program += [_step(JUMP_EQUAL, number, if_false=1), _step(RETURN, REFUSE)]
-    program += _judged([IOCTL[column]], AT_SECOND_ARGUMENT, TIOCSTI, REFUSE, ALLOW)
-    sockets = [numbers[column] for numbers in SOCKET.values()]
-    if has_network:
-        program += _judged(sockets, AT_FIRST_ARGUMENT, AF_VSOCK, REFUSE, ALLOW)
-    else:
-        program += _local(sockets)
+    program += _refuse_argument(IOCTL[column], AT_SECOND_ARGUMENT, TIOCSTI)
+    for numbers in SOCKET.values():
+        number = numbers[column]
+        program += _refuse_argument(number, AT_FIRST_ARGUMENT, AF_VSOCK) if has_network else _connected_only(number)
     return b"".join([*program, _step(RETURN, ALLOW)])
 
 
-def _judged(calls: Iterable[int], at: int, value: int, verdict: int, otherwise: int) -> list[bytes]:
-    """Of these calls, one verdict for those with this argument, and another for the rest."""
-    steps: list[bytes] = []
-    for number in calls:
-        steps += [
-            _step(JUMP_EQUAL, number, if_false=4),
-            _step(LOAD_WORD, at),
-            _step(JUMP_EQUAL, value, if_false=1),
-            _step(RETURN, verdict),
-            _step(RETURN, otherwise),
-        ]
-    return steps
+def _refuse_argument(call: int, at: int, value: int) -> list[bytes]:
+    """Refuse a system call with this value of an argument, and allow it otherwise."""
+    return [
+        _step(JUMP_EQUAL, call, if_false=4),
+        _step(LOAD_WORD, at),
+        _step(JUMP_EQUAL, value, if_false=1),
+        _step(RETURN, REFUSE),
+        _step(RETURN, ALLOW),
+    ]
 
 
-def _local(calls: Iterable[int]) -> list[bytes]:
-    """Of these calls for sockets, only connected ones of this machine are allowed."""
-    steps: list[bytes] = []
-    for number in calls:
-        steps += [
-            _step(JUMP_EQUAL, number, if_false=8),
-            _step(LOAD_WORD, AT_FIRST_ARGUMENT),
-            _step(JUMP_EQUAL, AF_UNIX, if_false=5),
-            _step(LOAD_WORD, AT_SECOND_ARGUMENT),
-            _step(AND, SOCKET_TYPE),
-            _step(JUMP_EQUAL, CONNECTED_TYPES[0], if_true=1),
-            _step(JUMP_EQUAL, CONNECTED_TYPES[1], if_false=1),
-            _step(RETURN, ALLOW),
-            _step(RETURN, REFUSE),
-        ]
-    return steps
+def _connected_only(call: int) -> list[bytes]:
+    """Allow a socket call only for connected Unix sockets."""
+    return [
+        _step(JUMP_EQUAL, call, if_false=8),
+        _step(LOAD_WORD, AT_FIRST_ARGUMENT),
+        _step(JUMP_EQUAL, AF_UNIX, if_false=5),
+        _step(LOAD_WORD, AT_SECOND_ARGUMENT),
+        _step(AND, SOCKET_TYPE),
+        _step(JUMP_EQUAL, CONNECTED_TYPES[0], if_true=1),
+        _step(JUMP_EQUAL, CONNECTED_TYPES[1], if_false=1),
+        _step(RETURN, ALLOW),
+        _step(RETURN, REFUSE),
+    ]
 
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    """One struct sock_filter. Jumps count from the next step."""
+    """One struct sock_filter. Jumps are relative to the next step."""
     return struct.pack("=HBBI", code, if_true, if_false, value)

@@ -1,69 +1,61 @@
-"""Pure. The exec-server's messages and the bytes they are: JSON-RPC without a version, read strictly.
+"""Pure. Decodes and encodes the exec-server's messages: JSON-RPC without a version, parsed strictly.
 
-    bytes                                              read_message() gives
+    bytes                                              read_message() returns
     -------------------------------------------------  -------------------------------------------
-    {"method": …, "id": …}                             Call
-    {"method": …}                                      Note
-    {"result": …} or {"error": {…}}, with an id        Reply
-    anything else, a key twice, too many values        Unreadable, to be answered with id -1
+    {"method": …, "id": …}                             Request
+    {"method": …}                                      Notification
+    {"result": …} or {"error": {…}}, with an id        Response or ErrorResponse
+    anything else, duplicate keys, too many values     UnreadableMessage, to be answered with id -1
 
-`params` stays undecoded; whoever knows the method knows its type.
+`params` stays undecoded, because its type depends on the method.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from codex_mcp.wire.exec.protocol import UNREADABLE_ID
-from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Id
+from codex_mcp.wire.jsonrpc import (
+    INVALID_REQUEST,
+    ErrorObject,
+    ErrorResponse,
+    Id,
+    Notification,
+    Request,
+    Response,
+)
 
 MAX_VALUES: Final = 262_144
-"""JSON values in one message, as the real server counts them: millions of tiny ones would fill the memory."""
+"""JSON values in one message, as the real server counts them: millions of small ones would fill the memory."""
 
 MIN_BYTES_PER_VALUE: Final = 2
-"""A value and the comma after it: a message below MAX_VALUES times this need not be counted."""
+"""A value and its comma: values of a message shorter than MAX_VALUES times this are not counted."""
 
 KEYS_CHECKED_BYTES: Final = 64 * 1024
-"""Longer messages are file contents; looking through them for a key that stands twice would cost more than the rest."""
+"""Longer messages contain files; checking them for duplicate keys would cost more than all the rest."""
 
 MIN_ID: Final = -(2**63)
 MAX_ID: Final = 2**63 - 1
 
 
-class Call(Struct, frozen=True):
-    """A request."""
-
-    id: Id
-    method: str
-    params: Raw
-
-
-class Note(Struct, frozen=True):
-    """A notification."""
-
-    method: str
-    params: Raw
-
-
-class Reply(Struct, frozen=True):
-    """An answer to a request of this side."""
-
-    id: Id
-    result: Raw | None
-    error: ErrorObject | None
-
-
-class Unreadable(Struct, frozen=True):
-    """No message; the text says why not."""
+class UnreadableMessage(Struct, frozen=True):
+    """Not a message; `reason` says why."""
 
     reason: str
 
 
-Message: TypeAlias = Call | Note | Reply | Unreadable
+Message: TypeAlias = Request | Notification | Response | ErrorResponse | UnreadableMessage
+
+
+class SendMessage(Protocol):
+    """Queues one message, given in pieces, for a client."""
+
+    def __call__(self, *parts: bytes) -> None: ...
+
 
 NO_PARAMS: Final = Raw(b"null")
 
@@ -80,51 +72,51 @@ _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _encode = msgspec.json.Encoder().encode
 
 
-class _KeyTwice(ValueError):
+class _DuplicateKey(ValueError):
     pass
 
 
 def read_message(frame: bytes) -> Message:
-    """Read one message. Never raises: what is no message comes back as Unreadable."""
+    """Decode one message. Never raises."""
     try:
         if not frame.isascii():
             frame.decode()
         envelope = _decode_envelope(frame)
         _check(frame)
     except msgspec.ValidationError:
-        return Unreadable("expected a JSON-RPC object")
+        return UnreadableMessage("expected a JSON-RPC object")
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
-        return Unreadable(str(exc) or "EOF while parsing a value at line 1 column 0")
+        return UnreadableMessage(str(exc) or "EOF while parsing a value at line 1 column 0")
     except RecursionError:
-        return Unreadable("recursion limit exceeded")
-    except _KeyTwice as exc:
-        return Unreadable(str(exc))
+        return UnreadableMessage("recursion limit exceeded")
+    except _DuplicateKey as exc:
+        return UnreadableMessage(str(exc))
     return _classified(envelope)
 
 
 def _check(frame: bytes) -> None:
-    """Look at what the typed decoder skips: keys that stand twice, and the number of values."""
+    """Check what the typed decoder does not: duplicate keys, and the number of values."""
     if len(frame) <= KEYS_CHECKED_BYTES:
         try:
             text = frame.decode()
-            _look_for_keys_twice(text, text.index("{"))
+            _find_duplicate_keys(text, text.index("{"))
         except json.JSONDecodeError as exc:
             raise msgspec.DecodeError(str(exc)) from None
     elif len(frame) > MAX_VALUES * MIN_BYTES_PER_VALUE and _count_values(msgspec.json.decode(frame)) > MAX_VALUES:
         raise msgspec.DecodeError(f"JSON-RPC message contains more than {MAX_VALUES} values")
 
 
-def _each_once(pairs: list[tuple[str, object]]) -> None:
+def _refuse_duplicates(pairs: list[tuple[str, object]]) -> None:
     if len(pairs) > 1 and len(dict(pairs)) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _KeyTwice(f"duplicate JSON object key `{key}`")
+                raise _DuplicateKey(f"duplicate JSON object key `{key}`")
             seen.add(key)
 
 
-_look_for_keys_twice = json.JSONDecoder(object_pairs_hook=_each_once).raw_decode
-"""From the first brace on: that there is an object and nothing else has been seen to already."""
+_find_duplicate_keys = json.JSONDecoder(object_pairs_hook=_refuse_duplicates).raw_decode
+"""From the first brace: it is already known that the frame is one object."""
 
 
 def _count_values(value: object) -> int:
@@ -142,26 +134,22 @@ def _count_values(value: object) -> int:
 def _classified(envelope: _Envelope) -> Message:
     if envelope.method is not UNSET:
         if not isinstance(envelope.method, str):
-            return Unreadable("invalid type for `method`, expected a string")
+            return UnreadableMessage("invalid type for `method`, expected a string")
         if envelope.id is UNSET:
-            return Note(envelope.method, envelope.params)
+            return Notification(envelope.method, envelope.params)
         if not _is_id(envelope.id):
-            return Unreadable("data did not match any variant of untagged enum RequestId")
-        return Call(envelope.id, envelope.method, envelope.params)  # type: ignore[arg-type]
-    return _reply(envelope)
-
-
-def _reply(envelope: _Envelope) -> Message:
+            return UnreadableMessage("data did not match any variant of untagged enum RequestId")
+        return Request(envelope.id, envelope.method, envelope.params)  # type: ignore[arg-type]
     if envelope.result is UNSET and envelope.error is UNSET:
-        return Unreadable("missing field `error`")
+        return UnreadableMessage("missing field `error`")
     if not _is_id(envelope.id):
-        return Unreadable("data did not match any variant of untagged enum RequestId")
+        return UnreadableMessage("data did not match any variant of untagged enum RequestId")
     if not isinstance(envelope.result, UnsetType):
-        return Reply(envelope.id, envelope.result, None)  # type: ignore[arg-type]
+        return Response(envelope.id, envelope.result)  # type: ignore[arg-type]
     try:
-        return Reply(envelope.id, None, msgspec.convert(envelope.error, ErrorObject))  # type: ignore[arg-type]
+        return ErrorResponse(envelope.id, msgspec.convert(envelope.error, ErrorObject))  # type: ignore[arg-type]
     except msgspec.ValidationError as exc:
-        return Unreadable(str(exc))
+        return UnreadableMessage(str(exc))
 
 
 def _is_id(value: object) -> bool:
@@ -185,32 +173,18 @@ class _Notification(Struct, frozen=True):
     params: object
 
 
-class _Request(Struct, frozen=True):
-    id: Id
-    method: str
-    params: object
-
-
 def encode_result(message_id: Id, result: object) -> bytes:
-    """The bytes of an answer."""
     return _encode(_Result(message_id, result))
 
 
 def encode_error(message_id: Id, code: int, message: str) -> bytes:
-    """The bytes of an error."""
     return _encode(_Failure(ErrorObject(code, message), message_id))
 
 
 def encode_unreadable(reason: str) -> bytes:
-    """The bytes of the error that answers what could not be read."""
+    """The error that answers an unreadable message."""
     return encode_error(UNREADABLE_ID, INVALID_REQUEST, reason)
 
 
 def encode_notification(method: str, params: object) -> bytes:
-    """The bytes of a notification."""
     return _encode(_Notification(method, params))
-
-
-def encode_request(message_id: Id, method: str, params: object) -> bytes:
-    """The bytes of a request."""
-    return _encode(_Request(message_id, method, params))

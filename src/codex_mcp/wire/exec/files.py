@@ -10,7 +10,7 @@ from codex_mcp.wire.exec.sandbox import Sandbox
 
 
 class ReadFile(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/readFile`: a regular file, whole."""
+    """`fs/readFile`: the content of a regular file."""
 
     path: str
     follow_symlinks: bool | None = None
@@ -40,7 +40,7 @@ class OpenMode(StrEnum):
 
 
 class OpenFile(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/open`: a file to be read or written in blocks, under a handle that the client chooses."""
+    """`fs/open`: open a file to read or write it in blocks, with a handle that the client chooses."""
 
     handle_id: str
     path: str
@@ -63,7 +63,7 @@ class ReadBlock(Struct, frozen=True, rename="camel"):
 
 
 class BlockRead(Struct, frozen=True):
-    """The answer to `fs/readBlock`. `eof` says that fewer bytes came than were asked for."""
+    """The answer to `fs/readBlock`. `eof`: there were fewer bytes than requested."""
 
     chunk: bytes
     eof: bool
@@ -78,13 +78,13 @@ class WriteBlock(Struct, frozen=True, rename="camel"):
 
 
 class CloseFile(Struct, frozen=True, rename="camel"):
-    """`fs/close`; twice is fine."""
+    """`fs/close`; an unknown handle is not an error."""
 
     handle_id: str
 
 
 class CreateDirectory(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/createDirectory`; with its parents unless told otherwise."""
+    """`fs/createDirectory`; `recursive` (create parents) defaults to true."""
 
     path: str
     recursive: bool | None = None
@@ -101,7 +101,7 @@ class GetMetadata(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Metadata(Struct, frozen=True, rename="camel"):
-    """The answer to `fs/getMetadata`: of what a link leads to, except `is_symlink`."""
+    """The answer to `fs/getMetadata`: describes the target of a link, except for `is_symlink`."""
 
     is_directory: bool
     is_file: bool
@@ -112,7 +112,7 @@ class Metadata(Struct, frozen=True, rename="camel"):
 
 
 class Canonicalize(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/canonicalize`: the path without links."""
+    """`fs/canonicalize`: resolve all symbolic links."""
 
     path: str
     sandbox: Sandbox | None = None
@@ -132,7 +132,7 @@ class ReadDirectory(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class DirectoryEntry(Struct, frozen=True, rename="camel"):
-    """A name in a directory; links are followed, and those that lead nowhere left out."""
+    """A name in a directory; links are followed, and broken ones omitted."""
 
     file_name: str
     is_directory: bool
@@ -140,13 +140,13 @@ class DirectoryEntry(Struct, frozen=True, rename="camel"):
 
 
 class DirectoryRead(Struct, frozen=True):
-    """The answer to `fs/readDirectory`, in no order."""
+    """The answer to `fs/readDirectory`, unordered."""
 
     entries: list[DirectoryEntry]
 
 
 class WalkOptions(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """How far `fs/walk` goes."""
+    """The limits of `fs/walk`."""
 
     max_depth: int
     max_directories: int
@@ -164,7 +164,7 @@ class Walk(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class WalkKind(StrEnum):
-    """What a walk found."""
+    """The type of an entry."""
 
     DIRECTORY = "directory"
     FILE = "file"
@@ -178,7 +178,7 @@ class WalkEntry(Struct, frozen=True):
 
 
 class WalkError(Struct, frozen=True):
-    """A place where a walk could not go."""
+    """A path that a walk could not read."""
 
     path: str
     message: str
@@ -193,7 +193,7 @@ class Walked(Struct, frozen=True):
 
 
 class Remove(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/remove`; with all below it, and no error if it is not there, unless told otherwise."""
+    """`fs/remove`; `recursive` and `force` (ignore a missing path) default to true."""
 
     path: str
     recursive: bool | None = None
@@ -212,7 +212,7 @@ class Copy(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class WatchMissing(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/watchMissing`: tell me once when one of these comes into being."""
+    """`fs/watchMissing`: notify once when one of these paths exists, or `present` is gone."""
 
     watch_id: int
     missing: list[str]

@@ -1,4 +1,4 @@
-"""Pure. `http/request` of an exec-server: a request that is made from its machine, and what comes back."""
+"""Pure. `http/request`: an HTTP request made from the server's machine, and its response."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from msgspec import Struct, field
 
 
 class RedirectPolicy(StrEnum):
-    """What to do with an answer that points elsewhere."""
+    """What to do with redirects."""
 
     FOLLOW = "follow"
     STOP = "stop"
 
 
 class HttpHeader(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One header. A request may take the end of its value from the server's environment."""
+    """One header. `value_env_var` names a variable of the server's environment (refused by ours)."""
 
     name: str
     value: str
@@ -36,7 +36,7 @@ class HttpRequest(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class HttpResponse(Struct, frozen=True, rename="camel"):
-    """Its answer. The body of a streamed one comes later, in pieces."""
+    """The answer to `http/request`. A streamed body follows in `BodyDelta`s."""
 
     status: int
     headers: list[HttpHeader]
@@ -44,7 +44,7 @@ class HttpResponse(Struct, frozen=True, rename="camel"):
 
 
 class BodyDelta(Struct, frozen=True, rename="camel"):
-    """`http/request/bodyDelta`: one piece; the last one is empty and done."""
+    """`http/request/bodyDelta`, to the client: a piece of the body; the last one is empty and has `done`."""
 
     request_id: str
     seq: int

@@ -1,9 +1,9 @@
 """Pure. The exec-server's protocol as Codex 0.166.0 speaks it: handshake, processes, environment, error codes.
 
-JSON-RPC without a "jsonrpc" member; an error with id -1 answers what could not be read at all. Files are in
-exec_files.py, the sandbox object in exec_sandbox.py. Bytes travel as base64: in what the server sends they are `bytes`
-here, and msgspec translates; in what it receives they are text, because what is accepted is stricter than msgspec
-(exec_base64.py). Optional fields of requests are left out when they are None; those of results are sent as null.
+JSON-RPC without a "jsonrpc" member; an error with id -1 answers an unreadable message. Bytes are sent as base64. In
+messages of the server they are `bytes` here, and msgspec converts them; in messages to the server they are text,
+because the server is stricter than msgspec (base64.py). Optional fields of requests are omitted when None; those of
+results are sent as null.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ from msgspec import UNSET, Struct, UnsetType
 
 from codex_mcp.wire.exec.sandbox import Sandbox
 
-DEFAULT_LISTEN_URL: Final = "ws://127.0.0.1:0"
-
 NOT_FOUND: Final = -32004
-"""A path that does not exist; the other file errors are -32600 (denied, invalid) and -32603 (the rest)."""
+"""A path does not exist; other file errors are -32600 (denied, invalid) and -32603 (the rest)."""
 
 ALREADY_ATTACHED: Final = -32010
-"""The session to resume is still held by another connection; try again in a moment."""
+"""Another connection still holds the session to resume; try again in a moment."""
 
 UNREADABLE_ID: Final = -1
-"""The id of the error that answers a message whose own id could not be read."""
+"""The id of the error that answers an unreadable message."""
 
 
 class Initialize(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -35,14 +33,14 @@ class Initialize(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Shell(Struct, frozen=True):
-    """The shell that commands should be given to."""
+    """The user's shell on the server."""
 
     name: str
     path: str
 
 
 class Capabilities(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What an executor can do beyond the basics. Absent is false, so only what is true is sent."""
+    """Optional features of a server. Only those that are true are sent."""
 
     network_proxy_launch: bool = False
     network_proxy_review_domains: bool = False
@@ -59,7 +57,7 @@ class Capabilities(Struct, frozen=True, rename="camel", omit_defaults=True):
     windows_mxc: bool = False
     linux_root_write_preserves_devices: bool = False
     linux_approved_root_write_preserves_restrictions: bool = False
-    # Ours, beyond 0.166.0:
+    # Our additions to 0.166.0:
     process_resize: bool = False
     process_close_stdin: bool = False
 
@@ -80,7 +78,7 @@ class EnvironmentInfo(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Initialized(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The answer to `initialize`. Executors before 0.166 leave the environment out."""
+    """The answer to `initialize`. Servers before 0.166 omit the environment."""
 
     session_id: str
     environment_info: EnvironmentInfo | None = None
@@ -93,7 +91,7 @@ class EnvironmentStatus(Struct, frozen=True):
 
 
 class Inherit(StrEnum):
-    """How much of the server's own environment a process starts with."""
+    """How much of the server's environment a process inherits."""
 
     ALL = "all"
     CORE = "core"
@@ -101,7 +99,7 @@ class Inherit(StrEnum):
 
 
 class EnvPolicy(Struct, frozen=True, rename="camel"):
-    """How the server's environment becomes the process's, before `env` is laid over it."""
+    """How the server's environment is filtered, before `env` is added."""
 
     inherit: Inherit
     ignore_default_excludes: bool
@@ -111,7 +109,7 @@ class EnvPolicy(Struct, frozen=True, rename="camel"):
 
 
 class StartProcess(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`process/start`. The last five fields are features of the real server that may be asked for and be refused."""
+    """`process/start`. Our server refuses the last four fields, which are features of the real one."""
 
     process_id: str
     argv: list[str]
@@ -147,7 +145,7 @@ class ProcessStarted(Struct, frozen=True, rename="camel"):
 
 
 class ReadProcess(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`process/read`: output after a sequence number, waiting for some if there is none."""
+    """`process/read`: output after a sequence number; `wait_ms` waits for some."""
 
     process_id: str
     after_seq: int | None = None
@@ -164,7 +162,7 @@ class OutputStream(StrEnum):
 
 
 class Chunk(Struct, frozen=True):
-    """A piece of output with its place in the process's one sequence."""
+    """A piece of output with its sequence number."""
 
     seq: int
     stream: OutputStream
@@ -172,7 +170,7 @@ class Chunk(Struct, frozen=True):
 
 
 class ProcessRead(Struct, frozen=True, rename="camel"):
-    """The answer to `process/read`. `failure` is never set by a server; clients fill it in for lost processes."""
+    """The answer to `process/read`. Servers never set `failure`; clients set it for lost processes."""
 
     chunks: list[Chunk]
     next_seq: int
@@ -184,7 +182,7 @@ class ProcessRead(Struct, frozen=True, rename="camel"):
 
 
 class WriteProcess(Struct, frozen=True, rename="camel"):
-    """`process/write`. The same `write_id` again is accepted and not written again."""
+    """`process/write`. A repeated `write_id` is accepted but not written again."""
 
     process_id: str
     chunk: str
@@ -192,7 +190,7 @@ class WriteProcess(Struct, frozen=True, rename="camel"):
 
 
 class WriteStatus(StrEnum):
-    """What became of a write."""
+    """The outcome of a write."""
 
     ACCEPTED = "accepted"
     UNKNOWN_PROCESS = "unknownProcess"
@@ -207,32 +205,32 @@ class ProcessWritten(Struct, frozen=True):
 
 
 class Signal(StrEnum):
-    """The one signal that can be asked for by name."""
+    """The only signal in the protocol."""
 
     INTERRUPT = "interrupt"
 
 
 class SignalProcess(Struct, frozen=True, rename="camel"):
-    """`process/signal`: to the whole process group; an unknown process is no error."""
+    """`process/signal`, to the whole process group; an unknown process is not an error."""
 
     process_id: str
     signal: Signal
 
 
 class TerminateProcess(Struct, frozen=True, rename="camel"):
-    """`process/terminate`: kill the whole process group now."""
+    """`process/terminate`: kill the whole process group."""
 
     process_id: str
 
 
 class ProcessTerminated(Struct, frozen=True):
-    """The answer to `process/terminate`: did it still run?"""
+    """The answer to `process/terminate`: whether the process was running."""
 
     running: bool
 
 
 class ResizeProcess(Struct, frozen=True, rename="camel"):
-    """`process/resize` (ours): the terminal's new size."""
+    """`process/resize` (our addition): set the terminal's size."""
 
     process_id: str
     rows: int
@@ -240,13 +238,13 @@ class ResizeProcess(Struct, frozen=True, rename="camel"):
 
 
 class CloseStdin(Struct, frozen=True, rename="camel"):
-    """`process/closeStdin` (ours): after what has been written, the process reads the end of its input."""
+    """`process/closeStdin` (our addition): close stdin after what has been written."""
 
     process_id: str
 
 
 class Empty(Struct, frozen=True):
-    """An answer with nothing in it."""
+    """An empty answer."""
 
 
 class ProcessOutput(Struct, frozen=True, rename="camel"):
@@ -259,7 +257,7 @@ class ProcessOutput(Struct, frozen=True, rename="camel"):
 
 
 class ProcessExited(Struct, frozen=True, rename="camel"):
-    """`process/exited`, to the client: the process itself has ended; others may still hold its output."""
+    """`process/exited`, to the client: the process itself ended; its children may still write to its output."""
 
     process_id: str
     seq: int
@@ -268,7 +266,7 @@ class ProcessExited(Struct, frozen=True, rename="camel"):
 
 
 class ProcessClosed(Struct, frozen=True, rename="camel"):
-    """`process/closed`, to the client: no event comes after it."""
+    """`process/closed`, to the client: the last event."""
 
     process_id: str
     seq: int

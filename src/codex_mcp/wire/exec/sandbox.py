@@ -1,7 +1,7 @@
-"""Pure. The `sandbox` object of exec-server requests: what a process or a file request may touch.
+"""Pure. The `sandbox` object of exec-server requests: what a process or a file request may access.
 
-The outer object is camelCase and `permissions` inside it is snake_case, as the real program has it. The short words of
-older texts, `{"type": "readOnly"}` and `{"type": "workspaceWrite", …}`, are permissions too.
+The outer object is camelCase and `permissions` inside it is snake_case, as in the real server. The older forms
+`{"type": "readOnly"}` and `{"type": "workspaceWrite", …}` are accepted as permissions too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 
 class Access(StrEnum):
-    """What an entry allows. `none` is the older word for `deny`."""
+    """What an entry allows. `none` is the older form of `deny`."""
 
     READ = "read"
     WRITE = "write"
@@ -22,26 +22,24 @@ class Access(StrEnum):
 
 
 class Network(StrEnum):
-    """May it use the network?"""
-
     RESTRICTED = "restricted"
     ENABLED = "enabled"
 
 
 class PathEntry(Struct, frozen=True, tag="path", tag_field="type"):
-    """One path, a file: URI."""
+    """One path, as a file: URI."""
 
     path: str
 
 
 class GlobEntry(Struct, frozen=True, tag="glob_pattern", tag_field="type"):
-    """Whatever matches."""
+    """All paths that match."""
 
     pattern: str
 
 
 class SpecialKind(StrEnum):
-    """Places that are known by name."""
+    """Paths with a symbolic name."""
 
     ROOT = "root"
     MINIMAL = "minimal"
@@ -53,7 +51,7 @@ class SpecialKind(StrEnum):
 
 
 class Special(Struct, frozen=True, omit_defaults=True):
-    """A place that is known by name, or a folder below it."""
+    """A path with a symbolic name, or a folder below it."""
 
     kind: SpecialKind
     path: str | None = None
@@ -61,7 +59,7 @@ class Special(Struct, frozen=True, omit_defaults=True):
 
 
 class SpecialEntry(Struct, frozen=True, tag="special", tag_field="type"):
-    """A place that is known by name."""
+    """A path with a symbolic name."""
 
     value: Special
 
@@ -70,7 +68,7 @@ EntryPath: TypeAlias = PathEntry | GlobEntry | SpecialEntry
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
-    """What may be done where. The narrower path wins."""
+    """The access to a path. The narrower path wins."""
 
     path: EntryPath
     access: Access
@@ -89,28 +87,28 @@ class UnrestrictedFiles(Struct, frozen=True, tag="unrestricted", tag_field="type
 
 
 class Managed(Struct, frozen=True, tag="managed", tag_field="type"):
-    """We confine it."""
+    """The server enforces the limits."""
 
     file_system: RestrictedFiles | UnrestrictedFiles
     network: Network
 
 
 class Disabled(Struct, frozen=True, tag="disabled", tag_field="type"):
-    """Nobody confines it."""
+    """No limits."""
 
 
 class External(Struct, frozen=True, tag="external", tag_field="type"):
-    """Somebody outside confines it."""
+    """Something outside the server enforces limits."""
 
     network: Network
 
 
 class ReadOnly(Struct, frozen=True, tag="readOnly", tag_field="type"):
-    """The older word for: read everything, write nothing, no network."""
+    """Older form: read everything, write nothing, no network."""
 
 
 class WorkspaceWrite(Struct, frozen=True, tag="workspaceWrite", tag_field="type", rename="camel", omit_defaults=True):
-    """The older word for: read everything, write to the project and to temporary folders."""
+    """Older form: read everything, write to the project and to temporary folders."""
 
     writable_roots: list[str] = []
     network_access: bool = False
@@ -120,14 +118,14 @@ Permissions: TypeAlias = Managed | Disabled | External | ReadOnly | WorkspaceWri
 
 
 class PolicyContext(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What the named places mean."""
+    """What the symbolic names mean."""
 
     cwd: str | None = None
     workspace_roots: list[str] = []
 
 
 class Sandbox(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`sandbox`. The Windows fields must be there, and mean nothing here."""
+    """`sandbox`. `windows_sandbox_level` is required, and ignored here."""
 
     permissions: Permissions
     windows_sandbox_level: str

@@ -4,19 +4,19 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from codex_mcp.execserver.launch import Launch
-from codex_mcp.execserver.sandbox.helper_messages import BEGUN
-from codex_mcp.execserver.sandbox.helper_program import helper_launch
-from codex_mcp.execserver.sandbox.helper_shelf import ViewKey
-from codex_mcp.execserver.sandbox.helpers import KEPT, MAX_HELPERS, Helpers, Prepared
+from codex_mcp.execserver.launch import ProcessSpec
+from codex_mcp.execserver.sandbox.helper import helper_command
+from codex_mcp.execserver.sandbox.helper_pool import MAX_HELPERS, MAX_IDLE, HelperPool, PreparedView
+from codex_mcp.execserver.sandbox.helper_pool_state import ViewKey
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec import files as fs
+from codex_mcp.wire.exec.helper import BEGUN
 from tests.support.exec.parts import eventually
 from tests.support.leaks import take_snapshot
 
@@ -27,21 +27,21 @@ WHERE = fs.Canonicalize("file:///proc/self")
 class Starts:
     """What would be started, and how often it was."""
 
-    def __init__(self, *argvs: list[str], sight: int = 1, holds_places: bool = False) -> None:
+    def __init__(self, *argvs: list[str], fingerprint: int = 1, holds_placeholders: bool = False) -> None:
         self.count = 0
         self.released = 0
-        self.sight = sight
+        self.fingerprint = fingerprint
         self._argvs = list(argvs)
-        self._holds_places = holds_places
+        self._holds_places = holds_placeholders
 
-    def prepare(self) -> Prepared:
+    def prepare(self) -> PreparedView:
         held = ExitStack()
         held.callback(self._release)
-        return Prepared(ViewKey("policy", self.sight), self._launch, held, self._holds_places)
+        return PreparedView(ViewKey("policy", self.fingerprint), self._launch, held, self._holds_places)
 
-    def _launch(self) -> Launch:
+    def _launch(self) -> ProcessSpec:
         self.count += 1
-        what = helper_launch()
+        what = helper_command()
         return replace(what, argv=self._argvs.pop(0)) if self._argvs else what
 
     def _release(self) -> None:
@@ -49,15 +49,15 @@ class Starts:
 
 
 @asynccontextmanager
-async def all_helpers(kept: float = KEPT) -> AsyncIterator[Helpers]:
-    found = Helpers(kept)
+async def all_helpers(max_idle: float = MAX_IDLE) -> AsyncIterator[HelperPool]:
+    found = HelperPool(max_idle)
     try:
         yield found
     finally:
         found.close()
 
 
-async def who(helpers: Helpers, starts: Starts) -> int:
+async def who(helpers: HelperPool, starts: Starts) -> int:
     answer, _ = await helpers.ask(starts.prepare, WHERE)
     assert isinstance(answer, msgspec.Raw)
     return int(msgspec.json.decode(answer)["path"].rpartition("/")[2])
@@ -75,7 +75,7 @@ async def test_a_view_that_has_changed_gets_a_helper_of_its_own_and_the_old_one_
     async with all_helpers() as helpers:
         starts = Starts()
         first = await who(helpers, starts)
-        starts.sight = 2
+        starts.fingerprint = 2
         assert await who(helpers, starts) != first
         assert len(helpers) == 1
         assert first not in take_snapshot().children
@@ -112,7 +112,7 @@ async def test_a_request_that_was_not_begun_is_tried_once_more() -> None:
         starts = Starts(["/bin/false"])
         await who(helpers, starts)
         assert starts.count == 2
-        starts = Starts(["/bin/false"], ["/bin/false"], sight=2)
+        starts = Starts(["/bin/false"], ["/bin/false"], fingerprint=2)
         with pytest.raises(RequestFailed, match="could not be set up"):
             await who(helpers, starts)
         assert (starts.count, starts.released) == (2, 2)
@@ -122,7 +122,7 @@ async def test_a_request_that_was_begun_is_not_tried_again() -> None:
     async with all_helpers() as helpers:
         text = f"import os; os.read(0, 999); os.write(0, {BEGUN!r})"
         starts = Starts([sys.executable, "-c", text])
-        with pytest.raises(RequestFailed, match="may have done a part of it"):
+        with pytest.raises(RequestFailed, match="may have been done"):
             await who(helpers, starts)
         assert (starts.count, len(helpers)) == (1, 0)
 
@@ -140,7 +140,7 @@ async def test_a_helper_whose_request_nobody_waits_for_any_longer_is_not_used_ag
 
 
 async def test_a_helper_that_has_waited_long_enough_ends() -> None:
-    async with all_helpers(kept=0.01) as helpers:
+    async with all_helpers(max_idle=0.01) as helpers:
         starts = Starts()
         await who(helpers, starts)
         await eventually(lambda: len(helpers) == 0)
@@ -149,17 +149,17 @@ async def test_a_helper_that_has_waited_long_enough_ends() -> None:
 
 async def test_helpers_with_folders_make_way_for_what_is_free() -> None:
     async with all_helpers() as helpers:
-        plain, holding = Starts(), Starts(sight=2, holds_places=True)
+        plain, holding = Starts(), Starts(fingerprint=2, holds_placeholders=True)
         await who(helpers, holding)
-        helpers.make_way()
+        helpers.release_placeholders()
         assert (len(helpers), holding.released) == (0, 1)
         await who(helpers, plain)
-        helpers.make_way()
+        helpers.release_placeholders()
         assert len(helpers) == 1
 
 
-async def test_after_the_end_none_is_kept() -> None:
-    helpers, starts = Helpers(), Starts()
+async def test_after_the_end_none_is_max_idle() -> None:
+    helpers, starts = HelperPool(), Starts()
     helpers.close()
     await who(helpers, starts)
     assert len(helpers) == 0

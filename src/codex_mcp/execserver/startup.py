@@ -1,4 +1,9 @@
-"""From flags to a running server."""
+"""Starts the server: from command line flags (`run`), or inside another Python program (`run_main`).
+
+Embedded, the program's event loop serves the clients. Commands are started from its process, whose working folder
+becomes `/`, and do not inherit its open files. Unlike with `codex-mcp exec-server`, commands outlive a program that is
+killed.
+"""
 
 from __future__ import annotations
 
@@ -12,48 +17,89 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import uvloop
+from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.execserver.auth import CapabilityToken, SignedToken
-from codex_mcp.execserver.sandbox.confinement import Confinement, bubblewraps
-from codex_mcp.execserver.serve import Address, Plan, Refusal, parse_listen, serve
+from codex_mcp.execserver.sandbox.confinement import Confinement, bubblewraps, temporary_folders
+from codex_mcp.execserver.serve import Address, AuthCheck, ServerConfig, parse_listen, serve
 
 logger = logging.getLogger(__name__)
 
+DEFAULT_LISTEN_URL: Final = "ws://127.0.0.1:0"
+
 MIN_SECRET_BYTES: Final = 32
-"""A shorter secret could be guessed."""
+"""Shorter secrets can be guessed."""
 
 CLOCK_SKEW: Final = 30
-"""Seconds that two machines' clocks may differ."""
+"""Seconds by which the clocks of two machines may differ."""
 
 SHA256_HEX_DIGITS: Final = 64
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str, lifeline: int | None) -> None:
-    """Serve until told to stop. Raises Refused."""
+    """Serve until told to stop. Raises Refused for invalid flags."""
     address = parse_listen(arguments.listen)
     if arguments.concurrent_requests < 1:
         raise Refused("cannot serve: --concurrent-requests must be 1 or more")
-    temporary = environment.get("TMPDIR", "")
-    plan = Plan(
+    config = ServerConfig(
         address=address,
         environment=environment,
         cwd=cwd,
         concurrent=arguments.concurrent_requests,
-        refusal=refusal_for(arguments, address),
-        confinement=Confinement(bubblewraps(bundled_bubblewrap()), [temporary] if os.path.isabs(temporary) else []),
+        refusal=auth_check(arguments, address),
+        confinement=Confinement(bubblewraps(bundled_bubblewrap()), temporary_folders(environment)),
         lifeline=lifeline,
     )
-    # The pipes of transports/stdio.py are asyncio's; sockets gain from uvloop, one client's pipes hardly do.
+    # transports/stdio.py needs asyncio's own loop; uvloop is faster for sockets, but hardly for one client's pipes.
     with asyncio.Runner(loop_factory=None if address.host is None else uvloop.new_event_loop) as runner:
-        runner.run(serve(plan, sys.stdin.buffer, sys.stdout.buffer))
+        runner.run(serve(config, sys.stdin.buffer, sys.stdout.buffer))
 
 
-def refusal_for(arguments: argparse.Namespace, address: Address) -> Refusal:
-    """Who may connect, from the flags. Raises Refused."""
+class ExecServerRuntimePaths(Struct, frozen=True):
+    """Programs that the embedded server needs."""
+
+    codex_linux_sandbox_exe: str | None = None
+    """The bubblewrap that confines commands. None: the system's, else the one that comes with Codex."""
+
+
+async def run_main(
+    listen_url: str,
+    runtime_paths: ExecServerRuntimePaths,
+    *,
+    environment: Mapping[str, str] | None = None,
+    stdout: IO[bytes] | None = None,
+) -> None:
+    """Serve on `ws://IP:PORT` inside this program, and print the address on stdout. Cancel the task to stop.
+
+    Raises Refused for an address that other machines can reach: use `codex-mcp exec-server --ws-auth` for that.
+    `environment` is what commands inherit; None is the program's own.
+    """
+    address = parse_listen(listen_url)
+    if address.host is None:
+        raise Refused("cannot embed an exec-server on stdio: give an address such as ws://127.0.0.1:0")
+    if not address.is_local:
+        raise Refused(f"cannot listen on {address.host}: other machines could run commands here; use 127.0.0.1")
+    inherited = dict(os.environ if environment is None else environment)  # noqa: TID251  there is no command line
+    sandbox = runtime_paths.codex_linux_sandbox_exe
+    candidates = bubblewraps(bundled_bubblewrap()) if sandbox is None else [sandbox]
+    config = ServerConfig(
+        address=address,
+        environment=inherited,
+        cwd=os.getcwd(),
+        concurrent=1,
+        refusal=lambda _header: None,
+        confinement=Confinement(candidates, temporary_folders(inherited)),
+        takes_signals=False,
+    )
+    await serve(config, sys.stdin.buffer, sys.stdout.buffer if stdout is None else stdout)
+
+
+def auth_check(arguments: argparse.Namespace, address: Address) -> AuthCheck:
+    """The authentication that the flags ask for. Raises Refused."""
     _check_flags(arguments, address)
     if arguments.ws_auth == "capability-token":
         return CapabilityToken(_token_hash(arguments)).refusal
@@ -69,20 +115,15 @@ def refusal_for(arguments: argparse.Namespace, address: Address) -> Refusal:
 def _check_flags(arguments: argparse.Namespace, address: Address) -> None:
     if arguments.ws_auth is None and not address.is_local:
         raise Refused(
-            f"cannot listen on {address.host}: others could run commands here; add --ws-auth, or listen on 127.0.0.1"
+            f"cannot listen on {address.host}: other machines could run commands here; add --ws-auth or use 127.0.0.1"
         )
     if arguments.ws_auth is not None and address.host is None:
-        raise Refused("cannot use --ws-auth with stdio: whoever starts the server is its client")
-    theirs = {
+        raise Refused("cannot use --ws-auth with stdio: only the process that starts the server can be its client")
+    flags = {
         "capability-token": ("ws_token_file", "ws_token_sha256"),
-        "signed-bearer-token": (
-            "ws_shared_secret_file",
-            "ws_issuer",
-            "ws_audience",
-            "ws_max_clock_skew_seconds",
-        ),
+        "signed-bearer-token": ("ws_shared_secret_file", "ws_issuer", "ws_audience", "ws_max_clock_skew_seconds"),
     }
-    for kind, names in theirs.items():
+    for kind, names in flags.items():
         for name in names:
             if getattr(arguments, name) is not None and arguments.ws_auth != kind:
                 flag = "--" + name.replace("_", "-")
@@ -91,7 +132,7 @@ def _check_flags(arguments: argparse.Namespace, address: Address) -> None:
 
 def _token_hash(arguments: argparse.Namespace) -> str:
     if (arguments.ws_token_file is None) == (arguments.ws_token_sha256 is None):
-        raise Refused("cannot use --ws-auth capability-token: give --ws-token-file or --ws-token-sha256, and not both")
+        raise Refused("cannot use --ws-auth capability-token: give either --ws-token-file or --ws-token-sha256")
     if arguments.ws_token_sha256 is not None:
         digest = str(arguments.ws_token_sha256).strip().lower()
         if len(digest) != SHA256_HEX_DIGITS or not set(digest) <= set("0123456789abcdef"):
@@ -108,7 +149,9 @@ def _secret(arguments: argparse.Namespace) -> bytes:
         raise Refused("cannot use --ws-auth signed-bearer-token: give --ws-shared-secret-file")
     secret = _read(arguments.ws_shared_secret_file)
     if len(secret) < MIN_SECRET_BYTES:
-        raise Refused(f"cannot use {arguments.ws_shared_secret_file}: a secret has at least {MIN_SECRET_BYTES} bytes")
+        raise Refused(
+            f"cannot use {arguments.ws_shared_secret_file}: the secret must have at least {MIN_SECRET_BYTES} bytes"
+        )
     return secret
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.execserver.launch import Launch, launch
-from codex_mcp.execserver.processes.terminal_keys import press_keys, split_keys
+from codex_mcp.execserver.launch import ProcessSpec, launch
+from codex_mcp.execserver.processes.interrupts import members, press_keys, split_keys
 
 MEANING = {b"\x03": signal.SIGINT, b"\x1c": signal.SIGQUIT}
 
@@ -24,7 +24,7 @@ def test_bytes_are_keys_or_left(data: bytes, *, keeps: bool) -> None:
 @pytest.fixture
 def terminal() -> Iterator[tuple[int, int, int]]:
     """Both sides of a terminal, and a child in front of it that reads nothing."""
-    child = launch(Launch(["/bin/sleep", "100"], "/", {}, tty=True))
+    child = launch(ProcessSpec(["/bin/sleep", "100"], "/", {}, tty=True))
     slave = os.open(f"/proc/{child.pid}/fd/0", os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     os.set_blocking(child.stdout, True)
     yield child.stdout, slave, child.pid
@@ -73,3 +73,8 @@ def test_what_is_no_terminal_has_no_keys() -> None:
     assert press_keys(writing, 1, b"\x03") == (b"\x03", [])
     os.close(reading)
     os.close(writing)
+
+
+def test_a_group_knows_its_members() -> None:
+    assert os.getpid() in members(os.getpgrp())
+    assert os.getpid() not in members(1)

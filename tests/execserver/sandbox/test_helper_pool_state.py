@@ -1,7 +1,7 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from codex_mcp.execserver.sandbox.helper_shelf import HelperShelf, ViewKey
+from codex_mcp.execserver.sandbox.helper_pool_state import HelperPoolState, ViewKey
 
 ROOM = 3
 KEPT = 10.0
@@ -10,9 +10,9 @@ A, A_CHANGED, B = ViewKey("a", 1), ViewKey("a", 2), ViewKey("b", 1)
 KEYS = st.builds(ViewKey, st.sampled_from("abcd"), st.integers(1, 2))
 
 
-def shelf_with(*keys: ViewKey) -> HelperShelf[int]:
-    """Helpers 0, 1, … of these views wait, since 0, 1, …"""
-    shelf: HelperShelf[int] = HelperShelf(ROOM, KEPT)
+def shelf_with(*keys: ViewKey) -> HelperPoolState[int]:
+    """HelperPool 0, 1, … of these views wait, since 0, 1, …"""
+    shelf: HelperPoolState[int] = HelperPoolState(ROOM, KEPT)
     for _ in keys:
         shelf.take(ViewKey("nobody's", 0))
     for number, key in enumerate(keys):
@@ -47,11 +47,11 @@ def test_helpers_end_when_they_have_waited_long_enough() -> None:
 
 
 class Using(RuleBasedStateMachine):
-    """Helpers come and go in any order; as in use, no more than there is room for work at once."""
+    """HelperPool come and go in any order; as in use, no more than there is room for work at once."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.shelf: HelperShelf[int] = HelperShelf(ROOM, KEPT)
+        self.shelf: HelperPoolState[int] = HelperPoolState(ROOM, KEPT)
         self.working: dict[int, ViewKey] = {}
         self.alive: dict[int, ViewKey] = {}
         self.waiting_since: dict[int, float] = {}

@@ -1,4 +1,4 @@
-"""Pure. What the server and a confined helper say to each other: a file request, and what came of it."""
+"""Pure. Messages between the exec-server and a confined helper process: a file request and its outcome."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from msgspec import Raw, Struct
 from codex_mcp.wire.jsonrpc import ErrorObject
 
 BEGUN: Final = b"!"
+"""Sent by the helper before it carries out a request."""
+
 SIZE_BYTES: Final = 8
 
 
-class Question(Struct, frozen=True):
+class HelperRequest(Struct, frozen=True):
     """A file request: the name of its type, and its fields."""
 
     kind: str
     params: Raw
 
 
-class Reply(Struct, frozen=True):
-    """What came of it."""
+class HelperResponse(Struct, frozen=True):
+    """The outcome of a file request."""
 
     result: Raw = Raw(b"null")
     error: ErrorObject | None = None
 
 
 def framed(content: bytes) -> bytes:
-    """With its size before it."""
+    """The content with its size in front."""
     return len(content).to_bytes(SIZE_BYTES, "big") + content

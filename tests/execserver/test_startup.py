@@ -1,5 +1,8 @@
 import argparse
+import asyncio
 import hashlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,7 +10,8 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.exec import cmd_exec_server
 from codex_mcp.execserver.serve import Address
-from codex_mcp.execserver.starting import refusal_for
+from codex_mcp.execserver.startup import ExecServerRuntimePaths, auth_check, run_main
+from tests.support.patience import PATIENCE
 
 LOCAL = Address("127.0.0.1")
 
@@ -19,19 +23,19 @@ def flags(*words: str) -> argparse.Namespace:
 
 
 def test_on_this_machine_nobody_is_asked() -> None:
-    assert refusal_for(flags(), LOCAL)(None) is None
+    assert auth_check(flags(), LOCAL)(None) is None
 
 
 def test_to_listen_to_others_without_asking_is_refused() -> None:
-    with pytest.raises(Refused, match="others could run commands here"):
-        refusal_for(flags(), Address("0.0.0.0"))
+    with pytest.raises(Refused, match="other machines could run commands here"):
+        auth_check(flags(), Address("0.0.0.0"))
 
 
 def test_a_token_comes_from_a_file_or_as_a_hash(tmp_path: Path) -> None:
     (tmp_path / "token").write_text(" secret\n")
     digest = hashlib.sha256(b"secret").hexdigest().upper()
     for more in (["--ws-token-file", str(tmp_path / "token")], ["--ws-token-sha256", digest]):
-        refusal = refusal_for(flags("--ws-auth", "capability-token", *more), Address("0.0.0.0"))
+        refusal = auth_check(flags("--ws-auth", "capability-token", *more), Address("0.0.0.0"))
         assert refusal("Bearer secret") is None
         assert refusal("Bearer other") == "invalid websocket bearer token"
 
@@ -40,9 +44,9 @@ def test_a_secret_must_be_long(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x" * 31)
     words = ["--ws-auth", "signed-bearer-token", "--ws-shared-secret-file", str(tmp_path / "secret")]
     with pytest.raises(Refused, match="at least 32 bytes"):
-        refusal_for(flags(*words), LOCAL)
+        auth_check(flags(*words), LOCAL)
     (tmp_path / "secret").write_text("x" * 32)
-    assert refusal_for(flags(*words), LOCAL)("Bearer a.b.c") == "invalid websocket jwt"
+    assert auth_check(flags(*words), LOCAL)("Bearer a.b.c") == "invalid websocket jwt"
 
 
 @pytest.mark.parametrize(
@@ -61,14 +65,14 @@ def test_a_secret_must_be_long(tmp_path: Path) -> None:
 )
 def test_flags_that_do_not_fit_are_refused(words: list[str]) -> None:
     with pytest.raises(Refused, match="cannot"):
-        refusal_for(flags(*words), LOCAL)
+        auth_check(flags(*words), LOCAL)
 
 
 def test_stdio_has_no_door_to_guard(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret")
     words = ["--ws-auth", "capability-token", "--ws-token-file", str(tmp_path / "token")]
     with pytest.raises(Refused, match="stdio"):
-        refusal_for(flags(*words), Address(None))
+        auth_check(flags(*words), Address(None))
 
 
 @pytest.mark.parametrize(("mode", "warnings"), [(0o644, 1), (0o600, 0)])
@@ -78,7 +82,7 @@ def test_a_token_file_that_everybody_can_read_is_a_warning(
     path = tmp_path / "token"
     path.write_text("secret")
     path.chmod(mode)
-    refusal_for(flags("--ws-auth", "capability-token", "--ws-token-file", str(path)), LOCAL)
+    auth_check(flags("--ws-auth", "capability-token", "--ws-token-file", str(path)), LOCAL)
     assert caplog.text.count(f"can read {path}; run chmod 600 on it") == warnings
 
 
@@ -86,5 +90,44 @@ def test_clocks_cannot_differ_by_less_than_nothing(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x" * 32)
     words = ["--ws-auth", "signed-bearer-token", "--ws-shared-secret-file", str(tmp_path / "secret")]
     with pytest.raises(Refused, match="it must be 0 or more"):
-        refusal_for(flags(*words, "--ws-max-clock-skew-seconds", "-1"), LOCAL)
-    refusal_for(flags(*words, "--ws-max-clock-skew-seconds", "0"), LOCAL)
+        auth_check(flags(*words, "--ws-max-clock-skew-seconds", "-1"), LOCAL)
+    auth_check(flags(*words, "--ws-max-clock-skew-seconds", "0"), LOCAL)
+
+
+PROGRAM = """
+import asyncio, io, os, signal
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.execclient.client import ExecServerClient
+from codex_mcp.execserver.startup import DEFAULT_LISTEN_URL, ExecServerRuntimePaths, run_main
+from codex_mcp.wire.exec.protocol import ProcessOutput
+
+async def main():
+    tasks = TaskSet()
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as stdout:
+        serving = tasks.spawn(run_main(DEFAULT_LISTEN_URL, ExecServerRuntimePaths(), stdout=stdout), name="server")
+        address = await asyncio.to_thread(os.read, reading, 100)
+        print(address.decode().strip().rpartition(":")[0])
+        async with ExecServerClient(address.decode().strip()) as client:
+            process = await client.start(["sh", "-c", "echo hello"])
+            said = [event.chunk async for event in process.events() if isinstance(event, ProcessOutput)]
+            print(b"".join(said).decode().strip())
+        print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+        serving.cancel()
+        await asyncio.wait([serving])
+    print(serving.cancelled(), len(asyncio.all_tasks()))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("url", ["stdio", "ws://0.0.0.0:0", "ws://localhost:1", "http://127.0.0.1:0"])
+def test_what_cannot_be_embedded_is_refused(url: str) -> None:
+    with pytest.raises(Refused, match="cannot"):
+        asyncio.run(run_main(url, ExecServerRuntimePaths()))
+
+
+def test_a_program_serves_until_it_cancels_the_task() -> None:
+    ended = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.stderr == ""
+    assert ended.stdout.splitlines() == ["ws://127.0.0.1", "hello", "True", "True 1"]

@@ -1,35 +1,37 @@
-"""Pure. What `http/request` asks for, as bytes to send to somebody; and where an answer sends it next.
+"""Pure. Turns an `http/request` into the bytes to send, and decides on redirects.
 
-    answer              the next request
+    status              the next request
     ------------------  ------------------------------------------------------------
     301, 302            the same; a POST becomes a GET without a body
-    303                 a GET without a body, or a HEAD
+    303                 a GET without a body; a HEAD stays a HEAD
     307, 308            the same
-    any other           none: it is the answer
+    any other           none
 
-A request to another origin does not carry what was meant for the first one: credentials and cookies.
+A redirect to another origin does not carry credentials and cookies.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.execserver.errors import invalid_params
 from codex_mcp.wire.exec.base64 import BadBase64, decode_base64
 from codex_mcp.wire.exec.http import HttpHeader, HttpRequest
 
 MAX_HOPS: Final = 10
-"""Redirects that are followed; the real server's library follows as many."""
+"""Redirects that are followed, as many as in the real server."""
 
 TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 BAD_VALUE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 URL_SAFE: Final = "/%:@!$&'()*+,;=~-._?[]"
 
 OURS: Final = frozenset({"connection", "content-length", "expect", "te", "trailer", "transfer-encoding", "upgrade"})
-"""Headers that say how the bytes travel, which is not for the client to say."""
+"""Headers about the transfer, which the client cannot set."""
 
 PRIVATE: Final = frozenset({"authorization", "cookie", "cookie2", "proxy-authorization", "www-authenticate"})
 ABOUT_BODY: Final = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
@@ -38,9 +40,8 @@ WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 PORTS: Final = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """One request to one place."""
+class Hop(Struct, frozen=True):
+    """One HTTP request, before or after a redirect."""
 
     method: str
     url: SplitResult
@@ -49,26 +50,21 @@ class Hop:
 
     @property
     def is_encrypted(self) -> bool:
-        """It goes over TLS."""
         return self.url.scheme == "https"
 
     @property
     def host(self) -> str:
-        """Whom to connect to."""
         return self.url.hostname or ""
 
     @property
     def port(self) -> int:
-        """And where."""
         return self.url.port or PORTS[self.url.scheme]
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """Who gets what was meant for whom."""
         return self.url.scheme, self.host, self.port
 
     def encode(self) -> bytes:
-        """The whole request."""
         target = quote(self.url.path or "/", safe=URL_SAFE)
         if self.url.query:
             target += "?" + quote(self.url.query, safe=URL_SAFE)
@@ -86,7 +82,7 @@ class Hop:
 
 
 def first_hop(asked: HttpRequest) -> Hop:
-    """What the client wants. Raises RequestFailed."""
+    """The request that the client asks for. Raises RequestFailed."""
     if not TOKEN.fullmatch(asked.method):
         raise invalid_params("http/request method is invalid: invalid HTTP method")
     try:
@@ -99,7 +95,7 @@ def first_hop(asked: HttpRequest) -> Hop:
 
 
 def next_hop(hop: Hop, status: int, location: str) -> Hop | None:
-    """Where the answer sends the request, or None if it is to stay. Raises RequestFailed."""
+    """The request after a redirect, or None. Raises RequestFailed."""
     if status not in (301, 302, 303, 307, 308):
         return None
     url = _url(urljoin(hop.url.geturl(), location))
@@ -136,6 +132,6 @@ def _url(text: str) -> SplitResult:
     if not host or BAD_VALUE.search(text) or " " in url.netloc:
         raise invalid_params("http/request url is invalid: empty host")
     if "@" in url.netloc:
-        raise invalid_params("http/request url is invalid: it holds credentials; send them in a header")
+        raise invalid_params("http/request url is invalid: it contains credentials; send them in a header")
     shown = f"[{host}]" if ":" in host else host
     return url._replace(netloc=shown if port is None else f"{shown}:{port}", fragment="")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.execserver.http.plan import first_hop, next_hop
+from codex_mcp.execserver.http.hops import first_hop, next_hop
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec.http import HttpHeader, HttpRequest
 
@@ -49,7 +49,7 @@ def test_how_bytes_travel_is_not_for_the_client_to_say() -> None:
         (asked("ftp://x/"), "http/request only supports http and https URLs, got ftp"),
         (asked("http://"), "url is invalid"),
         (asked("http://x:port/"), "url is invalid"),
-        (asked("http://me:secret@x/"), "it holds credentials"),
+        (asked("http://me:secret@x/"), "it contains credentials"),
         (asked("http://x/", "G T"), "http/request method is invalid"),
         (asked("http://x/", "GET", HttpHeader("bad name", "x")), "header name is invalid: invalid HTTP header name"),
         (asked("http://x/", "GET", HttpHeader("a", "b\r\nc: d")), "header value is invalid"),
