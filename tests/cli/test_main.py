@@ -27,7 +27,7 @@ def test_the_program_tells_its_version_and_its_commands(tmp_path: Path, program:
     told = shell(*program, "--help", home=tmp_path)
     assert (version.returncode, version.stdout) == (0, f"codex-mcp {__version__}\n")
     assert told.returncode == 0
-    for name, (_module, summary) in COMMANDS.items():
+    for name, summary in COMMANDS.items():
         assert name in told.stdout
         assert summary.split(",")[0] in " ".join(told.stdout.split())
 
@@ -85,14 +85,14 @@ def test_a_folder_that_is_gone_is_a_sentence(tmp_path: Path, command: str) -> No
     (tmp_path / "gone").mkdir()
     program = f"cd gone && rmdir ../gone && exec {SCRIPTS / 'codex-mcp'} {command}"
     ended = shell("sh", "-c", program, home=tmp_path)
-    said = f"codex-mcp {command}: cannot work in a folder that is gone; change to another one\n"
+    said = f"codex-mcp {command}: cannot work in a folder that was deleted; change to another one\n"
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", said)
 
 
 @pytest.mark.parametrize("command", ["threads", "demo"])
 def test_an_output_that_cannot_be_written_is_a_sentence(tmp_path: Path, command: str) -> None:
     ended = shell("sh", "-c", f"{SCRIPTS / 'codex-mcp'} {command} >/dev/full", home=tmp_path)
-    said = f"codex-mcp {command}: cannot write the output: No space left on device; look at where it goes\n"
+    said = f"codex-mcp {command}: cannot write the output: No space left on device; check where it goes\n"
     assert (ended.returncode, ended.stderr) == (1, said)
 
 
@@ -100,8 +100,8 @@ def test_an_output_that_cannot_be_written_is_a_sentence(tmp_path: Path, command:
 def test_a_state_folder_that_does_not_exist_is_a_sentence(tmp_path: Path, command: str) -> None:
     ended = shell(str(SCRIPTS / "codex-mcp"), *command.split(), "--state-dir", "nowhere", home=tmp_path)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith(f"codex-mcp {command.split()[0]}: cannot look into the state folder ")
-    assert ended.stderr.endswith("nowhere: there is no such folder; check --state-dir\n")
+    assert ended.stderr.startswith(f"codex-mcp {command.split()[0]}: cannot read the state folder ")
+    assert ended.stderr.endswith("nowhere: it does not exist; check --state-dir\n")
 
 
 def test_the_old_name_is_the_same_program(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`codex-mcp config`: every setting as it is here and now, and who said so."""
+"""`codex-mcp config`: every setting with its value and where the value came from."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from codex_mcp.cli.config_text import as_json, as_toml
 from codex_mcp.cli.output import SCHEMA, print_json, print_text
 from codex_mcp.config.load import add_arguments, load
 
-DESCRIPTION: Final = "Show every setting as a server started here would have it, with these flags and variables."
+DESCRIPTION: Final = "Show the settings of a server that would be started here, with these flags and variables."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's flags."""
-    parser.add_argument("--show-origin", action="store_true", help="and where each value came from")
-    parser.add_argument("--json", action="store_true", help="for programs; says the origins too")
+    parser.add_argument("--show-origin", action="store_true", help="show where each value came from")
+    parser.add_argument("--json", action="store_true", help="print JSON, with the origins")
     add_arguments(parser, with_team=True)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    """Print them."""
     loaded = load(arguments, environment, cwd)
     if arguments.json:
         print_json({"schema": SCHEMA, **as_json(loaded.sources, loaded.sourced_roles, loaded.warnings)})

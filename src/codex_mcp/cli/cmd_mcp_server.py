@@ -16,12 +16,10 @@ DESCRIPTION: Final = "Serve Codex agents to an MCP client over stdin and stdout,
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's flags."""
     add_serving_arguments(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    """Serve until stdin ends."""
     return serve(arguments, environment, cwd, _plain)
 
 

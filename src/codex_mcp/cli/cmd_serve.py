@@ -21,21 +21,18 @@ DESCRIPTION: Final = "Serve a team of Codex agents to an MCP client over stdin a
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's flags."""
     parser.add_argument(
         "--resume",
         nargs="?",
         const=LAST_USED,
         metavar="ID",
-        help="let the first call go on with this agent (codex_id, identity or thread id), or with the one used last, "
-        "of the name in --identity if there is one",
+        help="let the first call resume this agent (codex_id, identity or thread id); without ID, the one used last, "
+        "of the name in --identity if given",
     )
     add_serving_arguments(parser, with_team=True)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    """Serve until stdin ends."""
-
     def team(loaded: Loaded, around: Around | None) -> MakeProduct:
         async def open_store() -> Store:
             from codex_mcp.state.embedded.store import open_store as opened  # noqa: PLC0415  for the first call

@@ -1,4 +1,4 @@
-"""Pure. The settings for people, as a TOML file that could be used as it is; and for programs. Secrets are masked."""
+"""Pure. The settings as TOML, which is a valid settings file, and as JSON. Secrets are masked."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from codex_mcp.team.profile.roles import Role
 
 TABLE: Final = "plugins.codex-mcp"
 
-
 BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
-"""What a key in TOML may hold without quotes."""
+"""Characters of a TOML key that needs no quotes."""
 
 
 def as_toml(sources: Mapping[str, Sourced], roles: Mapping[str, SourcedRole], *, with_origin: bool) -> str:
-    """The settings as a file. What is not set is a comment, since TOML has no word for nothing."""
+    """The settings as a file. A setting without a value is a comment, since TOML has no null."""
     lines = [f"[{TABLE}]", *_lines(sources, with_origin=with_origin)]
     for name, sourced in roles.items():
         head = f"[{TABLE}.roles.{name if name and BARE.issuperset(name) else _toml(name)}]"
@@ -33,7 +32,7 @@ def _lines(sources: Mapping[str, Sourced], *, with_origin: bool) -> Iterator[str
     texts = {
         name: f"# {name} =" if sourced.value is None else _line(name, sourced) for name, sourced in sources.items()
     }
-    # One long value must not push all comments out of sight.
+    # One long value must not move all comments off the screen.
     width = max((len(text) for text in texts.values() if len(text) <= 60), default=0)
     for name, text in texts.items():
         yield f"{text:{width}}  # {one_line(sources[name].source)}" if with_origin else text
@@ -46,7 +45,6 @@ def _line(name: str, sourced: Sourced) -> str:
 def as_json(
     sources: Mapping[str, Sourced], roles: Mapping[str, SourcedRole], warnings: tuple[str, ...]
 ) -> dict[str, object]:
-    """The settings for programs."""
     return {
         "settings": {
             name: {"value": _plain(sourced.value), "origin": sourced.source} for name, sourced in sources.items()
@@ -61,7 +59,7 @@ def _role(role: Role) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """The value in terms of JSON, without secrets."""
+    """The value as JSON has it, without secrets."""
     if isinstance(value, str):
         return redact(str(value))
     if isinstance(value, tuple | list):
@@ -74,6 +72,6 @@ def _plain(value: object) -> object:
 def _toml(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    # The other values look in TOML as they do in JSON; what a terminal would obey is never in a basic string.
+    # Other values look the same in TOML and JSON; characters that a terminal would interpret are escaped.
     text = msgspec.json.encode(value).decode()
     return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in text)

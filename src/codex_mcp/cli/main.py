@@ -1,10 +1,11 @@
-"""The program `codex-mcp`: finds the command, loads it alone, and turns refusals into a sentence and exit code 2."""
+"""The program `codex-mcp`: loads one command and runs it; a refusal becomes one sentence and exit code 2."""
+
+# ruff: noqa: PLC0415  each start loads only the command that it runs
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,52 +16,93 @@ from codex_mcp.base.errors import Explained, Refused
 
 
 class Command(Protocol):
-    """What a module `cmd_*` offers."""
+    """What a module `cmd_*` has."""
 
-    DESCRIPTION: str
+    @property
+    def DESCRIPTION(self) -> str:
+        """For `--help`."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the command's flags."""
 
     def run(self, arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-        """Do it; return the exit code."""
+        """Run the command and return its exit code."""
 
 
 COMMANDS: Final = {
-    "mcp-server": ("codex_mcp.cli.cmd_mcp_server", "serve Codex agents to an MCP client over stdio"),
-    "serve": ("codex_mcp.cli.cmd_serve", "serve a team of agents with names to an MCP client"),
-    "exec-server": ("codex_mcp.cli.exec.cmd_exec_server", "run commands and files for an agent, here or elsewhere"),
-    "exec": ("codex_mcp.cli.exec.cmd_exec", "run a command on an exec-server as if it were local"),
-    "config": ("codex_mcp.cli.cmd_config", "show every setting, and where it came from"),
-    "threads": ("codex_mcp.cli.state.cmd_threads", "list the agents of the state folder, and forget old ones"),
-    "summary": ("codex_mcp.cli.state.cmd_summary", "show what an agent said of its work when it was closed"),
-    "audit": ("codex_mcp.cli.state.cmd_audit", "show what the agents did, and what came of it"),
-    "demo": ("codex_mcp.cli.demo.cmd_demo", "see an agent fix a failing test, without an account or a network"),
+    "mcp-server": "serve Codex agents to an MCP client over stdio",
+    "serve": "serve a team of agents with names to an MCP client",
+    "exec-server": "run commands and access files for an agent, on this or another machine",
+    "exec": "run a command on an exec-server, as if it ran here",
+    "config": "show every setting and where it came from",
+    "threads": "list the agents of the state folder, and forget old ones",
+    "summary": "show the summary that an agent wrote of its work when it was closed",
+    "audit": "show what the agents did, and the results",
+    "demo": "watch an agent fix a failing test, without an account or a network",
 }
+
+
+def _load(name: str) -> Command:
+    match name:
+        case "mcp-server":
+            from codex_mcp.cli import cmd_mcp_server
+
+            return cmd_mcp_server
+        case "serve":
+            from codex_mcp.cli import cmd_serve
+
+            return cmd_serve
+        case "exec-server":
+            from codex_mcp.cli.exec import cmd_exec_server
+
+            return cmd_exec_server
+        case "exec":
+            from codex_mcp.cli.exec import cmd_exec
+
+            return cmd_exec
+        case "config":
+            from codex_mcp.cli import cmd_config
+
+            return cmd_config
+        case "threads":
+            from codex_mcp.cli.state import cmd_threads
+
+            return cmd_threads
+        case "summary":
+            from codex_mcp.cli.state import cmd_summary
+
+            return cmd_summary
+        case "audit":
+            from codex_mcp.cli.state import cmd_audit
+
+            return cmd_audit
+    from codex_mcp.cli.demo import cmd_demo
+
+    return cmd_demo
+
 
 FAILED: Final = 1
 USAGE_ERROR: Final = 2
 
 PIPE_CLOSED: Final = 141
-"""What a shell says of a program that wrote to somebody who had gone."""
+"""The exit code that a shell reports for a program ended by SIGPIPE."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `codex-mcp COMMAND …`."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] and words[0] in COMMANDS:
         return _run(words[0], words[1:])
     parser = argparse.ArgumentParser(
         prog="codex-mcp",
         description="Codex coding agents for MCP clients.",
-        epilog="codex-mcp COMMAND --help tells more about a command.",
+        epilog="codex-mcp COMMAND --help shows the flags of a command.",
     )
     parser.add_argument("--version", action="version", version=f"codex-mcp {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, (_module, summary) in COMMANDS.items():
+    for name, summary in COMMANDS.items():
         commands.add_parser(name, help=summary)
     parser.parse_args(words)
-    raise AssertionError("argparse lets nothing through but the commands, which ran above")
+    raise AssertionError("argparse accepts only the commands, which ran above")
 
 
 def mcp_server_main() -> int:
@@ -78,13 +120,12 @@ LEAST_HELP_WIDTH: Final = 40
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """Fits the terminal. It asks for the width only when help is shown: that takes some milliseconds."""
+    """Fits the terminal. It asks for the width only when it shows help: that takes some milliseconds."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=HELP_WIDTH)
 
     def format_help(self) -> str:
-        """Lay it out."""
         with contextlib.suppress(OSError, ValueError):  # not a terminal
             self._width = max(LEAST_HELP_WIDTH, min(HELP_WIDTH, _columns() - 2))
             self._max_help_position = min(self._max_help_position, self._width - LEAST_HELP_WIDTH // 2)
@@ -92,17 +133,17 @@ class _HelpFormatter(argparse.HelpFormatter):
 
 
 def _columns() -> int:
-    """Of the terminal, or what COLUMNS says. Raises OSError or ValueError if there is neither."""
+    """The width of the terminal, or COLUMNS. Raises OSError or ValueError if there is neither."""
     return int(os.environ.get("COLUMNS") or os.get_terminal_size(sys.stdout.fileno()).columns)
 
 
 def _replace_closed_streams() -> None:
-    """Else the next thing that we open, a socket perhaps, would have their number and be taken for stdin or stdout."""
+    """Otherwise the next file or socket would get their number and be taken for stdin or stdout."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)
             os.dup2(opened, number)
-            setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115  as long as we live
+            setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115  stays open
             if opened != number:
                 os.close(opened)
 
@@ -111,11 +152,11 @@ def _working_folder() -> str:
     try:
         return os.getcwd()
     except FileNotFoundError as exc:
-        raise Explained("cannot work in a folder that is gone; change to another one") from exc
+        raise Explained("cannot work in a folder that was deleted; change to another one") from exc
 
 
 def _run(name: str, words: Sequence[str]) -> int:
-    command: Command = importlib.import_module(COMMANDS[name][0])
+    command = _load(name)
     parser = argparse.ArgumentParser(
         prog=f"codex-mcp {name}", description=command.DESCRIPTION, formatter_class=_HelpFormatter
     )
@@ -131,6 +172,6 @@ def _run(name: str, words: Sequence[str]) -> int:
         print(f"codex-mcp {name}: {exc}", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
-        # Whoever reads our output has heard enough. Python would complain once more when it ends.
+        # The reader of our output has closed it. Python would report that once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED

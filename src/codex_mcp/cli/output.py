@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for programs. Nothing here colours anything."""
+"""What commands print: text and tables for people, JSON for programs; never colours."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from codex_mcp.base.errors import Explained
 from codex_mcp.cli.tables import table
 
 SCHEMA: Final = 1
-"""Of the JSON that commands print. It grows when something is renamed or taken away, not when something is added."""
+"""Version of the printed JSON. It changes when something is renamed or removed, not when something is added."""
 
 NOT_FOUND: Final = 3
-"""The exit code when what was asked for is not there; 1 is a failure, 2 a wrong way to ask."""
+"""The exit code if the requested thing does not exist; 1 is a failure, 2 a wrong flag or setting."""
 
 
 class Unwritten(Explained):
-    """Where our output goes, it cannot be written."""
+    """The output cannot be written."""
 
 
 def print_text(text: str) -> None:
-    """A text; what the terminal has no letter for is written out."""
+    """Print a text; characters that the terminal's encoding lacks are escaped."""
     _print(text.encode(sys.stdout.encoding, "backslashreplace"))
 
 
 def print_json(value: object) -> None:
-    """One JSON document, indented: programs do not mind, and people can read it."""
+    """Print one JSON document, indented for people."""
     _print(_harmless(msgspec.json.format(msgspec.json.encode(value), indent=2)))
 
 
 def print_json_line(value: object) -> None:
-    """One JSON document on a line of its own."""
+    """Print one JSON document on one line."""
     _print(_harmless(msgspec.json.encode(value)))
 
 
 def _harmless(document: bytes) -> bytes:
-    """The same document with every character escaped that a terminal would obey or hide."""
+    """The document with every character escaped that a terminal would interpret or hide."""
     if document.isascii() and b"\x7f" not in document:  # JSON escapes the other control characters of ASCII itself
         return document
     text = document.decode()
@@ -52,7 +52,7 @@ def _escaped(char: str) -> str:
 
 
 def _print(line: bytes) -> None:
-    """At once: what is not heard is known here, and not when the program ends. JSON is UTF-8 wherever it goes."""
+    """Print and flush, so that a failure is noticed here and not at exit. JSON is always UTF-8."""
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(line + b"\n")
@@ -64,21 +64,21 @@ def _print(line: bytes) -> None:
 
 
 def unwritten(exc: OSError) -> Unwritten:
-    """The error for output that could not be written; what is left of it is dropped."""
-    # Python would try to write it once more when it ends, and complain.
+    """The error for output that could not be written; the rest of the output is dropped."""
+    # Otherwise Python would try to write it again at exit, and complain.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return Unwritten(f"cannot write the output: {exc.strerror}; look at where it goes")
+    return Unwritten(f"cannot write the output: {exc.strerror}; check where it goes")
 
 
 def print_table(
     titles: Sequence[str], rows: Sequence[Sequence[str]], *, whole: int = 0, optional: Sequence[str] = ()
 ) -> None:
-    """A table that fits the terminal (see `table`); into a pipe, with nothing cut."""
+    """Print a table that fits the terminal (see `table`); into a pipe, uncut."""
     print_text(table(titles, rows, terminal_width(), whole=whole, optional=optional))
 
 
 def terminal_width() -> int | None:
-    """How wide our output may be; None is without limit."""
+    """The width of the terminal; None if the output does not go to one."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None
     except OSError:

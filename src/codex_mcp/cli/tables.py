@@ -1,4 +1,4 @@
-"""Pure. A plain table: a title above each column, two spaces between them, no lines, no colours."""
+"""Pure. A plain text table: a title above each column, two spaces between columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from codex_mcp.base.printable import one_line
 GAP: Final = "  "
 CUT: Final = "…"
 NARROWEST: Final = 6
-"""Columns are not cut below this: on a screen so small, lines had better wrap."""
+"""Columns are not cut below this width; on a smaller screen, lines wrap."""
 
 
 def table(
@@ -24,7 +24,7 @@ def table(
 ) -> str:
     """The rows below their titles. If they are wider than `width`, the widest columns are cut.
 
-    The first `whole` columns are not: ids are of no use without their ends. Where even that is too wide, `optional`
+    The first `whole` columns are never cut: an incomplete id is useless. If the table is still too wide, `optional`
     columns are left out, in this order.
     """
     cells = [[one_line(cell) or "-" for cell in row] for row in [titles, *rows]]
@@ -43,7 +43,7 @@ def table(
 def _left_out(
     titles: Sequence[str], widths: Sequence[int], width: int, whole: int, optional: Sequence[str]
 ) -> set[str]:
-    """The columns without which the others fit, if they are cut as far as they may be."""
+    """The columns to leave out, so that the others fit when they are cut as far as possible."""
     least = {
         title: wide if number < whole else min(wide, NARROWEST)
         for number, (title, wide) in enumerate(zip(titles, widths, strict=True))
@@ -58,7 +58,7 @@ def _left_out(
 
 
 def cell_width(text: str) -> int:
-    """How many columns of a terminal a text takes: ideographs and emoji take two, combining marks none."""
+    """How many terminal columns a text takes: ideographs and emoji take two, combining marks none."""
     if text.isascii():
         return len(text)
     return sum(_char_width(char) for char in text)
@@ -71,7 +71,7 @@ def _char_width(char: str) -> int:
 
 
 def _fitted(widths: Sequence[int], room: int) -> list[int]:
-    """Narrower widths that fit into the room, the widest cut first."""
+    """Widths that fit, the widest cut first."""
     widths = list(widths)
     while sum(widths) > room and max(widths, default=0) > NARROWEST:
         widths[widths.index(max(widths))] -= 1

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import make_private_folder
@@ -18,9 +17,6 @@ from codex_mcp.codex.config.command_line import visible
 from codex_mcp.codex.config.overrides import CoreConfig, core_config
 from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.supervisor import Launch, Launcher
-
-if TYPE_CHECKING:
-    from codex_mcp.codex.legacy.core import LegacyCore, OldRelease
 
 logger = logging.getLogger(__name__)
 
@@ -95,14 +91,12 @@ def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], set
         raise Refused(
             f"cannot use an exec-server with Codex {version}; use a newer Codex (remove codex_bin and backend)"
         )
-    # Loaded here, since hardly anybody needs it, and every server pays for what is imported above.
-    legacy = importlib.import_module("codex_mcp.codex.legacy.core")
-    core: type[LegacyCore] = legacy.LegacyCore
-    release: OldRelease = legacy.OldRelease(version, config.overrides)
+    from codex_mcp.codex.legacy.core import LegacyCore, OldRelease  # noqa: PLC0415  rarely needed, and slow to load
+
     return Launch(
         [binary.path, "mcp-server"],
         environment,
-        partial(core, release=release),
+        partial(LegacyCore, release=OldRelease(version, config.overrides)),
         dies_with_us=True,
         is_guarded=True,
         backend="mcp-server",

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.cli.state.folder import Unreadable, add_state_argument, agents_in, readable, state_folder, summaries_in
+from codex_mcp.cli.state.folder import (
+    UnreadableFolder,
+    add_state_argument,
+    agents_in,
+    readable,
+    state_folder,
+    summaries_in,
+)
 from codex_mcp.state.embedded.store import open_store
 from codex_mcp.team.agent import AgentStatus
 from codex_mcp.team.records.summaries import write_summary
@@ -55,6 +62,6 @@ def test_summaries_are_found_by_every_name(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match=r"cannot read the state folder here: Is a directory \(.*\); look at"):  # noqa: SIM117
+    with pytest.raises(UnreadableFolder, match=r"cannot read the state folder here: Is a directory \(.*\); check its"):  # noqa: SIM117
         with readable("here"):
             os.close(os.open(tmp_path, os.O_RDWR))

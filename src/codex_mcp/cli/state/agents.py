@@ -1,4 +1,4 @@
-"""Pure. The agents of a state folder, as a person asks for them: which, in which order, and in what words."""
+"""Pure. The agents of a state folder: filtered, sorted, and as rows of a table or JSON."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from codex_mcp.team.records.registry_text import registry_text
 TITLES: Final = ("CODEX ID", "IDENTITY", "TEAM", "STATE", "SEEN", "TURNS", "REPO", "BRANCH")
 
 OPTIONAL: Final = ("BRANCH", "REPO", "TEAM", "TURNS", "SEEN")
-"""What a narrow screen need not show, the least important first."""
+"""Columns that a narrow screen leaves out, the least important first."""
 
 UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 def as_they_are(agents: Iterable[Agent], living: Container[str]) -> list[Agent]:
-    """The agents, those of servers that are gone marked as stale; the latest first. `living` are ids of nodes."""
+    """The agents, latest first; those whose server is gone are stale. `living` has the ids of running servers."""
     seen = [_as_it_is(agent, living) for agent in agents]
     return sorted(seen, key=lambda agent: (-agent.last_active, agent.codex_id))
 
@@ -31,7 +31,7 @@ def _as_it_is(agent: Agent, living: Container[str]) -> Agent:
 
 
 def chosen(agents: Iterable[Agent], *, repo: str | None, identity: str | None, closed: bool) -> list[Agent]:
-    """Those of this repository and this name; closed ones only if they are wanted."""
+    """The agents of this repository and name, with or without closed ones."""
     return [
         agent
         for agent in agents
@@ -42,12 +42,12 @@ def chosen(agents: Iterable[Agent], *, repo: str | None, identity: str | None, c
 
 
 def outdated(agents: Iterable[Agent], before: float) -> list[Agent]:
-    """Those that nobody runs, and that nobody used since."""
+    """Inactive agents that were last used before this time."""
     return [agent for agent in agents if not agent.is_active and agent.last_active < before]
 
 
 def row(agent: Agent, now: float) -> tuple[str, ...]:
-    """What a table says of an agent, by TITLES."""
+    """The cells of an agent, one for each of TITLES."""
     return (
         agent.codex_id,
         agent.identity,
@@ -69,7 +69,7 @@ def age(seconds: float) -> str:
 
 
 def entries(agents: Sequence[Agent], now: float) -> list[object]:
-    """The agents for programs, each as the registry has it."""
+    """The agents as the registry has them, for JSON."""
     text = msgspec.json.decode(registry_text(agents, 0, now))
     by_id = {entry["codex_id"]: entry for entry in text["sessions"]}
     return [by_id[agent.codex_id] for agent in agents]

@@ -1,4 +1,4 @@
-"""`codex-mcp summary`: what an agent said of its work when it was closed."""
+"""`codex-mcp summary`: the summary that an agent wrote of its work when it was closed."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.cli.output import NOT_FOUND, SCHEMA, print_json, print_text
 from codex_mcp.cli.state.folder import add_state_argument, readable, state_folder, summaries_in
 
-DESCRIPTION: Final = "Show what an agent said of its work when it was closed; the latest, if there are several."
+DESCRIPTION: Final = (
+    "Show the summary that an agent wrote of its work when it was closed; the latest, if there are several."
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's flags."""
     parser.add_argument("id", metavar="ID", help="its codex_id, thread id or identity")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     add_state_argument(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    """Print it."""
     folder = state_folder(arguments, environment, cwd)
     with readable(folder):
         found = max(summaries_in(folder, arguments.id), key=lambda found: found[2].written_at, default=None)
     if found is None:
         name = one_line(arguments.id)
         print(
-            f"codex-mcp summary: there is no summary of {name} in {folder}; codex-mcp threads --all shows who there is",
+            f"codex-mcp summary: there is no summary of {name} in {folder}; codex-mcp threads --all lists the agents",
             file=sys.stderr,
         )
         return NOT_FOUND

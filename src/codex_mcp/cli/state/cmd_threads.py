@@ -1,4 +1,4 @@
-"""`codex-mcp threads`: who is in the state folder, and in which state. Works while servers run, and starts nothing."""
+"""`codex-mcp threads`: the agents of the state folder and their states."""
 
 from __future__ import annotations
 
@@ -14,32 +14,34 @@ from codex_mcp.cli.state.folder import add_state_argument, agents_in, readable, 
 from codex_mcp.cli.state.pruning import pruned
 from codex_mcp.team.agent import Agent
 
-DESCRIPTION: Final = "List the agents of the state folder: those that run, and those that could be brought back."
+DESCRIPTION: Final = "List the agents of the state folder: those that run, and those that can be resumed."
 
 DAYS_KEPT: Final = 7.0
-"""Who has not come back after a week works on something else."""
+"""An agent that was not used for a week is unlikely to be resumed."""
 
 DAY: Final = 86_400
 
 LONGEST: Final = 100_000
-"""Days: more than two centuries, which is before there was anything to forget."""
+"""Days: more than two centuries."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's flags."""
-    parser.add_argument("--repo", metavar="NAME", help="only those of this repository: its name or its folder")
-    parser.add_argument("--identity", metavar="NAME", help="only those of this name")
-    parser.add_argument("--all", action="store_true", help="closed ones too")
-    parser.add_argument("--prune", action="store_true", help="forget those that nobody runs, and their summaries")
+    parser.add_argument("--repo", metavar="NAME", help="only agents of this repository: its name or folder")
+    parser.add_argument("--identity", metavar="NAME", help="only agents with this name")
+    parser.add_argument("--all", action="store_true", help="include closed agents")
+    parser.add_argument("--prune", action="store_true", help="remove agents that no server runs, and their summaries")
     parser.add_argument(
-        "--older-than", metavar="DAYS", type=_days, default=DAYS_KEPT, help="of --prune: not used for so long (7)"
+        "--older-than",
+        metavar="DAYS",
+        type=_days,
+        default=DAYS_KEPT,
+        help="with --prune: unused for this long (default: 7)",
     )
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     add_state_argument(parser)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    """Print them."""
     folder = state_folder(arguments, environment, cwd)
     now = time.time()
     closed = arguments.all or arguments.prune

@@ -1,4 +1,4 @@
-"""The state folder, for commands that only look into it: no server is started, none is disturbed."""
+"""Find and read the state folder, while servers may be running."""
 
 from __future__ import annotations
 
@@ -17,35 +17,34 @@ from codex_mcp.team.records.registry import read_registry
 from codex_mcp.team.records.summaries import Summary, read_summary
 
 
-class Unreadable(Explained):
-    """The state folder is there, and cannot be read."""
+class UnreadableFolder(Explained):
+    """The state folder exists and cannot be read."""
 
 
 def add_state_argument(parser: argparse.ArgumentParser) -> None:
-    """Let a command be told which folder."""
-    parser.add_argument("--state-dir", metavar="DIR", help="look here (default: the folder of the settings)")
+    parser.add_argument("--state-dir", metavar="DIR", help="the state folder (default: as in the settings)")
 
 
 def state_folder(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> str:
-    """The folder that servers use which are started here. Raises Refused if a folder was named that does not exist."""
+    """The folder of servers that are started here. Raises Refused if a folder was named that does not exist."""
     folder = load(argparse.Namespace(state_dir=arguments.state_dir), environment, cwd).settings.team.state_dir
     if arguments.state_dir is not None and not os.path.exists(folder):
-        raise Refused(f"cannot look into the state folder {folder}: there is no such folder; check --state-dir")
+        raise Refused(f"cannot read the state folder {folder}: it does not exist; check --state-dir")
     return folder
 
 
 def agents_in(folder: str) -> list[Agent]:
-    """All agents, as they are now; the latest first."""
+    """All agents with their current state, latest first."""
     living = {node for node in nodes_with_locks(folder) if not has_died(folder, node)}
     return as_they_are(read_registry(os.path.join(folder, registry.FILE)), living)
 
 
 def summaries_in(folder: str, reference: str) -> Iterator[tuple[str, str, Summary]]:
-    """Identity, thread and summary of all that are called by this codex_id, thread id or identity."""
+    """Identity, thread and summary of all agents with this codex_id, thread id or identity."""
     for agent in agents_in(folder):
         if agent.codex_id == reference:
             yield from _summary(folder, agent.identity, agent.thread_id or agent.codex_id)
-    # The folders are asked too: agents come and go in the registry, and their summaries stay.
+    # Folders are searched too: summaries outlive their agents' entries in the registry.
     for identity in _names(folder):
         for thread in _names(os.path.join(folder, identity)):
             if reference in (identity, thread):
@@ -53,19 +52,19 @@ def summaries_in(folder: str, reference: str) -> Iterator[tuple[str, str, Summar
 
 
 def _summary(folder: str, identity: str, thread: str) -> Iterator[tuple[str, str, Summary]]:
-    with contextlib.suppress(Refused):  # somebody else's folder, whose name is none of ours
+    with contextlib.suppress(Refused):  # a folder whose name cannot be an agent's
         if summary := read_summary(folder, identity, thread):
             yield identity, thread, summary
 
 
 @contextlib.contextmanager
 def readable(folder: str) -> Iterator[None]:
-    """Say it in a sentence if the folder cannot be read after all."""
+    """Turn an OSError into one sentence about the folder."""
     try:
         yield
     except OSError as exc:
-        raise Unreadable(
-            f"cannot read the state folder {folder}: {exc.strerror or exc} ({exc.filename}); look at its rights"
+        raise UnreadableFolder(
+            f"cannot read the state folder {folder}: {exc.strerror or exc} ({exc.filename}); check its permissions"
         ) from exc
 
 

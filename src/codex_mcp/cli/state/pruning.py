@@ -1,4 +1,4 @@
-"""Forgets agents that nobody runs: their records, their journals, their summaries. Another server's are left alone."""
+"""Remove inactive agents: their records, journals and summaries. Agents that a server runs are left alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from codex_mcp.team.records.registry import RegistryFile, read_registry
 
 
 def pruned(folder: str, agents: Sequence[Agent], before: float) -> list[Agent]:
-    """Forget those of these agents that nobody runs or has used since; return them. Raises Unavailable, OSError."""
+    """Remove those of these agents that are inactive since `before`; return them. Raises Unavailable, OSError."""
     if not agents:
         return []
     if os.path.exists(os.path.join(folder, opening.NAME)):
@@ -32,20 +32,20 @@ async def _pruned_from_store(folder: str, agents: Sequence[Agent], before: float
     try:
         await store.leases.join()
         removed = [agent for agent in agents if await prune_agent(store, agent, before)]
-        papers = RegistryFile(folder)
-        revision = await asyncio.to_thread(papers.next_revision)
+        file = RegistryFile(folder)
+        revision = await asyncio.to_thread(file.next_revision)
         rest = await read_agents(store)
-        await asyncio.to_thread(papers.write, rest, revision)
+        await asyncio.to_thread(file.write, rest, revision)
     finally:
         await store.aclose()
     return removed, rest
 
 
 def _pruned_from_file(folder: str, agents: Sequence[Agent]) -> tuple[list[Agent], list[Agent]]:
-    """Where no server of ours has run yet, there is only the registry, of those before us."""
+    """If no server of ours has run yet, there is only the registry that atm-agent-mcp wrote."""
     gone = {agent.codex_id for agent in agents}
-    papers = RegistryFile(folder)
-    revision = papers.next_revision()
+    file = RegistryFile(folder)
+    revision = file.next_revision()
     rest = [agent for agent in read_registry(os.path.join(folder, registry.FILE)) if agent.codex_id not in gone]
-    papers.write(rest, revision)
+    file.write(rest, revision)
     return list(agents), rest
