@@ -16,7 +16,7 @@ from codex_mcp.codex.core import CannotResume, ThreadSpec, TurnSpec
 from codex_mcp.codex.legacy.processes import commands_of
 from codex_mcp.mcp.tools.specs import CONFIG_REFUSED
 from codex_mcp.scripted_model.server import ScriptedModel
-from codex_mcp.team.member import Member
+from codex_mcp.team.roster import Member
 from codex_mcp.threads.questions.decisions import Aborted, Decision, Denied
 from codex_mcp.threads.questions.questions import CommandQuestion, PatchQuestion, Question
 from codex_mcp.threads.record import Outcome, Status
@@ -30,7 +30,7 @@ from tests.support.patience import PATIENCE
 from tests.support.processes import all_ended
 from tests.support.requirements import requirement
 from tests.support.servers.mcp_server import scripted_server
-from tests.support.team.crews import crewed
+from tests.support.team.local_team import local_team
 
 GATE = "[[scene: gate]]"
 ENDLESS = "[[scene: endless]]"
@@ -359,19 +359,19 @@ async def test_the_whole_server_runs_on_it(tmp_path: Path) -> None:
 async def test_an_agent_keeps_its_name_when_its_thread_gets_one_and_gets_a_new_thread_when_that_is_lost(
     tmp_path: Path,
 ) -> None:
-    async with crewed(tmp_path, codex_bin=old_codex()) as c:
+    async with local_team(tmp_path, codex_bin=old_codex()) as c:
         member = await c.start("arch")
         turn = await c.submit(member, GATE)
         await c.model.wait_for_gate("gate")
         first = turn.thread_id
-        assert await c.crew.team.find(first, "local", resume=False) is member
+        assert await c.team.resuming.find(first, "local", resume=False) is member
         c.model.release("gate")
         assert (await ended(turn)).content == "The gate is open."
         assert (member.agent.thread_id, member.agent.turns) == (first, 1)
 
-        killed(c.crew.team._threads)
+        killed(c.team._threads)
         await asyncio.wait_for(lost(member), PATIENCE)
-        found = await c.crew.team.find("arch", "local", resume=False)
+        found = await c.team.resuming.find("arch", "local", resume=False)
         assert (await c.ask(found, say("I am new here."))).content == "I am new here."
         assert found.agent.thread_id not in (None, first)
 

@@ -5,15 +5,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.team.agent import (
+    REQUESTS_KEPT,
     Agent,
     AgentState,
     AgentStatus,
     Holder,
     Owner,
+    RequestKey,
     abandoned,
-    at_rest,
+    find_request,
+    inactive,
     last_used,
     oldest_inactive,
+    with_living_owner,
+    with_request,
+    without_request,
 )
 
 
@@ -34,16 +40,16 @@ def test_it_survives_being_written_down() -> None:
 
 def test_when_nobody_runs_it_an_active_one_is_stale_and_a_closed_one_closed() -> None:
     active = msgspec.structs.replace(agent(), thread_state=AgentState.BUSY, owner=Owner("n", 1, "h"))
-    resting = at_rest(active)
+    resting = inactive(active)
     assert (resting.status, resting.thread_state, resting.owner) == (AgentStatus.STALE, AgentState.CLOSED, None)
     for status in (AgentStatus.CLOSED, AgentStatus.INTERRUPTED, AgentStatus.STALE):
-        assert at_rest(msgspec.structs.replace(active, status=status)).status is status
+        assert inactive(msgspec.structs.replace(active, status=status)).status is status
 
 
 def test_only_an_agent_whose_server_was_lost_remembers_which_codex_may_have_its_conversation_open() -> None:
     held = msgspec.structs.replace(agent(), holder=Holder(7, "h", "mark"))
-    assert at_rest(held).holder is None
-    assert abandoned(held) == msgspec.structs.replace(at_rest(held), holder=held.holder)
+    assert inactive(held).holder is None
+    assert abandoned(held) == msgspec.structs.replace(inactive(held), holder=held.holder)
 
 
 @given(
@@ -83,12 +89,38 @@ def test_the_last_used_of_those_that_can_be_resumed(
 
 
 def test_one_that_was_being_closed_when_its_server_died_is_interrupted() -> None:
-    resting = at_rest(msgspec.structs.replace(agent(), closing=True))
+    resting = inactive(msgspec.structs.replace(agent(), closing=True))
     assert (resting.status, resting.thread_state, resting.closing) == (
         AgentStatus.INTERRUPTED,
         AgentState.CLOSED,
         False,
     )
     assert (
-        at_rest(msgspec.structs.replace(agent(), status=AgentStatus.CLOSED, closing=True)).status is AgentStatus.CLOSED
+        inactive(msgspec.structs.replace(agent(), status=AgentStatus.CLOSED, closing=True)).status is AgentStatus.CLOSED
     )
+
+
+@given(st.integers(0, 3 * REQUESTS_KEPT))
+def test_the_first_and_the_newest_requests_are_kept_in_order(count: int) -> None:
+    each = agent()
+    for number in range(count):
+        each = with_request(each, RequestKey(str(number), "digest"))
+    kept = [int(request.id) for request in each.requests]
+    newest = list(range(max(0, count - REQUESTS_KEPT + 1), count))
+    assert kept == sorted({*newest, *([0] if count else [])})
+    assert len(kept) <= REQUESTS_KEPT
+
+
+def test_a_request_is_found_by_its_id_until_it_is_taken_back() -> None:
+    each = with_request(with_request(agent(), RequestKey("a", "1")), RequestKey("b", "2"))
+    assert [find_request(each, name) for name in ("b", "c")] == [RequestKey("b", "2"), None]
+    assert without_request(each, "b").requests == (RequestKey("a", "1"),)
+
+
+def test_an_active_one_whose_owner_is_gone_is_inactive() -> None:
+    owned = msgspec.structs.replace(agent(), owner=Owner("n", 1, "h"))
+    assert with_living_owner(owned, {"n"}) == owned
+    for orphan in (with_living_owner(owned, {"m"}), with_living_owner(agent(), {"n"})):
+        assert (orphan.status, orphan.owner) == (AgentStatus.STALE, None)
+    closed = msgspec.structs.replace(agent(), status=AgentStatus.CLOSED)
+    assert with_living_owner(closed, ()) == closed

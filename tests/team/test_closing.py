@@ -16,106 +16,106 @@ from codex_mcp.team.records.summaries import read_summary
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.threads.record import Status as TurnStatus
 from tests.support.requirements import requirement
-from tests.support.team.crews import Crewed, crewed
+from tests.support.team.local_team import LocalTeam, local_team
 from tests.support.team.scenes import TEAM_SCRIPT
 from tests.support.team.team_server import GATE, say
 from tests.team.records.test_pruning import closed, written
 
 
-def summary_of(team: Crewed, folder: Path, thread_id: str | None, identity: str = "arch") -> str | None:
+def summary_of(local: LocalTeam, folder: Path, thread_id: str | None, identity: str = "arch") -> str | None:
     summary = read_summary(str(folder / "state"), identity, thread_id or "")
     return None if summary is None else summary.text
 
 
 async def test_an_idle_agent_is_closed_at_once_without_a_summary(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        arch = await team.start("arch")
-        await team.ask(arch, say("one"))
-        requests = len(team.model.requests)
-        closed = await team.crew.closing.close("arch", "local")
-        assert (closed.how, closed.agent.status, len(team.model.requests)) == (
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        await local.ask(arch, say("one"))
+        requests = len(local.model.requests)
+        closed = await local.team.closing.close("arch", "local")
+        assert (closed.how, closed.agent.status, len(local.model.requests)) == (
             Close.CLOSED,
             AgentStatus.CLOSED,
             requests,
         )
-        await team.start("arch")
+        await local.start("arch")
 
 
 async def test_a_busy_agent_is_stopped_its_queue_answered_and_its_work_summed_up(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        arch = await team.start("arch")
-        running, waiting = await team.submit(arch, GATE), await team.submit(arch, say("never"))
-        await team.model.wait_for_gate("gate")
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        running, waiting = await local.submit(arch, GATE), await local.submit(arch, say("never"))
+        await local.model.wait_for_gate("gate")
         first, second = await asyncio.gather(
-            team.crew.closing.close("arch", "local"), team.crew.closing.close("arch", "local")
+            local.team.closing.close("arch", "local"), local.team.closing.close("arch", "local")
         )
         assert [first.how, second.how] == [Close.CLOSED, Close.ALREADY_CLOSED]
         assert running.outcome.status is TurnStatus.INTERRUPTED
         assert "closed" in waiting.outcome.content
-        assert summary_of(team, tmp_path, arch.agent.thread_id)
-        assert (await team.crew.closing.close("arch", "local")).how is Close.ALREADY_CLOSED
+        assert summary_of(local, tmp_path, arch.agent.thread_id)
+        assert (await local.team.closing.close("arch", "local")).how is Close.ALREADY_CLOSED
 
 
 async def test_a_codex_that_hangs_keeps_no_agent_from_being_closed(tmp_path: Path) -> None:
-    async with crewed(tmp_path, interrupt_grace=0.05) as team:
-        arch, _idle = await team.start("arch"), await team.start("idle")
-        core = (await team.crew.status("local"))["core"]
+    async with local_team(tmp_path, interrupt_grace=0.05) as local:
+        arch, _idle = await local.start("arch"), await local.start("idle")
+        core = (await local.team.status("local"))["core"]
         assert isinstance(core, dict)
         os.kill(core["pid"], signal.SIGSTOP)
         try:
-            begun = await team.submit(arch, say("never"))
-            assert (await team.crew.closing.close("arch", "local")).how is Close.INTERRUPTED
-            assert (await team.crew.closing.close("idle", "local")).how is Close.CLOSED
+            begun = await local.submit(arch, say("never"))
+            assert (await local.team.closing.close("arch", "local")).how is Close.INTERRUPTED
+            assert (await local.team.closing.close("idle", "local")).how is Close.CLOSED
             assert begun.outcome.status is TurnStatus.INTERRUPTED
         finally:
             os.kill(core["pid"], signal.SIGCONT)
 
 
 async def test_without_a_summary_in_time_it_is_interrupted(tmp_path: Path) -> None:
-    async with crewed(tmp_path, summary_timeout=0.001) as team:
-        arch = await team.start("arch")
-        await team.submit(arch, GATE)
-        await team.model.wait_for_gate("gate")
-        closed = await team.crew.closing.close("arch", "local")
+    async with local_team(tmp_path, summary_timeout=0.001) as local:
+        arch = await local.start("arch")
+        await local.submit(arch, GATE)
+        await local.model.wait_for_gate("gate")
+        closed = await local.team.closing.close("arch", "local")
         assert (closed.how, closed.agent.status) == (Close.INTERRUPTED, AgentStatus.INTERRUPTED)
-        assert summary_of(team, tmp_path, arch.agent.thread_id) is None
+        assert summary_of(local, tmp_path, arch.agent.thread_id) is None
 
 
 async def test_a_closed_agent_is_not_talked_to_and_can_be_resumed_with_its_summary(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        arch = await team.start("arch")
-        await team.submit(arch, GATE)
-        await team.model.wait_for_gate("gate")
-        await team.crew.closing.close("arch", "local")
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        await local.submit(arch, GATE)
+        await local.model.wait_for_gate("gate")
+        await local.team.closing.close("arch", "local")
         with pytest.raises(TeamRefused, match="is closed"):
-            await team.crew.team.find("arch", "local", resume=False)
-        again = await team.crew.team.find(arch.agent.codex_id, "local", resume=True)
+            await local.team.resuming.find("arch", "local", resume=False)
+        again = await local.team.resuming.find(arch.agent.codex_id, "local", resume=True)
         assert again.agent.status is AgentStatus.ACTIVE
-        assert (await team.ask(again, say("back"))).content == "back"
-        assert "earlier-summary" in str(team.model.requests[-1])
+        assert (await local.ask(again, say("back"))).content == "back"
+        assert "earlier-summary" in str(local.model.requests[-1])
 
 
 async def test_at_the_end_all_agents_sum_up_at_once(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        members = [await team.start(f"dev-{number}") for number in range(3)]
+    async with local_team(tmp_path) as local:
+        members = [await local.start(f"dev-{number}") for number in range(3)]
         for member in members:
-            await team.ask(member, say("worked"))
-        await team.crew.closing.close_all()
-        assert all(summary_of(team, tmp_path, each.agent.thread_id, each.agent.identity) for each in members)
-        assert len(team.crew.roster) == 0
-        assert {agent.status for agent in await team.crew.agents("local")} == {AgentStatus.CLOSED}
+            await local.ask(member, say("worked"))
+        await local.team.closing.close_all()
+        assert all(summary_of(local, tmp_path, each.agent.thread_id, each.agent.identity) for each in members)
+        assert len(local.team.roster) == 0
+        assert {agent.status for agent in await local.team.directory.agents("local")} == {AgentStatus.CLOSED}
 
 
 async def test_to_sum_up_is_no_use_that_somebody_made_of_an_agent_and_no_limit_forbids_it(tmp_path: Path) -> None:
-    async with crewed(tmp_path, turns_per_hour=1) as team:
-        arch, dev = await team.start("arch"), await team.start("dev")
-        await team.ask(dev, say("worked"))
-        await team.ask(arch, "[[scene: fail]]")
+    async with local_team(tmp_path, turns_per_hour=1) as local:
+        arch, dev = await local.start("arch"), await local.start("dev")
+        await local.ask(dev, say("worked"))
+        await local.ask(arch, "[[scene: fail]]")
         before = {each.agent.identity: each.agent for each in (arch, dev)}
-        await team.crew.closing.close_all()
-        after = {agent.identity: agent for agent in await team.crew.agents("local")}
+        await local.team.closing.close_all()
+        after = {agent.identity: agent for agent in await local.team.directory.agents("local")}
         for name in ("arch", "dev"):
-            assert summary_of(team, tmp_path, before[name].thread_id, name)
+            assert summary_of(local, tmp_path, before[name].thread_id, name)
             assert (after[name].status, after[name].turns) == (AgentStatus.CLOSED, 1)
             assert (after[name].last_active, after[name].last_error) == (
                 before[name].last_active,
@@ -126,20 +126,20 @@ async def test_to_sum_up_is_no_use_that_somebody_made_of_an_agent_and_no_limit_f
 
 
 async def test_while_they_sum_up_it_is_written_that_they_are_interrupted_in_case_we_are_killed(tmp_path: Path) -> None:
-    async with crewed(tmp_path, script=TEAM_SCRIPT) as team:
-        arch = await team.start("arch")
-        await team.ask(arch, f"slow to sum up {say('worked')}")
+    async with local_team(tmp_path, script=TEAM_SCRIPT) as local:
+        arch = await local.start("arch")
+        await local.ask(arch, f"slow to sum up {say('worked')}")
         tasks = TaskSet()
-        closing = tasks.spawn(team.crew.closing.close_all(), name="end")
-        await team.model.wait_for_gate("summary")
-        await team.crew.store_session.writer.flush()
+        closing = tasks.spawn(local.team.closing.close_all(), name="end")
+        await local.model.wait_for_gate("summary")
+        await local.team.session.writer.flush()
         (written,) = read_registry(str(tmp_path / "state/registry.json"))
         assert (written.status, written.thread_state, written.owner) == (
             AgentStatus.INTERRUPTED,
             AgentState.CLOSED,
             None,
         )
-        team.model.release("summary")
+        local.model.release("summary")
         await closing
         (written,) = read_registry(str(tmp_path / "state/registry.json"))
         assert written.status is AgentStatus.CLOSED
@@ -147,23 +147,23 @@ async def test_while_they_sum_up_it_is_written_that_they_are_interrupted_in_case
 
 
 async def test_who_is_in_a_hurry_gets_no_summaries_and_a_true_record(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        arch = await team.start("arch")
-        await team.submit(arch, GATE)
-        await team.model.wait_for_gate("gate")
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        await local.submit(arch, GATE)
+        await local.model.wait_for_gate("gate")
         tasks = TaskSet()
-        tasks.spawn(team.crew.closing.close_all(), name="end")
+        tasks.spawn(local.team.closing.close_all(), name="end")
         await asyncio.sleep(0)  # it begins
         await tasks.aclose()
-        assert [agent.status for agent in await team.crew.agents("local")] == [AgentStatus.INTERRUPTED]
+        assert [agent.status for agent in await local.team.directory.agents("local")] == [AgentStatus.INTERRUPTED]
 
 
 async def test_whoever_is_closed_last_is_kept_and_the_oldest_forgotten(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        arch = await team.start("arch")
-        await written(team.crew.store_session.store, *map(closed, range(AGENTS_KEPT)))
-        await team.crew.closing.close("arch", "local")
-        known = {agent.codex_id for agent in await team.crew.store_session.writer.agents()}
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        await written(local.team.session.store, *map(closed, range(AGENTS_KEPT)))
+        await local.team.closing.close("arch", "local")
+        known = {agent.codex_id for agent in await local.team.session.writer.agents()}
         assert len(known) == AGENTS_KEPT
         assert (arch.agent.codex_id in known, "codex:0" in known, "codex:1" in known) == (True, False, True)
         shown = {agent.codex_id for agent in read_registry(str(tmp_path / "state/registry.json"))}
@@ -172,15 +172,15 @@ async def test_whoever_is_closed_last_is_kept_and_the_oldest_forgotten(tmp_path:
 
 @requirement("FR-7.2")
 async def test_an_agent_has_ten_seconds_to_sum_up_unless_the_settings_say_otherwise(tmp_path: Path) -> None:
-    async with crewed(tmp_path, script=TEAM_SCRIPT) as team:
-        arch = await team.start("arch")
-        await team.ask(arch, f"slow to sum up {say('worked')}")
+    async with local_team(tmp_path, script=TEAM_SCRIPT) as local:
+        arch = await local.start("arch")
+        await local.ask(arch, f"slow to sum up {say('worked')}")
         tasks = TaskSet()
-        closing = tasks.spawn(team.crew.closing.close_all(), name="close")
-        await team.model.wait_for_gate("summary")
+        closing = tasks.spawn(local.team.closing.close_all(), name="close")
+        await local.model.wait_for_gate("summary")
         assert arch.thread is not None
         summing_up = arch.thread.current
-        team.model.release("summary")
+        local.model.release("summary")
         await closing
         assert summing_up is not None
         assert summing_up.spec.time_limit == 10.0

@@ -1,65 +1,85 @@
-"""Requests are kept with their agent: the one that started it always, and the newest of the others."""
+"""A request that came before is recognised, for the principal and the team that it came from."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+import asyncio
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.core import TurnSpec
+from codex_mcp.state.contract import Unavailable
 from codex_mcp.team.agent import RequestKey
-from codex_mcp.team.requests import (
-    CUT,
-    LONGEST_ANSWER,
-    REQUESTS_KEPT,
-    agent_of,
-    answer_key,
-    decode_answer,
-    encode_answer,
-    no_answer,
-    request_in,
-    with_request,
-    without_request,
-)
-from codex_mcp.threads.record import Outcome, Status
-from tests.support.state.agents import an_agent
+from codex_mcp.team.refusals import TeamRefused, Why
+from codex_mcp.team.roster import Member
+from codex_mcp.team.work import Assignment
+from tests.support.core.cores import Watcher
+from tests.support.patience import PATIENCE
+from tests.support.state.memory import MemoryStore, World
+from tests.support.team.local_team import LocalTeam, local_team
+from tests.support.team.team_server import say
+
+REQUEST = RequestKey("r-1", "these arguments")
 
 
-@given(st.integers(0, 3 * REQUESTS_KEPT))
-def test_the_first_and_the_newest_requests_are_kept_in_order(count: int) -> None:
-    agent = an_agent(1)
-    for number in range(count):
-        agent = with_request(agent, RequestKey(str(number), "digest"))
-    kept = [int(request.id) for request in agent.requests]
-    newest = list(range(max(0, count - REQUESTS_KEPT + 1), count))
-    assert kept == sorted({*newest, *([0] if count else [])})
-    assert len(kept) <= REQUESTS_KEPT
+async def begun(local: LocalTeam, request: RequestKey, **fields: Any) -> Member:
+    """An agent that was started by this request, whose first turn has ended."""
+
+    async def begin(member: Member) -> None:
+        spec = TurnSpec(say("yes"))
+        task = Assignment(spec, Watcher(), full_events=False, purpose="test", request=request)
+        turn = await local.team.work.submit(member, task)
+        await turn.wait(PATIENCE)
+
+    return await local.team.starting.start(local.order(request_id=request.id, **fields), begin)
 
 
-def test_a_request_is_found_by_its_id_until_it_is_taken_back() -> None:
-    agent = with_request(with_request(an_agent(1), RequestKey("a", "1")), RequestKey("b", "2"))
-    assert request_in(agent, "b") == RequestKey("b", "2")
-    assert agent_of([an_agent(2), agent], "a") is agent
-    assert agent_of([an_agent(2)], "a") is None
-    assert without_request(agent, "b").requests == (RequestKey("a", "1"),)
+async def test_it_is_known_to_its_own_principal_and_team_alone(tmp_path: Path) -> None:
+    world = World()
+    async with local_team(tmp_path, world) as local:
+        member = await begun(local, REQUEST)
+        for _ in range(2):
+            repeat = await local.team.requests.find_repeat("local", REQUEST)
+            assert repeat is not None
+            assert (repeat.agent.codex_id, repeat.outcome.content) == (member.agent.codex_id, "yes")
+            assert await local.team.requests.find_repeat("ada", REQUEST) is None
+            assert await local.team.requests.find_repeat("local", RequestKey("r-2", "these arguments")) is None
+            with pytest.raises(TeamRefused) as reused:
+                await local.team.requests.find_repeat("local", RequestKey("r-1", "others"))
+            assert reused.value.why is Why.REQUEST_REUSED
+            await local.team.closing.close(member.agent.codex_id, "local")
+    async with local_team(tmp_path, world, team="other") as elsewhere:
+        assert await elsewhere.team.requests.find_repeat("local", REQUEST) is None
+        assert (await begun(elsewhere, REQUEST)).agent.codex_id != member.agent.codex_id
 
 
-@given(st.text(), st.text())
-def test_the_key_of_an_answer_names_its_agent_and_tells_requests_apart(one: str, other: str) -> None:
-    assert answer_key("codex:1", one).startswith("codex:1/")
-    assert (answer_key("codex:1", one) == answer_key("codex:1", other)) == (one == other)
+async def test_the_same_request_waits_for_the_one_before_it_and_others_do_not(tmp_path: Path) -> None:
+    async with local_team(tmp_path) as local:
+        tasks = TaskSet()
+        async with local.team.requests.one_at_a_time("local", REQUEST):
+            second = tasks.spawn(_passed(local, "local", REQUEST), name="the same request")
+            await _passed(local, "ada", REQUEST)
+            await _passed(local, "local", RequestKey("r-2", ""))
+            await _passed(local, "local", None)
+            await asyncio.sleep(0)
+            assert not second.done()
+        await second
+        await tasks.aclose()
 
 
-@given(st.text(st.characters(exclude_categories=())))
-def test_any_answer_is_written_and_read_again(text: str) -> None:
-    outcome = Outcome("t", Status.COMPLETED, text, "thinking", None, (), 1.5)
-    read = decode_answer(encode_answer(outcome))
-    assert read is not None
-    assert (read.thread_id, read.status, read.seconds) == ("t", Status.COMPLETED, 1.5)
+async def _passed(local: LocalTeam, principal: str, request: RequestKey | None) -> None:
+    async with local.team.requests.one_at_a_time(principal, request):
+        pass
 
 
-def test_of_a_very_long_answer_the_beginning_is_kept() -> None:
-    read = decode_answer(encode_answer(Outcome("t", Status.COMPLETED, "word " * LONGEST_ANSWER, "", None, (), 1.0)))
-    assert read is not None
-    assert read.content == ("word " * LONGEST_ANSWER)[:LONGEST_ANSWER] + CUT
-
-
-def test_what_cannot_be_read_is_no_answer_and_a_lost_one_says_so() -> None:
-    assert decode_answer(b"{") is None
-    assert no_answer(an_agent(1)).status is Status.INTERRUPTED
+async def test_a_request_that_cannot_be_written_down_begins_no_turn(tmp_path: Path) -> None:
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        store = local.team.session.store
+        assert isinstance(store, MemoryStore)
+        store.is_closed = True  # as one whose disk is gone
+        task = Assignment(TurnSpec(say("x")), Watcher(), full_events=False, purpose="test", request=REQUEST)
+        with pytest.raises(Unavailable, match="turn was not begun"):
+            await local.team.work.submit(arch, task)
+        assert (arch.agent.requests, arch.requested, len(local.model.requests)) == ((), {}, 0)
+        store.is_closed = False

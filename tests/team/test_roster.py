@@ -1,9 +1,15 @@
-"""Members by every name that they go by."""
+"""Members: what each is doing and where, and how they are found by any of their names."""
+
+import subprocess
+from pathlib import Path
 
 from msgspec.structs import replace
 
-from codex_mcp.team.member import Member
-from codex_mcp.team.roster import NAMES_KEPT, Roster
+from codex_mcp.codex.core import EXEC_ENVIRONMENT
+from codex_mcp.team.agent import AgentState
+from codex_mcp.team.roster import NAMES_KEPT, Member, Roster
+from tests.support.team.local_team import local_team
+from tests.support.team.team_server import GATE
 from tests.team.test_agent import agent
 
 
@@ -46,3 +52,43 @@ def test_a_later_one_of_the_same_id_is_not_removed_by_the_end_of_the_earlier() -
     roster.add(after)
     roster.remove(before)
     assert after in roster
+
+
+def test_one_that_is_being_started_is_busy() -> None:
+    assert Member(agent()).state is AgentState.BUSY
+
+
+async def test_its_state_is_that_of_its_thread(tmp_path: Path) -> None:
+    async with local_team(tmp_path) as local:
+        member = await local.start("arch")
+        assert (member.state, member.record.thread_state) == (AgentState.IDLE, AgentState.IDLE)
+        turn = await local.submit(member, GATE)
+        await local.model.wait_for_gate("gate")
+        assert (member.state, member.record.thread_state) == (AgentState.BUSY, AgentState.BUSY)
+        local.model.release("gate")
+        await turn.wait()
+        assert member.state is AgentState.IDLE
+        assert member.names == {"codex_id": member.agent.codex_id, "identity": "arch", "team": "default"}
+        assert repr(member) == f"<Member arch {member.agent.codex_id} idle>"
+
+
+def repository(folder: Path, branch: str) -> Path:
+    subprocess.run(["git", "init", "--quiet", "--initial-branch", branch, str(folder)], check=True)
+    return folder
+
+
+def test_an_agent_knows_its_repository_and_branch(tmp_path: Path) -> None:
+    member = Member(replace(agent(), cwd=str(repository(tmp_path, "main"))))
+    seen = member.update_surroundings()
+    assert (seen.branch, member.agent.branch, member.agent.repo_root, member.told) == (
+        "main",
+        "main",
+        str(tmp_path),
+        seen,
+    )
+
+
+def test_a_folder_of_another_machine_is_not_looked_at(tmp_path: Path) -> None:
+    spec: dict[str, object] = {"environment": EXEC_ENVIRONMENT}
+    member = Member(replace(agent(), cwd=str(repository(tmp_path, "main")), spec=spec))
+    assert member.update_surroundings().branch is None

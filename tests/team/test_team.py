@@ -1,128 +1,98 @@
-"""Agents are started under a name, found by every name, and brought back."""
+"""A team reports its status, resumes where it is told to, and lets go of agents that another server took over."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from codex_mcp.base.errors import Refused
-from codex_mcp.codex.core import ConfigRefused
-from codex_mcp.team.member import Member
-from codex_mcp.team.refusals import TeamRefused, Why
-from tests.support.state.memory import World
-from tests.support.team.crews import crewed
+from codex_mcp.team.agent import AgentStatus
+from codex_mcp.team.refusals import TeamRefused
+from codex_mcp.team.resuming import Resume
+from tests.support.state.memory import MemoryStore, World
+from tests.support.team.local_team import LocalTeam, local_team
 from tests.support.team.team_server import GATE, say
 
 
-async def test_an_agent_has_the_name_that_was_asked_for_and_is_found_by_all_of_its_names(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        arch = await team.start("arch")
-        assert (await team.ask(arch, say("yes"))).content == "yes"
-        assert arch.agent.thread_id is not None
-        for name in ("arch", arch.agent.codex_id, arch.agent.thread_id):
-            assert await team.crew.team.find(name, "local", resume=False) is arch
-
-
-async def test_without_a_name_the_default_is_numbered_and_a_name_that_was_asked_for_never_is(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        names = [(await team.start()).agent.identity for _ in range(3)]
-        assert names == ["codex", "codex-2", "codex-3"]
-        with pytest.raises(TeamRefused) as refused:
-            await team.start("codex-2")
-        assert refused.value.why is Why.IDENTITY_TAKEN
-        holder = team.crew.roster.called("codex-2", "local")
-        assert holder is not None
-        assert refused.value.facts["codex_id"] == holder.agent.codex_id
-        assert len(team.crew.roster) == 3
-
-
-async def test_many_that_start_at_once_get_a_number_each(tmp_path: Path) -> None:
-    async with crewed(tmp_path, max_concurrent_threads=30) as team:
-        members = await asyncio.gather(*(team.start() for _ in range(30)))
-        assert {member.agent.identity for member in members} == {"codex", *(f"codex-{n}" for n in range(2, 31))}
-
-
-async def test_a_name_that_is_none_starts_nothing(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        with pytest.raises(Refused, match="as an identity"):
-            await team.start("../x")
-        assert len(team.crew.roster) == 0
-
-
-async def test_as_many_agents_as_may_be_and_no_more(tmp_path: Path) -> None:
-    async with crewed(tmp_path, max_concurrent_threads=1) as team:
-        first = await team.start()
-        with pytest.raises(TeamRefused, match="1 agents of yours are active"):
-            await team.start()
-        await team.start("theirs", principal="another")
-        await team.crew.closing.close(first.agent.codex_id, "local")
-        await team.start()
-
-
-async def test_of_many_that_start_at_once_no_more_than_may_be_are_started(tmp_path: Path) -> None:
-    async with crewed(tmp_path, max_concurrent_threads=3) as team:
-        started = await asyncio.gather(*(team.start() for _ in range(8)), return_exceptions=True)
-        assert sum(isinstance(each, TeamRefused) for each in started) == 5
-        assert len(team.crew.roster) == 3
-
-
-async def test_an_agent_that_could_not_be_started_leaves_nothing(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        order = team.order("arch", request_id="r-1")
-        broken = replace(order, spec=replace(order.spec, config={"model_provider": "missing"}))
-        with pytest.raises(ConfigRefused):
-            await team.crew.team.start(broken)
-        assert len(team.crew.roster) == 0
-        assert await team.crew.agents("local") == []
-        second_attempt = await team.crew.team.start(order)
-        assert (await team.ask(second_attempt, say("now"))).content == "now"
-
-
-async def test_of_two_servers_that_get_the_same_request_at_once_one_starts_its_agent(tmp_path: Path) -> None:
-    world = World()
-    (tmp_path / "one").mkdir()
-    (tmp_path / "two").mkdir()
-    async with crewed(tmp_path / "one", world) as one, crewed(tmp_path / "two", world) as two:
-        started = await asyncio.gather(
-            one.start("arch", request_id="r-1"), two.start("arch", request_id="r-1"), return_exceptions=True
-        )
-        (refused,) = [each for each in started if isinstance(each, TeamRefused)]
-        assert refused.why in (Why.OWNED_ELSEWHERE, Why.BUSY)
-        assert len(one.crew.roster) + len(two.crew.roster) == 1
-        other = await one.start("dev", request_id="r-2")
-        assert other.agent.identity == "dev"
-
-
-async def test_what_belongs_to_another_principal_is_not_there(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        await team.start("arch", principal="local")
-        with pytest.raises(TeamRefused) as unknown:
-            await team.crew.team.find("arch", "somebody", resume=True)
-        assert unknown.value.why is Why.NOT_FOUND
-        with pytest.raises(TeamRefused) as taken:
-            await team.start("arch", principal="somebody")
-        assert "codex_id" not in taken.value.facts
-
-
-@pytest.mark.parametrize("submits", [True, False], ids=["after its first turn began", "before its first turn"])
-async def test_an_agent_whose_first_turn_is_refused_leaves_no_name_no_record_and_no_thread(
-    tmp_path: Path, *, submits: bool
-) -> None:
-    async with crewed(tmp_path, max_concurrent_threads=1) as team:
-
-        async def begin(member: Member) -> None:
-            if submits:
-                await team.submit(member, GATE)
-                await team.model.wait_for_gate("gate")
-            raise Refused("it may not begin")
-
+async def test_its_status_tells_who_is_busy_and_who_has_which_name(tmp_path: Path) -> None:
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        await local.start("dev")
+        await local.submit(arch, GATE)
+        await local.model.wait_for_gate("gate")
+        assert (await local.team.status("local"))["queues"] == {}  # its turn runs, and none waits
         for _ in range(2):
-            with pytest.raises(Refused, match="may not begin"):
-                await team.crew.team.start(team.order("arch"), begin)
-            assert len(team.crew.roster) == 0
-            assert await team.crew.agents("local") == []
-            assert await team.crew.store_session.store.records.bindings("default") == []
-            assert team.threads.of("local") == []
-        assert (await team.start("arch")).agent.identity == "arch"
-        team.model.release("gate")
+            await local.submit(arch, say("later"))
+        status = await local.team.status("local")
+        assert status["threads"] == {"active": 2, "busy": 1, "idle": 1, "limit": 10}
+        assert set(status["identities"]) == {"arch", "dev"}  # type: ignore[call-overload]
+        assert status["queues"] == {"arch": 2}
+        core = status["core"]
+        assert isinstance(core, dict)
+        assert (core["alive"], core["backend"], core["last_exit"]) == (True, "app-server", None)
+        assert arch.agent.backend == f"app-server {core['version']}"
+        local.model.release("gate")
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+async def test_the_first_call_goes_on_where_the_last_server_stopped(tmp_path: Path, *, by_name: bool) -> None:
+    world = World()
+    async with local_team(tmp_path, world) as before:
+        member = await before.start()
+        await before.ask(member, say("one"))
+        codex_id = member.agent.codex_id
+    async with local_team(tmp_path, world, Resume(codex_id if by_name else None)) as after:
+        assert [agent.status for agent in await after.team.directory.agents("local")] == [AgentStatus.CLOSED]
+        assert await resumed(after, "somebody") is None
+        with pytest.raises(KeyError):  # a call that fails is not the first
+            await resumed(after, fails=True)
+        assert list(await asyncio.gather(resumed(after), resumed(after))) == [codex_id, None]
+
+
+async def resumed(local: LocalTeam, identity: str | None = None, *, fails: bool = False) -> str | None:
+    """The agent that a call for a new one goes on with."""
+    async with local.team.first_call.around(identity, "local") as reference:
+        await asyncio.sleep(0)
+        if fails:
+            raise KeyError(reference)
+        return reference
+
+
+async def test_to_resume_somebody_unknown_is_refused_and_nobody_is_fine(tmp_path: Path) -> None:
+    async with local_team(tmp_path, resume=Resume("codex:nobody")) as local:
+        for _ in range(2):
+            with pytest.raises(TeamRefused, match="--resume codex:nobody"):
+                await resumed(local)
+        with pytest.raises(TeamRefused, match="nobody"):
+            await local.team.directory.find("nobody", "local")
+    async with local_team(tmp_path, resume=Resume()) as local:
+        assert await resumed(local) is None
+
+
+async def test_agents_that_another_server_took_over_are_let_go_and_their_callers_told(tmp_path: Path) -> None:
+    world = World()
+    async with local_team(tmp_path, world) as local:
+        arch = await local.start("arch")
+        turn = await local.submit(arch, GATE)
+        await local.model.wait_for_gate("gate")
+        local.team.all_taken_over()
+        outcome = await turn.wait()
+        assert "Another server has taken over agent arch" in outcome.content
+        assert len(local.team.roster) == 0
+        local.model.release("gate")
+
+
+async def test_after_a_long_silence_only_what_nobody_claimed_is_still_ours(tmp_path: Path) -> None:
+    world = World()
+    async with local_team(tmp_path, world) as local:
+        arch, dev = await local.start("arch"), await local.start("dev")
+        await local.team.session.writer.flush()
+        other = MemoryStore(world)
+        await other.leases.join()
+        world.stop(local.team.session.owner.node)
+        await other.leases.claim(arch.agent.codex_id)
+        keeper = local.team.session._keeper
+        assert keeper is not None
+        keeper._lease = keeper._lease.at(keeper._clock() + 100)  # as if it had slept
+        await local.team.session.ready()
+        assert list(local.team.roster) == [dev]
+        await other.aclose()

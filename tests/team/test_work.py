@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.team.agent import AgentState
-from codex_mcp.team.records.agent_store import APPROVAL, read_agents
+from codex_mcp.team.records.agent_store import QUESTION, read_agents
 from codex_mcp.team.records.audit import read_audit
 from codex_mcp.team.records.audit_entry import LONGEST_TEXT
 from codex_mcp.team.records.registry import read_registry
@@ -25,17 +24,17 @@ from codex_mcp.threads.record import Status
 from tests.support.core.questions import COMMAND, ask
 from tests.support.requirements import requirement
 from tests.support.state.memory import MemoryStore, World
-from tests.support.team.crews import crewed
+from tests.support.team.local_team import local_team
 from tests.support.team.team_server import GATE, say
 
-QUESTION = ask(Method.EXEC, COMMAND)
+ASKED = ask(Method.EXEC, COMMAND)
 
 
 async def test_turns_and_tokens_are_counted_and_outcomes_audited(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        arch = await team.start("arch")
-        await team.ask(arch, say("one"))
-        failed = await team.ask(arch, "[[scene: fail]]")
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        await local.ask(arch, say("one"))
+        failed = await local.ask(arch, "[[scene: fail]]")
         assert failed.status is Status.FAILED
         assert (arch.agent.turns, arch.agent.tokens) == (2, 120)
         assert arch.agent.last_error == failed.content
@@ -46,9 +45,9 @@ async def test_turns_and_tokens_are_counted_and_outcomes_audited(tmp_path: Path)
 
 
 async def test_of_a_long_error_and_a_long_tag_the_beginning_is_kept_without_secrets(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        arch = await team.start("arch", tag=f"password=hunter2 {'t ' * 10_000}")
-        failed = await team.ask(arch, f'[[scene: error message="password=hunter2 {"e " * 10_000}"]]')
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch", tag=f"password=hunter2 {'t ' * 10_000}")
+        failed = await local.ask(arch, f'[[scene: error message="password=hunter2 {"e " * 10_000}"]]')
         assert len(failed.content) > 10_000
         for kept, letter in ((arch.agent.tag, "t"), (arch.agent.last_error, "e")):
             assert kept is not None
@@ -60,89 +59,93 @@ async def test_of_a_long_error_and_a_long_tag_the_beginning_is_kept_without_secr
     ("limits", "word"), [({"turns_per_hour": 1}, "turns_per_hour"), ({"tokens_per_thread": 100}, "tokens_per_thread")]
 )
 async def test_at_a_limit_an_agent_is_paused_and_says_so(tmp_path: Path, limits: dict[str, Any], word: str) -> None:
-    async with crewed(tmp_path, **limits) as team:
-        arch = await team.start("arch")
-        await team.ask(arch, say("one"))
+    async with local_team(tmp_path, **limits) as local:
+        arch = await local.start("arch")
+        await local.ask(arch, say("one"))
         with pytest.raises(TeamRefused, match=word) as paused:
-            await team.submit(arch, say("two"))
+            await local.submit(arch, say("two"))
         assert paused.value.why is Why.PAUSED
-        assert "arch" in str((await team.crew.status("local"))["paused"])
+        assert "arch" in str((await local.team.status("local"))["paused"])
 
 
 async def test_a_team_has_a_limit_of_its_own_that_outlives_servers(tmp_path: Path) -> None:
     world = World()
-    async with crewed(tmp_path, world, tokens_per_team=100) as team:
-        await team.ask(await team.start("arch"), say("one"))
+    async with local_team(tmp_path, world, tokens_per_team=100) as local:
+        await local.ask(await local.start("arch"), say("one"))
         with pytest.raises(TeamRefused, match="tokens_per_team"):
-            await team.submit(await team.start("dev"), say("two"))
-    async with crewed(tmp_path, world, tokens_per_team=100) as team:
+            await local.submit(await local.start("dev"), say("two"))
+    async with local_team(tmp_path, world, tokens_per_team=100) as local:
         with pytest.raises(TeamRefused, match="has used 240 tokens"):
-            await team.submit(await team.start("arch"), say("three"))
+            await local.submit(await local.start("arch"), say("three"))
 
 
 async def test_a_turn_that_runs_out_of_time_is_audited_as_such(tmp_path: Path) -> None:
-    async with crewed(tmp_path, turn_timeout=0.2) as team:
-        outcome = await team.ask(await team.start("arch"), GATE)
+    async with local_team(tmp_path, turn_timeout=0.2) as local:
+        outcome = await local.ask(await local.start("arch"), GATE)
         assert outcome.status is Status.FAILED
     entries = read_audit(str(tmp_path / "state"), identity="arch")
     assert [(entry.event, entry.outcome) for entry in entries][:1] == [("test", "timed_out")]
 
 
 async def test_a_full_queue_and_a_closed_agent_refuse_and_lose_no_preface(tmp_path: Path) -> None:
-    async with crewed(tmp_path, max_turns_waiting=1) as team:
-        arch = await team.start("arch")
-        await team.submit(arch, GATE)
-        await team.model.wait_for_gate("gate")
-        await team.submit(arch, say("waits"))
-        arch.prefaces = ["remember this"]
+    async with local_team(tmp_path, max_turns_waiting=1) as local:
+        arch = await local.start("arch")
+        await local.submit(arch, GATE)
+        await local.model.wait_for_gate("gate")
+        await local.submit(arch, say("waits"))
+        arch.add_preface("remember this")
         with pytest.raises(TeamRefused, match="1 more prompts"):
-            await team.submit(arch, say("too many"))
-        assert arch.prefaces == ["remember this"]
-        await team.crew.closing.close("arch", "local")
+            await local.submit(arch, say("too many"))
+        assert arch.notes.prefaces == ("remember this",)
+        await local.team.closing.close("arch", "local")
         with pytest.raises(TeamRefused, match="is closed"):
-            await team.submit(arch, say("too late"))
+            await local.submit(arch, say("too late"))
 
 
 async def test_a_turn_may_run_for_half_an_hour_unless_somebody_says_otherwise(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        assert team.crew.work.time_limit == 1800
-    async with crewed(tmp_path, turn_timeout=0.0) as team:
-        assert team.crew.work.time_limit is None
+    async with local_team(tmp_path) as local:
+        turn = await local.submit(await local.start("arch"), say("one"))
+        assert turn.spec.time_limit == 1800
+        await turn.wait()
+    async with local_team(tmp_path, turn_timeout=0.0) as local:
+        turn = await local.submit(await local.start("arch"), say("one"))
+        assert turn.spec.time_limit is None
+        await turn.wait()
 
 
 async def test_prompts_wait_in_the_order_in_which_they_came(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        arch = await team.start("arch")
-        running = await team.submit(arch, GATE)
-        await team.model.wait_for_gate("gate")
-        waiting = await asyncio.gather(*(team.submit(arch, say(str(number))) for number in range(20)))
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        running = await local.submit(arch, GATE)
+        await local.model.wait_for_gate("gate")
+        waiting = await asyncio.gather(*(local.submit(arch, say(str(number))) for number in range(20)))
         assert arch.thread is not None
         assert arch.thread.unfinished() == [running, *waiting]
-        await team.crew.closing.close("arch", "local")
+        await local.team.closing.close("arch", "local")
 
 
 async def test_what_waits_for_an_answer_is_in_the_store_for_all_servers_until_it_is_answered(tmp_path: Path) -> None:
     world = World()
-    async with crewed(tmp_path, world) as team:
+    async with local_team(tmp_path, world) as local:
         other = MemoryStore(world)
-        arch = await team.start("arch")
-        turn = await team.submit(arch, GATE)
-        await team.model.wait_for_gate("gate")
+        arch = await local.start("arch")
+        turn = await local.submit(arch, GATE)
+        await local.model.wait_for_gate("gate")
         tasks = TaskSet()
-        asking = [tasks.spawn(turn.parked.park(QUESTION), name="question") for _ in range(2)]
+        asking = [tasks.spawn(turn.parked.park(ASKED), name="question") for _ in range(2)]
         await asyncio.sleep(0)  # they ask
-        await team.crew.store_session.writer.flush()
-        asked = await other.records.find(APPROVAL)
+        await local.team.session.writer.flush()
+        asked = await other.records.find(QUESTION)
         assert list(asked) == [f"{arch.agent.codex_id}/{turn.name}/question-{number}" for number in (1, 2)]
         described = msgspec.json.decode(next(iter(asked.values())))
         assert described["id"] == f"{turn.name}/question-1"
         assert (described["identity"], described["team"], described["principal"]) == ("arch", "default", "local")
         turn.parked.answer("question-1", Approved())
         await asking[0]
-        await team.crew.store_session.writer.flush()
-        assert [key[-1] for key in await other.records.find(APPROVAL)] == ["2"]
-        await team.crew.closing.close("arch", "local")
-        assert await other.records.find(APPROVAL) == {}
+        await local.team.session.writer.flush()
+        assert [key[-1] for key in await other.records.find(QUESTION)] == ["2"]
+        await local.team.closing.close("arch", "local")
+        assert await other.records.find(QUESTION) == {}
         await tasks.aclose()
         await other.aclose()
 
@@ -150,45 +153,45 @@ async def test_what_waits_for_an_answer_is_in_the_store_for_all_servers_until_it
 async def test_an_agent_whose_codex_hangs_is_busy_until_it_wakes_and_its_turn_is_written_down_once(
     tmp_path: Path,
 ) -> None:
-    async with crewed(tmp_path, interrupt_grace=0.1) as team:
-        arch = await team.start("arch")
-        core = (await team.crew.status("local"))["core"]
+    async with local_team(tmp_path, interrupt_grace=0.1) as local:
+        arch = await local.start("arch")
+        core = (await local.team.status("local"))["core"]
         assert isinstance(core, dict)
         assert arch.thread is not None
         os.kill(core["pid"], signal.SIGSTOP)
         try:
-            turn = await team.submit(arch, GATE)
+            turn = await local.submit(arch, GATE)
             arch.thread.cancel(turn)
             assert (await turn.wait()).status is Status.INTERRUPTED
             assert arch.state is AgentState.BUSY
         finally:
             os.kill(core["pid"], signal.SIGCONT)
         await arch.thread.until_idle()
-        await team.crew.store_session.writer.flush()
+        await local.team.session.writer.flush()
         (written,) = read_registry(str(tmp_path / "state/registry.json"))
         assert written.thread_state is AgentState.IDLE
-        assert (await team.ask(arch, say("awake"))).content == "awake"
+        assert (await local.ask(arch, say("awake"))).content == "awake"
     entries = read_audit(str(tmp_path / "state"), identity="arch")
     assert [(entry.event, entry.outcome) for entry in entries][:2] == [("test", "interrupted"), ("test", "ok")]
 
 
 @requirement("FR-5.5")
 async def test_an_agent_is_written_down_before_the_caller_of_its_first_turn_is_told_its_id(tmp_path: Path) -> None:
-    async with crewed(tmp_path) as team:
-        arch = await team.start("arch")
-        await team.crew.store_session.writer.flush()
-        held = Held(team.crew.store_session.store)
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        await local.team.session.writer.flush()
+        held = Held(local.team.session.store)
         tasks = TaskSet()
-        submitting = tasks.spawn(team.submit(arch, GATE), name="submit")
-        await team.model.wait_for_gate("gate")  # the turn runs, and its caller waits for the disk
+        submitting = tasks.spawn(local.submit(arch, GATE), name="submit")
+        await local.model.wait_for_gate("gate")  # the turn runs, and its caller waits for the disk
         await held.reached.wait()
         told = submitting.done()
         held.opened.set()
         await submitting
         assert not told
-        (written,) = await read_agents(team.crew.store_session.store)
+        (written,) = await read_agents(local.team.session.store)
         assert (written.codex_id, written.turns) == (arch.agent.codex_id, 1)
-        team.model.release("gate")
+        local.model.release("gate")
         await tasks.aclose()
 
 
@@ -209,14 +212,15 @@ class Held:
 
 
 async def test_setting_the_clock_back_frees_no_turn_and_the_pause_lasts_an_hour_at_most(tmp_path: Path) -> None:
-    async with crewed(tmp_path, turns_per_hour=1) as team:
-        arch = await team.start("arch")
-        await team.ask(arch, say("one"))
+    async with local_team(tmp_path, turns_per_hour=1) as local:
+        arch = await local.start("arch")
+        await local.ask(arch, say("one"))
         (begun,) = arch.usage.turns
-        arch.usage = replace(arch.usage, turns=(begun + 7200,))  # as if the clock had been set back by two hours since
+        ahead = begun + 7200  # as if the clock had been set back by two hours since
+        arch.recall_turns(local.team.work.limits, [ahead])
         with pytest.raises(TeamRefused, match="turns_per_hour"):
-            await team.submit(arch, say("two"))
-        pause = team.crew.work.pause(arch, 0)
+            await local.submit(arch, say("two"))
+        pause = local.team.work.pause(arch, 0)
         assert pause is not None
         assert pause.until is not None
         assert pause.until <= time.time() + 3600

@@ -12,7 +12,7 @@ from codex_mcp.mcp.methods import Around
 from codex_mcp.mcp.tools.product import MakeProduct
 from codex_mcp.mcp.tools.team_product import team_product
 from codex_mcp.state.contract import Store
-from codex_mcp.team.crew import Resume
+from codex_mcp.team.resuming import Resume
 
 LAST_USED: Final = ""
 """`--resume` without a name."""

@@ -1,4 +1,4 @@
-"""Pure. An agent: a thread with a name in a team, and all that outlives the server that runs it."""
+"""Pure. The record of an agent: a thread with a name in a team. Records outlive the server that runs the agent."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 CODEX_ID_PREFIX: Final = "codex:"
-"""With it a codex_id can never be taken for an identity, which has no colon."""
+"""Sets a codex_id apart from an identity, which has no colon."""
+
+REQUESTS_KEPT: Final = 32
+"""Requests of one agent: the one that started it, and the newest of those that resumed it. Clients retry the latest."""
 
 
 class AgentState(StrEnum):
-    """What an agent does, as long as somebody runs it."""
+    """What an active agent is doing."""
 
     BUSY = "busy"
     IDLE = "idle"
@@ -22,14 +25,14 @@ class AgentState(StrEnum):
 
 
 class AgentStatus(StrEnum):
-    """How it stands with its life."""
+    """Whether a server runs the agent, and if not, why."""
 
     ACTIVE = "active"
     CLOSED = "closed"
     INTERRUPTED = "interrupted"
-    """It was closed, or its server stopped, before it could sum up what it did."""
+    """It was closed, or its server stopped, before it had written a summary."""
     STALE = "stale"
-    """The server that ran it is gone; whoever asks for it next brings it back."""
+    """The server that ran it is gone; the next call that names it resumes it."""
 
 
 class Owner(Struct, frozen=True):
@@ -41,25 +44,25 @@ class Owner(Struct, frozen=True):
 
 
 class Holder(Struct, frozen=True):
-    """The Codex that has a conversation open, as another server on the same machine can find it."""
+    """The Codex process that has a conversation open, so that another server on the same machine can find it."""
 
     server: int
     """The process id of the server that started it."""
     host: str
     mark: str
-    """Which that server gave to its Codex (`base.marks`)."""
+    """The environment mark that the server gave to its Codex."""
 
 
 class RequestKey(Struct, frozen=True):
-    """A call with a `request_id` that gave an agent a turn."""
+    """Identifies a call with a `request_id` that gave an agent a turn."""
 
     id: str
     arguments: str
-    """A digest of what the call asked for."""
+    """A digest of the arguments of the call."""
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """One entry of the registry. Times are seconds since the epoch."""
+    """The record of one agent. Times are seconds since the epoch."""
 
     codex_id: str
     identity: str
@@ -68,7 +71,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     started_at: float
     last_active: float
     thread_id: str | None = None
-    """Codex's own id, once there is a thread."""
+    """Codex's id of the thread, once there is one."""
     repo_root: str | None = None
     repo_name: str | None = None
     branch: str | None = None
@@ -77,7 +80,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     tag: str | None = None
     role: str | None = None
     agent_source: str | None = None
-    """The file that it was started from."""
+    """The agent file that it was started from."""
     principal: str = "local"
     turns: int = 0
     tokens: int = 0
@@ -86,27 +89,27 @@ class Agent(Struct, frozen=True, kw_only=True):
     auto_mail: bool = True
     owner: Owner | None = None
     holder: Holder | None = None
-    """Which Codex has its conversation open, or may have it still if its server was lost. Not shown in the registry."""
+    """The Codex that has, or after the loss of its server may have, the conversation open. Not in the registry."""
     closing: bool = False
-    """It is busy being closed: should its server die now, it was closed without a summary."""
+    """A close has begun. If its server dies now, the agent counts as closed without a summary."""
     spec: dict[str, object] = field(default_factory=dict)
-    """How its thread was set up, to bring it back the same. Not shown in the registry."""
+    """How its thread was set up, for resuming it. Not in the registry."""
     requests: tuple[RequestKey, ...] = ()
-    """Calls that must not run twice, oldest first. Not shown in the registry: clients choose the ids."""
+    """Calls that must not run twice, oldest first. Not in the registry, because clients choose the ids."""
 
     @property
     def is_active(self) -> bool:
-        """It has its name and can be talked to."""
+        """It owns its identity, and takes prompts."""
         return self.status is AgentStatus.ACTIVE
 
     @property
     def is_closed(self) -> bool:
-        """Only `codex` with its codex_id brings it back; `codex-reply` does not."""
+        """Only `codex` with its codex_id resumes it; `codex-reply` does not."""
         return self.status in (AgentStatus.CLOSED, AgentStatus.INTERRUPTED)
 
 
 class AskedElsewhere(Struct, frozen=True):
-    """A question of an agent that another server runs."""
+    """An open question of an agent that another server runs."""
 
     id: str
     agent: Agent
@@ -114,8 +117,8 @@ class AskedElsewhere(Struct, frozen=True):
     question: str
 
 
-def at_rest(agent: Agent) -> Agent:
-    """The agent when nobody runs it: one that was active then is stale, or interrupted if it was being closed."""
+def inactive(agent: Agent) -> Agent:
+    """The record once no server runs the agent: stale if it was active, or interrupted if a close had begun."""
     status = agent.status
     if agent.is_active:
         status = AgentStatus.INTERRUPTED if agent.closing else AgentStatus.STALE
@@ -123,12 +126,22 @@ def at_rest(agent: Agent) -> Agent:
 
 
 def abandoned(agent: Agent) -> Agent:
-    """The agent at rest, after its server was lost: that server's Codex may still have the conversation open."""
-    return replace(at_rest(agent), holder=agent.holder)
+    """The inactive record after the loss of the server, whose Codex may still have the conversation open."""
+    return replace(inactive(agent), holder=agent.holder)
+
+
+def is_orphan(agent: Agent, living: Container[str]) -> bool:
+    """Whether the record says active, but the owner is not one of the `living` nodes."""
+    return agent.is_active and (agent.owner is None or agent.owner.node not in living)
+
+
+def with_living_owner(agent: Agent, living: Container[str]) -> Agent:
+    """The record as it should read now: inactive if the agent is an orphan."""
+    return inactive(agent) if is_orphan(agent, living) else agent
 
 
 def last_used(agents: Iterable[Agent], taken: Container[str], identity: str | None) -> Agent | None:
-    """Of those that nobody runs and whose name is not taken, the one used last; of this name, if there is one."""
+    """The inactive agent used last whose identity is not taken; only of this identity, if one is given."""
     free = (
         agent
         for agent in agents
@@ -138,8 +151,29 @@ def last_used(agents: Iterable[Agent], taken: Container[str], identity: str | No
 
 
 def oldest_inactive(agents: Iterable[Agent], kept: int) -> list[Agent]:
-    """Those that nobody runs, without the newest so many of them; oldest first."""
+    """Inactive agents beyond the newest `kept`, oldest first."""
     resting = sorted(
         (agent for agent in agents if not agent.is_active), key=lambda agent: (agent.last_active, agent.codex_id)
     )
     return resting[: max(0, len(resting) - kept)]
+
+
+def names_of(agent: Agent) -> dict[str, object]:
+    """The fields by which results name an agent."""
+    return {"codex_id": agent.codex_id, "identity": agent.identity, "team": agent.team}
+
+
+def find_request(agent: Agent, request_id: str) -> RequestKey | None:
+    """The request with this id, if it gave the agent a turn."""
+    return next((request for request in agent.requests if request.id == request_id), None)
+
+
+def with_request(agent: Agent, request: RequestKey) -> Agent:
+    """The record with one more request; beyond REQUESTS_KEPT, the oldest but the first is dropped."""
+    first, later = agent.requests[:1], (*agent.requests[1:], request)
+    return replace(agent, requests=(*first, *later[1 - REQUESTS_KEPT :]) if first else (request,))
+
+
+def without_request(agent: Agent, request_id: str) -> Agent:
+    """The record without a request whose turn was refused."""
+    return replace(agent, requests=tuple(request for request in agent.requests if request.id != request_id))

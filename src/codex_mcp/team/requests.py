@@ -1,72 +1,88 @@
-"""Pure. Calls with a `request_id`, kept with the record of the agent that they gave a turn to."""
+"""Calls with a `request_id` run once: a repeat gets the agent and the answer of the first call, even after a close or a
+restart of the server.
+
+The ids are in the agents' records, which are written before the turn begins. A server that dies before the turn has
+ended leaves a request without an answer; a repeat is told so, and nothing runs twice.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Final
+from weakref import WeakValueDictionary
 
-import msgspec
-from msgspec.structs import replace
+from msgspec import Struct
 
-from codex_mcp.base.secrets.redact import redact
-from codex_mcp.team.agent import Agent, RequestKey
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import Agent, RequestKey, find_request
+from codex_mcp.team.directory import Directory
+from codex_mcp.team.records.agent_store import read_answer
+from codex_mcp.team.records.store_session import StoreSession
+from codex_mcp.team.roster import Member, Roster
 from codex_mcp.threads.record import Outcome, Status
-
-REQUESTS_KEPT: Final = 32
-"""Requests of one agent: the one that started it, and the newest of those that resumed it. Clients retry the latest."""
-
-LONGEST_ANSWER: Final = 64 * 1024
-"""Characters of an answer that are kept for a repeat after the agent was closed. Few answers are longer."""
-
-CUT: Final = "\n\n(The rest of this answer was not kept.)"
+from codex_mcp.threads.turn import Turn
 
 NO_ANSWER: Final = (
     "The server stopped before this request was answered, and it was not run again: how far the agent came is not known"
 )
 
 
-def request_in(agent: Agent, request_id: str) -> RequestKey | None:
-    """The request of this id, if it gave the agent a turn."""
-    return next((request for request in agent.requests if request.id == request_id), None)
+class Repeat(Struct, frozen=True):
+    """What an earlier call with the same request id led to: a turn that this server still knows, or its outcome."""
+
+    agent: Agent
+    member: Member | None
+    turn: Turn | None
+    outcome: Outcome
+    is_elsewhere: bool = False
+    """Another server runs the agent now."""
 
 
-def agent_of(agents: Iterable[Agent], request_id: str) -> Agent | None:
-    """The agent that a request gave a turn to."""
-    return next((agent for agent in agents if request_in(agent, request_id) is not None), None)
+class Requests:
+    """Recognises repeated requests."""
 
+    def __init__(self, directory: Directory, roster: Roster, session: StoreSession) -> None:
+        self._directory = directory
+        self._roster = roster
+        self._session = session
+        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
-def with_request(agent: Agent, request: RequestKey) -> Agent:
-    """The agent after one more request."""
-    first, later = agent.requests[:1], (*agent.requests[1:], request)
-    return replace(agent, requests=(*first, *later[1 - REQUESTS_KEPT :]) if first else (request,))
+    @contextlib.asynccontextmanager
+    async def one_at_a_time(self, principal: str, request: RequestKey | None) -> AsyncIterator[None]:
+        """Hold a call back until an earlier one with the same id has its turn, or was refused."""
+        if request is None:
+            yield
+            return
+        lock = self._locks.setdefault((principal, request.id), asyncio.Lock())
+        async with lock:
+            yield
 
+    async def find_repeat(self, principal: str, request: RequestKey) -> Repeat | None:
+        """What the same request led to before. Raises TeamRefused if its arguments were different."""
+        await self._session.ready()
+        member = self._member(principal, request)
+        agent = await self._directory.requested(principal, request) if member is None else member.record
+        if agent is None:
+            return None
+        before = find_request(agent, request.id)
+        if before is not None and before.arguments != request.arguments:
+            raise refusals.request_reused(agent, request.id)
+        turn = None if member is None else member.requested.get(request.id)
+        if turn is not None:
+            return Repeat(agent, member, turn, turn.outcome)
+        outcome = await read_answer(self._session.store, agent, request.id)
+        node = None if member is not None else await self._directory.living_owner(agent)
+        if outcome is None and node is not None:  # the other server may be running it right now
+            raise refusals.owned_elsewhere(agent, node)
+        return Repeat(agent, member, None, outcome or no_answer(agent), is_elsewhere=node is not None)
 
-def without_request(agent: Agent, request_id: str) -> Agent:
-    """The agent without a request that was refused after all."""
-    return replace(agent, requests=tuple(request for request in agent.requests if request.id != request_id))
-
-
-def answer_key(codex_id: str, request_id: str) -> str:
-    """Under what the answer to a request is kept."""
-    return f"{codex_id}/{hashlib.sha256(request_id.encode(errors='replace')).hexdigest()[:32]}"
-
-
-def encode_answer(outcome: Outcome) -> bytes:
-    """An answer as it is kept: without secrets, and of a very long one the beginning."""
-    text = redact(outcome.content)
-    kept = text if len(text) <= LONGEST_ANSWER else text[:LONGEST_ANSWER] + CUT
-    return msgspec.json.encode(replace(outcome, content=kept.encode(errors="replace").decode()))
-
-
-def decode_answer(body: bytes) -> Outcome | None:
-    """A kept answer; None if a later version wrote it in a way that we cannot read."""
-    try:
-        return msgspec.json.decode(body, type=Outcome)
-    except msgspec.MsgspecError:
-        return None
+    def _member(self, principal: str, request: RequestKey) -> Member | None:
+        ours = self._roster.of(principal)
+        return next((member for member in ours if find_request(member.agent, request.id) is not None), None)
 
 
 def no_answer(agent: Agent) -> Outcome:
-    """What a repeat is told of a request whose turn ended with its server."""
+    """What a repeat is told about a request whose turn ended with its server."""
     return Outcome(agent.thread_id or "", Status.INTERRUPTED, NO_ANSWER, "", None, (), 0.0)

@@ -1,21 +1,227 @@
-"""The agents that this server runs, by every name that they go by."""
+"""The agents that this server runs: each with its record, claim and thread, found by any of its names.
+
+Other objects read the attributes of a Member, and change them only through its methods.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from codex_mcp.team.member import Member
+from codex_mcp.base.git import Checkout, checkout_around
+from codex_mcp.codex.core import EXEC_ENVIRONMENT
+from codex_mcp.state.contract import Claim
+from codex_mcp.team import limits
+from codex_mcp.team.agent import Agent, AgentState, RequestKey, names_of, with_request, without_request
+from codex_mcp.team.limits import Limits, Paused, Usage
+from codex_mcp.team.profile.context import Surroundings
+from codex_mcp.threads.record import Outcome
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn import Turn
 
 NAMES_KEPT: Final = 1_000
-"""Threads whose agents are gone, and of which a late answer may still have to say whose it was."""
+"""Threads of former members whose names are remembered, for late answers about them."""
 
 
-class Gone(Struct, frozen=True):
-    """What is remembered of a member that this server does not run any longer."""
+class Notes(Struct, frozen=True):
+    """What goes with an agent's next turn."""
+
+    prefaces: tuple[str, ...] = ()
+    """Told to the model before the prompt."""
+    warnings: tuple[str, ...] = ()
+    """Told to the caller."""
+
+
+class Member:
+    """One agent of this server."""
+
+    def __init__(
+        self, agent: Agent, *, told: Surroundings | None = None, summed_up: bool = True, usage: Usage | None = None
+    ) -> None:
+        self.agent = agent
+        self.claim: Claim | None = None
+        self.thread: Thread | None = None
+        self.life = asyncio.Lock()
+        """Held while the agent is started, resumed or closed."""
+        self.closing = False
+        """A close has begun."""
+        self.told = told
+        """What the model was last told about its surroundings."""
+        self.notes = Notes()
+        self.summed_up = summed_up
+        """It has had no turn since its last summary."""
+        self.requested: dict[str, Turn] = {}
+        """The turns that calls with a request id gave it here, by that id."""
+        self.answers: dict[str, Outcome | None] = {}
+        """Outcomes of those turns that the store does not have yet, by request id; None is to be deleted."""
+        self.usage = usage or Usage()
+        self.questions: Mapping[str, bytes] = {}
+        """Its open questions in their stored form, by key."""
+        self.questions_written: set[str] | None = None
+        """The keys of those that the store has; None if an earlier server may have left some."""
+        self._has_had_turn = False
+
+    def __repr__(self) -> str:
+        return f"<Member {self.agent.identity} {self.agent.codex_id} {self.state}>"
+
+    @property
+    def state(self) -> AgentState:
+        """What it is doing now."""
+        if self.thread is None:
+            return AgentState.CLOSED if not self.agent.is_active else AgentState.BUSY  # it is being started
+        return AgentState.IDLE if self.thread.idle else AgentState.BUSY
+
+    @property
+    def thread_id(self) -> str | None:
+        """Of its thread, which an old Codex names only with its first turn."""
+        return self.agent.thread_id if self.thread is None else self.thread.id
+
+    @property
+    def record(self) -> Agent:
+        """Its record as of now."""
+        state = self.state if self.agent.is_active else AgentState.CLOSED
+        return replace(self.agent, thread_id=self.thread_id, thread_state=state)
+
+    @property
+    def names(self) -> dict[str, object]:
+        """The fields by which results name it."""
+        return names_of(self.agent)
+
+    def change(self, **changes: object) -> None:
+        """Change its record."""
+        self.agent = replace(self.agent, thread_id=self.thread_id, **changes)
+
+    def touch(self, **changes: object) -> None:
+        """Change its record, and note that it was used."""
+        self.change(last_active=time.time(), **changes)
+
+    def restore(self, agent: Agent) -> None:
+        """Make this its record, because it could not be resumed."""
+        self.agent = agent
+
+    def take_claim(self, claim: Claim) -> None:
+        """This server owns it."""
+        self.claim = claim
+
+    def give_up_claim(self) -> Claim | None:
+        """This server does not own it any longer. Returns the claim."""
+        claim, self.claim = self.claim, None
+        return claim
+
+    def attach(self, thread: Thread, **changes: object) -> None:
+        """Make this its thread, and change its record."""
+        self.thread = thread
+        self.change(cwd=thread.cwd, **changes)
+
+    def detach(self) -> Thread | None:
+        """It has no thread any longer. Returns the one it had."""
+        thread, self.thread = self.thread, None
+        return thread
+
+    def begin_closing(self) -> bool:
+        """Stop its turns and take no more. Returns whether it was busy."""
+        was_busy = self.thread is not None and not self.thread.idle
+        if self.thread is not None and not self.closing:
+            self.thread.shut()
+        self.closing = True
+        return was_busy
+
+    def update_surroundings(self) -> Surroundings:
+        """Look where it works now, and count that as told to the model."""
+        cwd = self.agent.cwd
+        # A folder on another machine cannot be looked at. On this one it takes a dozen looks at small files, which
+        # costs less than a thread would.
+        is_remote = self.agent.spec.get("environment") == EXEC_ENVIRONMENT
+        found = Checkout() if is_remote else checkout_around(cwd)
+        self.told = Surroundings(found.root, found.name, found.branch, cwd)
+        self.change(repo_root=found.root, repo_name=found.name, branch=found.branch)
+        return self.told
+
+    def add_preface(self, text: str) -> None:
+        """Tell the model this before its next prompt."""
+        self.notes = replace(self.notes, prefaces=(*self.notes.prefaces, text))
+
+    def add_warning(self, text: str) -> None:
+        """Tell the caller of its next turn this."""
+        self.notes = replace(self.notes, warnings=(*self.notes.warnings, text))
+
+    def take_notes(self) -> Notes:
+        """The notes for a turn that is about to be submitted."""
+        notes, self.notes = self.notes, Notes()
+        return notes
+
+    def return_notes(self, notes: Notes) -> None:
+        """Keep the notes of a turn that was refused for the next one."""
+        later = self.notes
+        self.notes = Notes(notes.prefaces + later.prefaces, notes.warnings + later.warnings)
+
+    def remember_request(self, request: RequestKey) -> None:
+        """Add a request to the record before its turn begins. If there are too many, the oldest is dropped."""
+        before = self.agent.requests
+        self.agent = with_request(self.agent, request)
+        for gone in set(before) - set(self.agent.requests):
+            self.requested.pop(gone.id, None)
+            self.answers[gone.id] = None
+
+    def drop_request(self, request: RequestKey) -> None:
+        """Remove a request whose turn was refused."""
+        self.agent = without_request(self.agent, request.id)
+
+    def turn_submitted(self, turn: Turn, request: RequestKey | None, bounds: Limits) -> bool:
+        """Count a turn. Returns whether it is the first one on this server."""
+        self.usage = limits.with_turn(bounds, self.usage, time.time())
+        self.touch(turns=self.agent.turns + 1)
+        if request is not None:
+            self.requested[request.id] = turn
+        is_first, self._has_had_turn = not self._has_had_turn, True
+        return is_first
+
+    def has_new_work(self) -> None:
+        """A turn was queued: its last summary is out of date."""
+        self.summed_up = False
+
+    def turn_concluded(self, turn: Turn, tokens: int) -> None:
+        """Count the tokens of a turn, and keep its outcome for the store if its call may be repeated."""
+        self.usage = limits.with_tokens(self.usage, tokens)
+        self.change(tokens=self.agent.tokens + tokens)
+        self.answers.update({key: turn.outcome for key, requested in self.requested.items() if requested is turn})
+
+    def has_summed_up(self) -> None:
+        """Its summary was written."""
+        self.summed_up = True
+
+    def recall_turns(self, bounds: Limits, begun: Iterable[float]) -> None:
+        """Count turns that it had on earlier servers."""
+        self.usage = limits.with_earlier_turns(bounds, self.usage, begun)
+
+    def pause(self, bounds: Limits, team_tokens: int) -> Paused | None:
+        """Why a limit forbids it another turn now, if one does."""
+        now = time.time()
+        self.usage = limits.not_ahead(self.usage, now)
+        return limits.check(bounds, self.usage, team_tokens, now)
+
+    def replace_questions(self, prefix: str, questions: Mapping[str, bytes]) -> None:
+        """Make these its open questions whose keys begin with the prefix."""
+        others = {key: body for key, body in self.questions.items() if not key.startswith(prefix)}
+        self.questions = {**others, **questions}
+
+    def questions_were_written(self, questions: Mapping[str, bytes]) -> None:
+        """The store has these open questions, and no others."""
+        self.questions_written = set(questions)
+
+    def answer_was_written(self, request_id: str) -> None:
+        """The store has the answer to this request."""
+        self.answers.pop(request_id, None)
+
+
+class FormerMember(Struct, frozen=True):
+    """What is remembered of an agent that this server does not run any longer."""
 
     names: Mapping[str, object]
     taken_over: bool
@@ -23,59 +229,58 @@ class Gone(Struct, frozen=True):
 
 
 class Roster:
-    """Members by codex_id; few enough to look through for the other names."""
+    """Members by codex_id. They are few enough to search for their other names. `removed` is told of each removal."""
 
-    def __init__(self) -> None:
+    def __init__(self, removed: Callable[[Member], None] = lambda _: None) -> None:
         self._members: dict[str, Member] = {}
-        self._gone: OrderedDict[str, Gone] = OrderedDict()
-        self.removed: Callable[[Member], None] = lambda _member: None
-        """Told when a member is ours no more."""
+        self._former: OrderedDict[str, FormerMember] = OrderedDict()
+        self._removed = removed
 
     def __repr__(self) -> str:
         return f"<Roster of {len(self._members)}>"
 
     def __len__(self) -> int:
-        """How many there are."""
+        """How many members there are."""
         return len(self._members)
 
     def __iter__(self) -> Iterator[Member]:
-        """All of them, as they came."""
+        """All members, in the order in which they came."""
         return iter(list(self._members.values()))
 
     def __contains__(self, member: Member) -> bool:
-        """Is it still one of ours?"""
+        """Whether it is still a member."""
         return self._members.get(member.agent.codex_id) is member
 
     def add(self, member: Member) -> None:
-        """It is ours from now on."""
+        """Add a member; one with the same codex_id is replaced."""
         self._members[member.agent.codex_id] = member
 
     def remove(self, member: Member, *, taken_over: bool = False) -> None:
-        """This server does not run it any longer, for instance because another server has taken it over."""
+        """Remove a member, and remember its names; `taken_over` by another server."""
         if member in self:
             del self._members[member.agent.codex_id]
         if member.thread_id is not None:
-            self._gone[member.thread_id] = Gone(member.names, taken_over)
-            if len(self._gone) > NAMES_KEPT:
-                self._gone.popitem(last=False)
-        self.removed(member)
+            self._former[member.thread_id] = FormerMember(member.names, taken_over)
+            if len(self._former) > NAMES_KEPT:
+                self._former.popitem(last=False)
+        self._removed(member)
 
     def of(self, principal: str) -> list[Member]:
-        """Those of this principal."""
+        """The members of this principal."""
         return [member for member in self if member.agent.principal == principal]
 
     def names(self, thread_id: str) -> Mapping[str, object]:
-        """What a result says of a thread's agent, also when that is gone."""
+        """The fields by which results name the agent of a thread, even after its removal."""
         member = self.of_thread(thread_id)
         if member is not None:
             return member.names
-        gone = self._gone.get(thread_id)
-        return {} if gone is None else gone.names
+        former = self._former.get(thread_id)
+        return {} if former is None else former.names
 
     def was_taken_over(self, thread_id: str) -> bool:
-        """Does another server run the agent of this thread, which was ours?"""
-        gone = self._gone.get(thread_id)
-        return gone is not None and gone.taken_over
+        """Whether another server has taken over the agent of this thread."""
+        former = self._former.get(thread_id)
+        return former is not None and former.taken_over
 
     def called(self, reference: str, principal: str) -> Member | None:
         """The member of this principal with this codex_id, identity or thread id."""
@@ -86,5 +291,5 @@ class Roster:
         return None
 
     def of_thread(self, thread_id: str) -> Member | None:
-        """The member that this thread is."""
+        """The member with this thread."""
         return next((member for member in self if member.thread_id == thread_id), None)

@@ -1,12 +1,11 @@
-"""Gives agents their turns, watches them, and writes down what came of each."""
+"""Gives agents their turns, and records what came of each."""
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -20,21 +19,17 @@ from codex_mcp.state.contract import Unavailable
 from codex_mcp.team import limits, refusals
 from codex_mcp.team.agent import Agent, RequestKey
 from codex_mcp.team.limits import Paused
-from codex_mcp.team.looking import look_around
-from codex_mcp.team.member import Member
 from codex_mcp.team.profile import context
 from codex_mcp.team.records.agent_store import SUMMARY, TURN
 from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome, shown
 from codex_mcp.team.records.store_session import StoreSession
-from codex_mcp.team.roster import Roster
+from codex_mcp.team.roster import Member, Roster
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome as TurnOutcome
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Audience, Turn
 from codex_mcp.threads.turn_queue import QueueFull, QueueShut, Source
-
-logger = logging.getLogger(__name__)
 
 OUTCOMES: Final = {
     Status.COMPLETED: AuditOutcome.OK,
@@ -43,157 +38,128 @@ OUTCOMES: Final = {
     Status.RUNNING: AuditOutcome.RUNNING,
 }
 
+DescribeQuestion: TypeAlias = Callable[[str, Agent, Question], Mapping[str, object]]
+"""An open question of an agent under this id, as lists of open questions show it."""
+
 
 class Assignment(Struct, frozen=True):
-    """Something to do, for whom, and why."""
+    """A turn to give to an agent."""
 
     spec: TurnSpec
     audience: Audience
     full_events: bool
     purpose: str
-    """What the audit calls it."""
+    """The event under which the audit lists it."""
     source: Source = Source.CALLER
     request: RequestKey | None = None
     """The call that it comes from, if that may be repeated."""
 
 
 class Work:
-    """The turns of a team's agents."""
+    """The turns of this server's agents. Listens to all threads."""
 
-    def __init__(self, settings: TeamSettings, roster: Roster, store_session: StoreSession) -> None:
+    def __init__(
+        self, settings: TeamSettings, roster: Roster, session: StoreSession, describe_question: DescribeQuestion
+    ) -> None:
         self._settings = settings
         self._roster = roster
-        self._session = store_session
-        self.limits = self._limits = limits.limits_of(settings)
-        self.described: Callable[[str, Agent, Question], Mapping[str, object]] = lambda name, agent, _question: {
-            "id": name,
-            "codex_id": agent.codex_id,
-            "identity": agent.identity,
-        }
-        """How a question is put to those who look for it; whoever shows it to them says how."""
-
-    @property
-    def time_limit(self) -> float | None:
-        """Seconds that a turn may run."""
-        return self._settings.turn_timeout or None
+        self._session = session
+        self._describe_question = describe_question
+        self.limits = limits.limits_of(settings)
 
     async def team_tokens(self) -> int:
-        """What all agents of the team have used that are known, of other servers and of earlier ones as well."""
-        if not self._limits.tokens_per_team or not self._session.is_open:
+        """What all agents of the team have used, those of other and earlier servers included; 0 without a limit."""
+        if not self.limits.tokens_per_team or not self._session.is_open:
             return 0
         used = {
             agent.codex_id: agent.tokens
             for agent in await self._session.writer.agents()
             if agent.team == self._settings.team
         }
-        used |= {member.agent.codex_id: member.agent.tokens for member in self._roster}  # which may not be written yet
+        used |= {member.agent.codex_id: member.agent.tokens for member in self._roster}  # maybe not stored yet
         return sum(used.values())
 
     def pause(self, member: Member, team_tokens: int) -> Paused | None:
-        """Why it may not have another turn, if it may not."""
-        now = time.time()
-        member.usage = limits.not_ahead(member.usage, now)
-        return limits.check(self._limits, member.usage, team_tokens, now)
+        """Why a limit forbids the agent another turn now, if one does."""
+        return member.pause(self.limits, team_tokens)
 
     async def check_team(self) -> None:
         """Refuse a new agent that could not have its first turn. Raises TeamRefused."""
-        pause = limits.check(self._limits, limits.Usage(), await self.team_tokens(), time.time())
+        pause = limits.check(self.limits, limits.Usage(), await self.team_tokens(), time.time())
         if pause is not None:
             raise refusals.team_paused(pause.reason)
 
     async def submit(self, member: Member, task: Assignment) -> Turn:
-        """Give an agent something to do. Raises TeamRefused."""
+        """Give an agent a turn. Raises TeamRefused, Refused, Unavailable."""
         pause = self.pause(member, await self.team_tokens())
         if pause is not None:
             raise refusals.paused(member.agent, pause.reason)
         if task.request is not None:
-            await self._remember(member, task.request)
-        turn = self._submit_next(member, task)
-        turn.set_purpose(task.purpose)
-        if member.first is None:
-            member.first = turn
-            await self._session.writer.flush()  # whoever is told its id must find it again, whatever happens to us
+            await self._write_request(member, task.request)
+        try:
+            turn = self._submit(member, task)
+        except refusals.TeamRefused:
+            if task.request is not None:
+                member.drop_request(task.request)
+                self._session.writer.note(member)
+            raise
+        if member.turn_submitted(turn, task.request, self.limits):
+            await self._session.writer.flush()  # a caller that is told its id must find it, even if this server dies
         return turn
 
-    async def _remember(self, member: Member, request: RequestKey) -> None:
-        """Write a request down before its turn begins, so that it never runs twice. Raises Unavailable."""
-        member.remember(request)
+    async def _write_request(self, member: Member, request: RequestKey) -> None:
+        """Write a request into the record before its turn begins, so that it never runs twice. Raises Unavailable."""
+        member.remember_request(request)
         try:
-            await self._session.writer.keep(member)
+            await self._session.writer.write(member)
         except BaseException as exc:
-            member.forget_request(request)
+            member.drop_request(request)
             if isinstance(exc, Unavailable):
                 raise Unavailable(f"The request_id cannot be kept, so the turn was not begun. {exc}") from exc
             raise
 
-    def _submit_next(self, member: Member, task: Assignment) -> Turn:
-        try:
-            turn = self._submitted(member, task)
-        except refusals.TeamRefused:
-            if task.request is not None:
-                member.forget_request(task.request)
-                self._session.writer.note(member)
-            raise
-        if task.request is not None:
-            member.requested[task.request.id] = turn
-        return turn
-
-    def _submitted(self, member: Member, task: Assignment) -> Turn:
-        note = self._what_changed(member)
-        prefaces, member.prefaces = member.prefaces, []
-        warnings, member.warnings = member.warnings, []
-        told = replace(task.spec, preface="\n\n".join([*prefaces, *note]), time_limit=self.time_limit)
+    def _submit(self, member: Member, task: Assignment) -> Turn:
+        before, now = member.told, member.update_surroundings()
+        changes = None if before is None else context.change_note(before, now)
+        notes = member.take_notes()
+        preface = "\n\n".join((*notes.prefaces, *([] if changes is None else [changes])))
+        spec = replace(task.spec, preface=preface, time_limit=self._settings.turn_timeout or None)
         thread = member.thread
         if thread is None or member not in self._roster:
             raise refusals.closed(member.agent)
         try:
-            turn = thread.submit(told, task.audience, full_events=task.full_events, source=task.source)
+            turn = thread.submit(spec, task.audience, full_events=task.full_events, source=task.source)
         except (QueueFull, QueueShut, Refused) as exc:
-            member.prefaces = prefaces + member.prefaces
-            member.warnings = warnings + member.warnings
+            member.return_notes(notes)
             if isinstance(exc, Refused):
                 raise
             if isinstance(exc, QueueShut):
                 raise refusals.closed(member.agent) from exc
             raise refusals.queue_full(member.agent, exc.limit) from exc
-        turn.record.warn(warnings)
-        member.usage = limits.with_turn(self._limits, member.usage, time.time())
-        member.touch(turns=member.agent.turns + 1)
+        turn.set_purpose(task.purpose)
+        turn.record.warn(notes.warnings)
         return turn
 
-    def _what_changed(self, member: Member) -> list[str]:
-        """What the model must be told of its surroundings, if they are not what it knows."""
-        before = member.told
-        now = look_around(member)
-        note = None if before is None else context.change_note(before, now)
-        return [] if note is None else [note]
-
-    # -- what threads tell --------------------------------------------------------------------------------------------
-
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
-        """An agent is busy."""
+        """Told by threads."""
         member = self._roster.of_thread(thread.id)
-        if member is None:
-            return
-        member.summed_up = False
-        turn.parked.on_change(partial(self._questions_changed, member, turn))
-        self._session.writer.note(member)
+        if member is not None:
+            member.has_new_work()
+            turn.parked.on_change(partial(self._questions_changed, member, turn))
+            self._session.writer.note(member)
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
-        """A turn is over: add it up, and write it down."""
+        """Told by threads: count the turn, and write it into the record, the journal and the audit."""
         member = self._roster.of_thread(thread.id)
         if member is None:
             return
         outcome = turn.outcome
         tokens = 0 if outcome.usage is None else outcome.usage.total_tokens
-        member.usage = limits.with_tokens(member.usage, tokens)
-        member.answered(turn)
+        member.turn_concluded(turn, tokens)
         error = outcome.content if outcome.status is Status.FAILED else None
         is_summary = turn.purpose == SUMMARY
-        if is_summary:  # which is the server's own wish: it costs tokens, and is nothing that the agent was used for
-            member.change(tokens=member.agent.tokens + tokens)
-        else:
-            member.touch(tokens=member.agent.tokens + tokens, last_error=None if error is None else shown(error))
+        if not is_summary:  # a summary is the server's own request, and does not count as use of the agent
+            member.touch(last_error=None if error is None else shown(error))
         self._session.writer.note(member, _event(SUMMARY if is_summary else TURN, outcome, tokens))
         self.audit(
             member.agent,
@@ -207,7 +173,7 @@ class Work:
         )
 
     def turn_goes_on(self, thread: Thread, turn: Turn) -> None:
-        """A call was answered before its turn has ended: what it asked for is in the audit, whatever happens next."""
+        """Write a call into the audit that was answered before its turn has ended."""
         member = self._roster.of_thread(thread.id)
         if member is not None:
             self.audit(
@@ -219,38 +185,37 @@ class Work:
             )
 
     def turn_left(self, thread: Thread) -> None:
-        """An agent may be idle that was not when its turn was written down."""
+        """Told by threads: the agent may be idle now, which it was not when its turn was recorded."""
         member = self._roster.of_thread(thread.id)
         if member is not None:
             self._session.writer.note(member)
 
     def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
-        """A person, or whoever answers for one, has decided."""
+        """Told by threads."""
         member = self._roster.of_thread(thread.id)
         if member is not None:
             outcome = AuditOutcome.OK if word.startswith("approved") else AuditOutcome.REFUSED
             self.audit(member.agent, "approval", outcome, request_id=turn.audience.label or None, what=word)
 
     def _questions_changed(self, member: Member, turn: Turn) -> None:
-        """Let everybody on the state folder see what waits for an answer."""
+        """Write the open questions of a turn, so that all servers can list them."""
         prefix = f"{member.agent.codex_id}/{turn.name}/"
-        kept = {key: body for key, body in member.approvals.items() if not key.startswith(prefix)}
-        for key, question in turn.parked.open.items():
-            told = member.approvals.get(prefix + key)
-            kept[prefix + key] = told or self._described(member, f"{turn.name}/{key}", question)
-        member.approvals = kept
+        questions = {
+            prefix + key: member.questions.get(prefix + key) or self._encoded(member, f"{turn.name}/{key}", question)
+            for key, question in turn.parked.open.items()
+        }
+        member.replace_questions(prefix, questions)
         self._session.writer.note(member)
         self._session.writer.hurry()
 
-    def _described(self, member: Member, approval_id: str, question: Question) -> bytes:
+    def _encoded(self, member: Member, question_id: str, question: Question) -> bytes:
         agent = member.agent
-        told = self.described(approval_id, agent, question)
-        return msgspec.json.encode(
-            {**told, "team": agent.team, "principal": agent.principal, "asked_at": format_timestamp(time.time())}
-        )
+        described = self._describe_question(question_id, agent, question)
+        now = format_timestamp(time.time())
+        return msgspec.json.encode({**described, "team": agent.team, "principal": agent.principal, "asked_at": now})
 
     def audit(self, agent: Agent, event: str, outcome: AuditOutcome, **details: Any) -> None:
-        """Note an outcome; `details` are further fields of the entry."""
+        """Add an entry about an agent to the audit; `details` are further fields of the entry."""
         entry = AuditEntry(
             timestamp=format_timestamp(time.time()),
             event=event,

@@ -13,7 +13,7 @@ from codex_mcp.codex.core import TurnSpec
 from codex_mcp.mcp.asking.asker import Asker
 from codex_mcp.mcp.asking.ladder import Unattended
 from codex_mcp.mcp.client import Client, Reach
-from codex_mcp.team.closing import Nobody
+from codex_mcp.team.closing import NoAudience
 from codex_mcp.threads.questions.decisions import DISMISSED, NO_CAPABILITY, SESSION_GONE, Approved, Decision, Denied
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.turn import Turn
@@ -90,7 +90,7 @@ async def scene(timeout: float = 60, *, lists: bool = False, reach: Reach | None
     client.introduce(None, {"elicitation": {}})
     tasks = TaskSet()
     tasks.spawn(peer.run(), name="client")
-    turn = Turn("t-1", TurnSpec("hi"), Nobody(), full_events=False)
+    turn = Turn("t-1", TurnSpec("hi"), NoAudience(), full_events=False)
     try:
         yield Scene(client, FarEnd(theirs), tasks, turn, timeout, lists)
     finally:

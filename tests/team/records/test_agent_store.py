@@ -1,20 +1,31 @@
 """Agents in the store: what was written is read, and what cannot be read hides nothing else."""
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from codex_mcp.state.contract import Bounds, Claim
 from codex_mcp.team.records.agent_store import (
     AGENT,
-    APPROVAL,
+    CUT,
     EVENTS,
+    LONGEST_ANSWER,
+    QUESTION,
     OpenQuestion,
+    answer_key,
+    encode_answer,
     read_agent,
     read_agents,
+    read_answer,
     read_question_keys,
     read_questions,
     read_turn_starts,
     write_agent,
+    write_answer,
 )
+from codex_mcp.team.requests import no_answer
+from codex_mcp.threads.record import Outcome, Status
 from tests.support.state.memory import MemoryStore, World
 from tests.team.test_agent import agent
 
@@ -42,7 +53,7 @@ async def test_what_an_agent_asks_is_told_from_what_others_ask() -> None:
     await store.leases.join()
     claim = await claimed(store, "codex:1")
     for key in ("codex:1/a", "codex:1/b", "codex:12/a"):
-        await store.records.put(claim, APPROVAL, key, b"{}")
+        await store.records.put(claim, QUESTION, key, b"{}")
     assert await read_question_keys(store, "codex:1") == {"codex:1/a", "codex:1/b"}
     await store.aclose()
 
@@ -53,7 +64,7 @@ async def test_questions_are_read_and_one_that_cannot_be_read_hides_no_other() -
     claim = await claimed(store, "codex:1")
     body = b'{"id":"turn/a","codex_id":"codex:1","question":"May I?","asked_at":"now"}'
     for key, value in {"codex:1/0": b"{}", "codex:1/turn/a": body, "codex:1/z": b"no json"}.items():
-        await store.records.put(claim, APPROVAL, key, value)
+        await store.records.put(claim, QUESTION, key, value)
     assert await read_questions(store) == [OpenQuestion("turn/a", "codex:1", "May I?")]
     await store.aclose()
 
@@ -72,4 +83,33 @@ async def test_the_turns_that_somebody_asked_for_are_known_by_when_they_began_al
     ]
     await store.journal.append(claim, EVENTS, 0, entries)
     assert await read_turn_starts(store, "codex:1") == [7.5, 29.0]
+    await store.aclose()
+
+
+@given(st.text(), st.text())
+def test_the_key_of_an_answer_names_its_agent_and_tells_requests_apart(one: str, other: str) -> None:
+    assert answer_key("codex:1", one).startswith("codex:1/")
+    assert (answer_key("codex:1", one) == answer_key("codex:1", other)) == (one == other)
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_any_answer_is_written_and_read_again(text: str) -> None:
+    outcome = Outcome("t", Status.COMPLETED, text, "thinking", None, (), 1.5)
+    read = msgspec.json.decode(encode_answer(outcome), type=Outcome)
+    assert (read.thread_id, read.status, read.seconds) == ("t", Status.COMPLETED, 1.5)
+
+
+def test_of_a_very_long_answer_the_beginning_is_kept() -> None:
+    outcome = Outcome("t", Status.COMPLETED, "word " * LONGEST_ANSWER, "", None, (), 1.0)
+    read = msgspec.json.decode(encode_answer(outcome), type=Outcome)
+    assert read.content == ("word " * LONGEST_ANSWER)[:LONGEST_ANSWER] + CUT
+
+
+async def test_an_answer_that_cannot_be_read_is_none() -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    claim = await claimed(store, agent().codex_id)
+    for body, is_read in ((b"{", False), (encode_answer(no_answer(agent())), True), (None, False)):
+        await write_answer(store, claim, "r", body)
+        assert (await read_answer(store, agent(), "r") is not None) == is_read
     await store.aclose()

@@ -8,10 +8,9 @@ from msgspec.structs import replace
 
 from codex_mcp.state.contract import OwnedBy, Store
 from codex_mcp.team.agent import Agent, AgentStatus, RequestKey
-from codex_mcp.team.records.agent_store import AGENT, ANSWER, EVENTS
+from codex_mcp.team.records.agent_store import AGENT, ANSWER, EVENTS, answer_key
 from codex_mcp.team.records.pruning import prune_agent, prune_oldest, remove_summaries
 from codex_mcp.team.records.summaries import read_summary, write_summary
-from codex_mcp.team.requests import answer_key
 from tests.support.state.memory import MemoryStore, World
 from tests.team.test_agent import agent
 

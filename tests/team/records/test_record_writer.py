@@ -8,11 +8,11 @@ import pytest
 
 from codex_mcp.state.contract import Claim, OwnedBy, Unavailable
 from codex_mcp.team.agent import AgentStatus
-from codex_mcp.team.member import Member
 from codex_mcp.team.records import record_writer as writer_module
 from codex_mcp.team.records.agent_store import EVENTS, read_agents
 from codex_mcp.team.records.record_writer import RecordWriter
 from codex_mcp.team.records.registry import RegistryFile
+from codex_mcp.team.roster import Member
 from tests.support.patience import PATIENCE
 from tests.support.state.memory import MemoryStore, World
 from tests.team.test_agent import agent
@@ -40,7 +40,7 @@ async def owned(store: MemoryStore) -> Member:
     member = Member(agent())
     claim = await store.leases.claim(member.agent.codex_id)
     assert not isinstance(claim, OwnedBy)
-    member.claim = claim
+    member.take_claim(claim)
     return member
 
 
@@ -60,7 +60,7 @@ async def test_the_last_of_many_changes_is_in_the_store_and_in_the_registry(tmp_
     await writer.flush()
     assert [each.last_error for each in await writer.agents()] == shown(tmp_path) == ["49"]
     assert len(await store.journal.read(member.agent.codex_id, EVENTS, 0, 100)) == 50
-    await writer.settle(member)
+    await writer.finish(member)
     assert await store.leases.owner(member.agent.codex_id) is None
     await writer.aclose()
     await writer.flush()
@@ -119,7 +119,7 @@ async def test_an_end_that_could_not_be_written_is_shown_at_once_and_written_as_
     await writer.flush()
     store.is_full = True
     member.touch(status=AgentStatus.CLOSED, owner=None)
-    await writer.settle(member)
+    await writer.finish(member)
     assert [each.status for each in await read_agents(store)] == [AgentStatus.ACTIVE]
     assert [each.status for each in await writer.agents()] == [
         AgentStatus.CLOSED
@@ -131,7 +131,7 @@ async def test_an_end_that_could_not_be_written_is_shown_at_once_and_written_as_
     await writer.flush()
     assert [each.status for each in await read_agents(store)] == [AgentStatus.CLOSED]
     assert await store.records.bindings(member.agent.team) == []
-    assert caplog.text.count("cannot write down the agents: the disk is full") <= 1  # however often it was tried
+    assert caplog.text.count("cannot write the agents' records: the disk is full") <= 1  # however often it was tried
     assert await store.leases.owner(member.agent.codex_id) is None
     await writer.aclose()
     await store.aclose()
@@ -144,7 +144,7 @@ async def test_an_end_that_could_not_be_written_is_forgotten_when_the_agent_is_b
     ended = await owned(store)
     store.is_full = True
     ended.touch(status=AgentStatus.CLOSED, owner=None)
-    await writer.settle(ended)
+    await writer.finish(ended)
     store.is_full = False
     back = await owned(store)
     writer.note(back)
@@ -170,7 +170,7 @@ async def test_a_record_that_cannot_be_read_hides_no_other(tmp_path: Path, body:
     await store.aclose()
 
 
-async def test_what_nobody_foresaw_is_told_and_nobody_waits_for_ever(
+async def test_an_unexpected_error_is_logged_and_no_caller_waits_for_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = MemoryStore(World())
@@ -181,7 +181,7 @@ async def test_what_nobody_foresaw_is_told_and_nobody_waits_for_ever(
     writer.note(member)
     await writer.flush()
     assert writer.trouble
-    assert "cannot write down the agents" in caplog.text
+    assert "cannot write the agents' records" in caplog.text
     member.touch(last_error="whole")
     writer.note(member)
     await writer.flush()

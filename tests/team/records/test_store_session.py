@@ -1,19 +1,36 @@
-"""The store_session opens when it is needed, buries the dead, and joins again when it was taken for dead."""
+"""The session opens when it is needed, buries the dead, and joins again when it was taken for dead."""
 
 import asyncio
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from codex_mcp.state.contract import Bounds, OwnedBy, Store, Unavailable
-from codex_mcp.team.agent import Agent, AgentStatus
-from codex_mcp.team.records.agent_store import AGENT, APPROVAL
-from codex_mcp.team.records.registry import read_registry
-from codex_mcp.team.records.store_session import StoreSession
+from codex_mcp.state.contract import Bounds, Claim, OwnedBy, Store, Unavailable
+from codex_mcp.team.agent import Agent, AgentState, AgentStatus, Owner
+from codex_mcp.team.records.agent_store import AGENT, QUESTION, read_agents
+from codex_mcp.team.records.registry import RegistryFile, read_registry
+from codex_mcp.team.records.store_session import StoreSession, import_registry
 from tests.support.patience import PATIENCE
 from tests.support.state.memory import MemoryStore, World
 from tests.team.test_agent import agent
+
+
+class Listener:
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def agent_taken_over(self, claim: Claim) -> None:
+        self.told.append(claim.thread)
+
+    def all_taken_over(self) -> None:
+        self.told.append("all")
+
+    def lease_renewed_late(self) -> None:
+        self.told.append("late")
 
 
 async def test_it_opens_once_and_says_how_it_stands(tmp_path: Path) -> None:
@@ -23,16 +40,16 @@ async def test_it_opens_once_and_says_how_it_stands(tmp_path: Path) -> None:
         opened.append(MemoryStore(World()))
         return opened[-1]
 
-    store_session = StoreSession(str(tmp_path), open_store)
-    assert (store_session.is_open, store_session.lease) == (False, "none")
+    session = StoreSession(str(tmp_path), open_store, Listener())
+    assert (session.is_open, session.lease) == (False, "none")
     with pytest.raises(RuntimeError):
-        _ = store_session.store
-    store_session.open_soon()
-    await store_session.ready()
-    await store_session.ready()
-    assert (len(opened), store_session.is_open, store_session.lease) == (1, True, "holding")
-    assert store_session.owner.node
-    await store_session.aclose()
+        _ = session.store
+    session.open_soon()
+    await session.ready()
+    await session.ready()
+    assert (len(opened), session.is_open, session.lease) == (1, True, "holding")
+    assert session.owner.node
+    await session.aclose()
 
 
 async def test_a_folder_that_cannot_be_used_is_tried_again(tmp_path: Path) -> None:
@@ -44,13 +61,13 @@ async def test_a_folder_that_cannot_be_used_is_tried_again(tmp_path: Path) -> No
             raise Unavailable("no such folder")
         return MemoryStore(World())
 
-    store_session = StoreSession(str(tmp_path), open_store)
+    session = StoreSession(str(tmp_path), open_store, Listener())
     with pytest.raises(Unavailable):
-        await store_session.ready()
-    told = [store_session.trouble]
-    await store_session.ready()
-    assert [*told, store_session.trouble] == ["no such folder", None]
-    await store_session.aclose()
+        await session.ready()
+    told = [session.trouble]
+    await session.ready()
+    assert [*told, session.trouble] == ["no such folder", None]
+    await session.aclose()
 
 
 async def test_agents_of_a_dead_server_are_stale_and_their_names_free(tmp_path: Path) -> None:
@@ -60,20 +77,20 @@ async def test_agents_of_a_dead_server_are_stale_and_their_names_free(tmp_path: 
     claim = await dead.leases.claim(agent().codex_id)
     assert not isinstance(claim, OwnedBy)
     await dead.records.put(claim, AGENT, agent().codex_id, msgspec.json.encode(agent()))
-    await dead.records.put(claim, APPROVAL, f"{agent().codex_id}/turn/question-1", b"{}")
+    await dead.records.put(claim, QUESTION, f"{agent().codex_id}/turn/question-1", b"{}")
     await dead.records.bind(claim, "t", "arch")
     world.kill(node.id)
 
     async def open_store() -> Store:
         return MemoryStore(world)
 
-    store_session = StoreSession(str(tmp_path), open_store)
-    await store_session.ready()
-    (stale,) = await store_session.writer.agents()
+    session = StoreSession(str(tmp_path), open_store, Listener())
+    await session.ready()
+    (stale,) = await session.writer.agents()
     assert (stale.status, stale.owner) == (AgentStatus.STALE, None)
-    assert await store_session.store.records.bindings("t") == []
-    assert await store_session.store.records.find(APPROVAL) == {}
-    await store_session.aclose()
+    assert await session.store.records.bindings("t") == []
+    assert await session.store.records.find(QUESTION) == {}
+    await session.aclose()
 
 
 @pytest.mark.parametrize("slept", [0, 100])
@@ -85,11 +102,10 @@ async def test_who_was_taken_for_dead_finds_out_before_it_does_anything_and_join
     async def open_store() -> Store:
         return MemoryStore(world)
 
-    told: list[str] = []
-    store_session = StoreSession(str(tmp_path), open_store)
-    store_session.lost = lambda: told.append("lost")
-    await store_session.ready()
-    before, keeper = store_session.owner.node, store_session._keeper
+    listener = Listener()
+    session = StoreSession(str(tmp_path), open_store, listener)
+    await session.ready()
+    before, keeper = session.owner.node, session._keeper
     assert keeper is not None
     world.kill(before)
     other = MemoryStore(world)
@@ -99,11 +115,11 @@ async def test_who_was_taken_for_dead_finds_out_before_it_does_anything_and_join
         keeper._lease = keeper._lease.at(keeper._clock() + slept)
     else:
         await keeper.renew()  # on its beat, as ever
-    await store_session.ready()
-    assert told == ["lost"]
-    assert store_session.lease == "holding"
-    assert store_session.owner.node != before
-    await store_session.aclose()
+    await session.ready()
+    assert listener.told == ["all"]
+    assert session.lease == "holding"
+    assert session.owner.node != before
+    await session.aclose()
     await other.aclose()
 
 
@@ -114,8 +130,8 @@ async def test_a_server_that_dies_later_is_noticed_as_well(tmp_path: Path) -> No
     async def open_store() -> Store:
         return MemoryStore(world)
 
-    store_session = StoreSession(str(tmp_path), open_store)
-    await store_session.ready()
+    session = StoreSession(str(tmp_path), open_store, Listener())
+    await session.ready()
     node = await dying.leases.join()
     claim = await dying.leases.claim(agent().codex_id)
     assert not isinstance(claim, OwnedBy)
@@ -125,7 +141,7 @@ async def test_a_server_that_dies_later_is_noticed_as_well(tmp_path: Path) -> No
         found: list[Agent] = []
         while [each.status for each in found] != [AgentStatus.STALE]:
             found = await asyncio.to_thread(read_registry, str(tmp_path / "registry.json"))
-    await store_session.aclose()
+    await session.aclose()
 
 
 async def test_agents_that_nobody_owns_are_stale_whatever_their_records_say(tmp_path: Path) -> None:
@@ -140,8 +156,67 @@ async def test_agents_that_nobody_owns_are_stale_whatever_their_records_say(tmp_
     async def open_store() -> Store:
         return MemoryStore(world)
 
-    store_session = StoreSession(str(tmp_path), open_store)
-    await store_session.ready()
-    assert [found.status for found in await store_session.writer.agents()] == [AgentStatus.STALE]
+    session = StoreSession(str(tmp_path), open_store, Listener())
+    await session.ready()
+    assert [found.status for found in await session.writer.agents()] == [AgentStatus.STALE]
     assert [found.status for found in read_registry(str(tmp_path / "registry.json"))] == [AgentStatus.STALE]
-    await store_session.aclose()
+    await session.aclose()
+
+
+ACTIVE = Agent(
+    codex_id="codex:1",
+    identity="arch",
+    team="default",
+    cwd="/",
+    started_at=1.0,
+    last_active=2.0,
+    thread_state=AgentState.BUSY,
+    owner=Owner("n", 1, "h"),
+)
+CLOSED = replace(ACTIVE, codex_id="codex:2", status=AgentStatus.CLOSED, thread_state=AgentState.CLOSED, owner=None)
+
+
+def write(folder: Path, *agents: Agent) -> None:
+    registry = RegistryFile(str(folder))
+    registry.write(agents, registry.next_revision())
+
+
+async def agents_of(store: MemoryStore) -> list[Agent]:
+    return await read_agents(store)
+
+
+async def test_its_agents_are_inactive_and_free(tmp_path: Path) -> None:
+    write(tmp_path, ACTIVE, CLOSED)
+    store = MemoryStore(World())
+    await store.leases.join()
+    await import_registry(store, str(tmp_path))
+    stale = replace(ACTIVE, status=AgentStatus.STALE, thread_state=AgentState.CLOSED, owner=None)
+    assert await agents_of(store) == [stale, CLOSED]
+    assert [await store.leases.owner(agent.codex_id) for agent in (ACTIVE, CLOSED)] == [None, None]
+    await store.aclose()
+
+
+async def test_what_the_store_has_forgotten_does_not_come_back(tmp_path: Path) -> None:
+    world = World()
+    store, other = MemoryStore(world), MemoryStore(world)
+    await store.leases.join()
+    await other.leases.join()
+    write(tmp_path, ACTIVE)
+    await other.leases.claim(ACTIVE.codex_id)
+    await import_registry(store, str(tmp_path))  # another server is at it
+    assert await agents_of(store) == []
+    write(tmp_path, CLOSED)
+    await import_registry(store, str(tmp_path))
+    write(tmp_path, ACTIVE, CLOSED)
+    await import_registry(store, str(tmp_path))
+    assert await agents_of(store) == [CLOSED]
+    await store.aclose()
+    await other.aclose()
+
+
+async def test_no_registry_is_no_agent(tmp_path: Path) -> None:
+    store = MemoryStore(World())
+    await store.leases.join()
+    await import_registry(store, str(tmp_path))
+    assert await agents_of(store) == []
+    await store.aclose()

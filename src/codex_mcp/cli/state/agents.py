@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from codex_mcp.team.agent import Agent, AgentStatus, at_rest
+from codex_mcp.team.agent import Agent, AgentStatus, with_living_owner
 from codex_mcp.team.records.registry_text import registry_text
 
 TITLES: Final = ("CODEX ID", "IDENTITY", "TEAM", "STATE", "SEEN", "TURNS", "REPO", "BRANCH")
@@ -20,14 +20,8 @@ UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 def as_they_are(agents: Iterable[Agent], living: Container[str]) -> list[Agent]:
     """The agents, latest first; those whose server is gone are stale. `living` has the ids of running servers."""
-    seen = [_as_it_is(agent, living) for agent in agents]
+    seen = [with_living_owner(agent, living) for agent in agents]
     return sorted(seen, key=lambda agent: (-agent.last_active, agent.codex_id))
-
-
-def _as_it_is(agent: Agent, living: Container[str]) -> Agent:
-    if not agent.is_active or (agent.owner is not None and agent.owner.node in living):
-        return agent
-    return at_rest(agent)
 
 
 def chosen(agents: Iterable[Agent], *, repo: str | None, identity: str | None, closed: bool) -> list[Agent]:

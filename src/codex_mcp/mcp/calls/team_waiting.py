@@ -10,8 +10,8 @@ from codex_mcp.mcp.calls.waiting import Fact, Watched, own_turns, turns_of
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent
-from codex_mcp.team.crew import Crew
-from codex_mcp.team.member import Member
+from codex_mcp.team.roster import Member
+from codex_mcp.team.team import Team
 from codex_mcp.threads.changes import ANY_THREAD
 from codex_mcp.threads.news import News, NewsKind
 from codex_mcp.threads.threads import Threads
@@ -20,9 +20,9 @@ from codex_mcp.threads.threads import Threads
 class TeamView:
     """The agents that these references name, or those that the caller itself gave a prompt."""
 
-    def __init__(self, threads: Threads, crew: Crew, call: Call, references: Iterable[str] | None) -> None:
+    def __init__(self, threads: Threads, team: Team, call: Call, references: Iterable[str] | None) -> None:
         self._threads = threads
-        self._crew = crew
+        self._team = team
         self._call = call
         self._references = None if references is None else tuple(dict.fromkeys(references))
         self._recorded: dict[str, Agent] = {}
@@ -31,11 +31,11 @@ class TeamView:
     @property
     def early(self) -> tuple[str, ...]:
         """The turn of any agent may use up the tokens of the team."""
-        return (ANY_THREAD,) if self._crew.work.limits.tokens_per_team else ()
+        return (ANY_THREAD,) if self._team.work.limits.tokens_per_team else ()
 
     async def prepare(self) -> None:
         """Read the records of agents that do not run here. Raises TeamRefused, BadArguments."""
-        self._team_tokens = await self._crew.work.team_tokens()
+        self._team_tokens = await self._team.work.team_tokens()
         self._recorded = {}
         while missing := [each for each in self._references or () if self._member(each) is None]:
             unread = [reference for reference in missing if reference not in self._recorded]
@@ -45,24 +45,24 @@ class TeamView:
                 self._recorded[reference] = await self._read(reference)
 
     async def _read(self, reference: str) -> Agent:
-        agent = await self._crew.agent(reference, self._call.principal)
-        is_ours = self._crew.roster.called(agent.codex_id, self._call.principal) is not None
+        agent = await self._team.directory.find(reference, self._call.principal)
+        is_ours = self._team.roster.called(agent.codex_id, self._call.principal) is not None
         if agent.is_closed or is_ours or (agent.thread_id and self._threads.open_thread(agent.thread_id)):
             return agent
-        owner = await self._crew.store_session.store.leases.owner(agent.codex_id)
-        if owner is not None and owner.alive:
+        owner = await self._team.directory.living_owner(agent)
+        if owner is not None:
             raise refusals.owned_elsewhere(agent, owner)
         raise BadArguments(f"Agent {reference} has no turn that this server knows; codex-reply continues it.")
 
     def _member(self, reference: str) -> Member | None:
-        return self._crew.roster.called(reference, self._call.principal)
+        return self._team.roster.called(reference, self._call.principal)
 
     def watched(self) -> list[Watched]:
         """As they are now."""
         if self._references is not None:
             return [self._named(reference) for reference in self._references]
         members = [
-            (self._crew.roster.of_thread(thread.id), thread, turns)
+            (self._team.roster.of_thread(thread.id), thread, turns)
             for thread, turns in own_turns(self._threads, self._call.principal, self._call.caller)
         ]
         return [Watched((thread.id,), turns, self._paused(member)) for member, thread, turns in members]
@@ -80,7 +80,7 @@ class TeamView:
     def _paused(self, member: Member | None) -> tuple[Fact, ...]:
         if member is None or member.thread is None or not member.thread.idle:
             return ()
-        pause = self._crew.work.pause(member, self._team_tokens)
+        pause = self._team.work.pause(member, self._team_tokens)
         if pause is None:
             return ()
         # Only after another turn can it be paused for another reason.

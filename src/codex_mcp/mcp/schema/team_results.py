@@ -37,6 +37,11 @@ class OpenApproval(Struct, frozen=True):
         }
 
 
+def describe_question(question_id: str, agent: Agent, question: Question) -> dict[str, object]:
+    """An open question as lists of open questions show it."""
+    return OpenApproval(question_id, agent, question).described()
+
+
 class Answered(Struct, frozen=True):
     """A question that was just answered, and the agent that asked."""
 

@@ -50,14 +50,14 @@ from codex_mcp.mcp.tools.specs import new_turn
 from codex_mcp.mcp.tools.team_orders import Ordered, ordered
 from codex_mcp.mcp.tools.team_turn import TeamTurn
 from codex_mcp.team import refusals
-from codex_mcp.team.crew import Crew
-from codex_mcp.team.elsewhere import asked_elsewhere
-from codex_mcp.team.member import Member, names_of
+from codex_mcp.team.agent import names_of
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.refusals import TeamRefused
-from codex_mcp.team.repeats import Repeat
-from codex_mcp.team.team import Begin, Order
+from codex_mcp.team.requests import Repeat
+from codex_mcp.team.roster import Member
+from codex_mcp.team.starting import Begin, Order
+from codex_mcp.team.team import Team
 from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.threads import Threads
 
@@ -68,16 +68,15 @@ NOT_DECIDED: Final = f"{BAD_ARGUMENTS}missing field `decision`: one of those tha
 
 
 class TeamTools:
-    """The tools, with the crew that they work with."""
+    """The tools, with the team that they work for."""
 
-    def __init__(self, threads: Threads, settings: Settings, key: bytes, crew: Crew, roles: Mapping[str, Role]) -> None:
+    def __init__(self, threads: Threads, settings: Settings, key: bytes, team: Team, roles: Mapping[str, Role]) -> None:
         self._threads = threads
         self._settings = settings
-        self._crew = crew
+        self._team = team
         self._roles = roles
         self.says = Says(self._names, self._asks, self._goes_on)
         self._follower = Follower(threads, settings.calls, key, self.says)
-        crew.work.described = lambda name, agent, question: OpenApproval(name, agent, question).described()
 
     def tools(self) -> Tools:
         """By name, the old names as well."""
@@ -92,11 +91,11 @@ class TeamTools:
         }
         aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items()}
         audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
-        return Tools(audited, self._follower, self._warm_up, self._crew.store_session.audit.written, parks=True)
+        return Tools(audited, self._follower, self._warm_up, self._team.session.audit.written, parks=True)
 
     def _warm_up(self) -> None:
         self._threads.warm_up()
-        self._crew.store_session.open_soon()
+        self._team.session.open_soon()
 
     def _audited(self, name: str, body: Body) -> Body:
         """The body, with what the team refuses said in its own way, and what leads to no turn written down."""
@@ -104,7 +103,7 @@ class TeamTools:
         looking = (self._codex_wait, self._codex_threads, self._codex_status)
 
         async def run(call: Call, given: Json) -> Result:
-            note = partial(self._crew.note_call, name, call.label, call.principal)
+            note = partial(self._team.note_call, name, call.label, call.principal)
             try:
                 result = await body(call, given)
             except TeamRefused as exc:
@@ -123,28 +122,28 @@ class TeamTools:
         return run
 
     def _names(self, thread_id: str) -> Mapping[str, object]:
-        names = self._crew.roster.names(thread_id)
-        member = self._crew.roster.of_thread(thread_id)
+        names = self._team.roster.names(thread_id)
+        member = self._team.roster.of_thread(thread_id)
         approvals = [] if member is None else [approval.described() for approval in _open_approvals(member)]
         return {**names, "approvals": approvals} if approvals else names
 
     def _goes_on(self, thread_id: str) -> GoesOn:
-        member = self._crew.roster.of_thread(thread_id)
+        member = self._team.roster.of_thread(thread_id)
         if member is None:
-            taken = self._crew.roster.was_taken_over(thread_id)
+            taken = self._team.roster.was_taken_over(thread_id)
             return GoesOn.OTHER_SERVER if taken else GoesOn.RESUME
         if member.closing:
             return GoesOn.RESUME
         return GoesOn.REPLY_IN_NEW_THREAD if member.thread is not None and member.thread.gone else GoesOn.REPLY
 
     def _asks(self, thread_id: str) -> list[str]:
-        member = self._crew.roster.of_thread(thread_id)
+        member = self._team.roster.of_thread(thread_id)
         return [] if member is None else _questions(member)
 
     def _blocked_by(self, refusal: TeamRefused, principal: str) -> list[str]:
         """The questions that keep an agent from its next prompt, if it was refused because it is busy."""
         codex_id = refusal.facts.get("codex_id") if refusal.why is refusals.Why.BUSY else None
-        member = self._crew.roster.called(str(codex_id), principal)
+        member = self._team.roster.called(str(codex_id), principal)
         return [] if member is None else _questions(member)
 
     # -- one agent ----------------------------------------------------------------------------------------------------
@@ -153,43 +152,43 @@ class TeamTools:
         arguments = start_arguments(given)
         way = way_of(arguments)
         request = request_of(arguments)
-        async with call.opening(), self._crew.repeats.one_at_a_time(call.principal, request):
-            repeat = None if request is None else await self._crew.repeats.earlier(call.principal, request)
+        async with call.opening(), self._team.requests.one_at_a_time(call.principal, request):
+            repeat = None if request is None else await self._team.requests.find_repeat(call.principal, request)
             if repeat is None:
                 turn = await self._begun(call, arguments, way)
         if repeat is not None:
             return await self._repeated(call, repeat, arguments)
         result = await self._followed(call, turn, arguments)
         if request is not None:
-            await self._crew.store_session.writer.flush()  # a repeat must find this answer, whatever happens to us
+            await self._team.session.writer.flush()  # a repeat must find this answer, whatever happens to us
         return result
 
     async def _begun(self, call: Call, arguments: StartArguments, way: Way) -> TeamTurn:
         """Start an agent or resume one, and give it its turn."""
         if way is not Way.PROMPT:
             return await self._begun_with(call, arguments, way, arguments.codex_id)
-        async with self._crew.first_call(arguments.identity, call.principal) as reference:
+        async with self._team.first_call.around(arguments.identity, call.principal) as reference:
             return await self._begun_with(call, arguments, way, reference)
 
     async def _begun_with(self, call: Call, arguments: StartArguments, way: Way, reference: str | None) -> TeamTurn:
         if reference is not None:
             turn = TeamTurn(call, arguments, arguments.prompt or GO_ON, catalogue.CODEX.name)
             turn.request = request_of(arguments)
-            await self._crew.team.find(reference, call.principal, resume=True, begin=self._beginning(turn))
+            await self._team.resuming.find(reference, call.principal, resume=True, begin=self._beginning(turn))
             return turn
         order = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
         new_turn(arguments, order.new.spec.cwd or "")  # which refuses an image before anything is started
-        await self._crew.work.check_team()
+        await self._team.work.check_team()
         turn = TeamTurn(call, arguments, order.prompt, catalogue.CODEX.name)
         turn.request = request_of(arguments)
         turn.warnings = order.new.warnings
-        await self._crew.team.start(self._order(arguments, order, call.principal), self._beginning(turn))
+        await self._team.starting.start(self._order(arguments, order, call.principal), self._beginning(turn))
         return turn
 
     async def _repeated(self, call: Call, repeat: Repeat, arguments: StartArguments) -> Result:
         """The same call came before: go on waiting for its turn, or give its answer again."""
         done = {"request_id": call.label, "what": f"repeats request {arguments.request_id}"}
-        self._crew.work.audit(repeat.agent, catalogue.CODEX.name, AuditOutcome.OK, **done)
+        self._team.work.audit(repeat.agent, catalogue.CODEX.name, AuditOutcome.OK, **done)
         thread = None if repeat.member is None else repeat.member.thread
         if repeat.turn is not None and thread is not None:
             with about(thread=thread.id):
@@ -214,20 +213,19 @@ class TeamTools:
             raise BadArguments(NOT_NAMED)
         turn = TeamTurn(call, arguments, arguments.prompt, catalogue.CODEX_REPLY.name)
         async with call.opening():
-            await self._crew.store_session.ready()
-            reference = await self._crew.team.the_one(arguments.references, call.principal)
-            await self._crew.team.find(reference, call.principal, resume=False, begin=self._beginning(turn))
+            reference = await self._team.directory.find_one(arguments.references, call.principal)
+            await self._team.resuming.find(reference, call.principal, resume=False, begin=self._beginning(turn))
         return await self._followed(call, turn, arguments)
 
     def _beginning(self, turn: TeamTurn) -> Begin:
-        return partial(turn.begin, work=self._crew.work, settings=self._settings.calls)
+        return partial(turn.begin, work=self._team.work, settings=self._settings.calls)
 
     async def _followed(self, call: Call, given: TeamTurn, arguments: TurnArguments) -> Result:
         thread, turn = given.begun
         with about(thread=thread.id):
             result = await self._follower.followed(call, thread, turn, arguments)
             if not turn.ended:
-                self._crew.work.turn_goes_on(thread, turn)
+                self._team.work.turn_goes_on(thread, turn)
             return result
 
     # -- many ---------------------------------------------------------------------------------------------------------
@@ -235,7 +233,7 @@ class TeamTools:
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
         asked = arguments.references
-        view = TeamView(self._threads, self._crew, call, asked)
+        view = TeamView(self._threads, self._team, call, asked)
         wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
         return await self._follower.waited(call, wait)
 
@@ -243,23 +241,22 @@ class TeamTools:
         arguments = team_arguments(catalogue.CODEX_THREADS, given, ThreadsArguments)
         agents = [
             agent
-            for agent in await self._crew.agents(call.principal)
+            for agent in await self._team.directory.agents(call.principal)
             if arguments.identity in (None, agent.identity) and (arguments.include_closed or agent.is_active)
         ]
         return threads_result(agents, int(arguments.limit))
 
     async def _codex_status(self, call: Call, given: Json) -> Result:
         team_arguments(catalogue.CODEX_STATUS, given, dict)
-        approvals = sum(len(_open_approvals(member)) for member in self._crew.roster.of(call.principal))
-        return status_result({**await self._crew.status(call.principal), "pending_approvals": approvals})
+        approvals = sum(len(_open_approvals(member)) for member in self._team.roster.of(call.principal))
+        return status_result({**await self._team.status(call.principal), "pending_approvals": approvals})
 
     async def _codex_close(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_CLOSE, given, CloseArguments)
         if not arguments.references:
             raise BadArguments(NOT_NAMED)
-        await self._crew.store_session.ready()
-        reference = await self._crew.team.the_one(arguments.references, call.principal)
-        closed = await self._crew.closing.close(reference, call.principal, call.label)
+        reference = await self._team.directory.find_one(arguments.references, call.principal)
+        closed = await self._team.closing.close(reference, call.principal, call.label)
         if not self._follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):
             self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
         return close_result(closed.agent, closed.how)
@@ -267,21 +264,21 @@ class TeamTools:
     async def _codex_approvals(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_APPROVALS, given, ApprovalsArguments)
         if arguments.id is None:
-            self._crew.note_call(catalogue.CODEX_APPROVALS.name, call.label, call.principal, AuditOutcome.OK)
+            self._team.note_call(catalogue.CODEX_APPROVALS.name, call.label, call.principal, AuditOutcome.OK)
             return await self._approvals(call.principal)
         if arguments.decision is None:
             raise BadArguments(NOT_DECIDED)
         turn_name, _, key = arguments.id.partition("/")
-        for member in self._crew.roster.of(call.principal):
+        for member in self._team.roster.of(call.principal):
             turn = None if member.thread is None else member.thread.turn_named(turn_name)
             question = None if turn is None else turn.parked.open.get(key)
             if turn is not None and question is not None:
                 turn.parked.answer(key, decide(question, approval_answer(arguments.decision, arguments.reason)))
                 done = {"request_id": call.label, "what": arguments.decision}
-                self._crew.work.audit(member.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
+                self._team.work.audit(member.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
                 await asyncio.sleep(0)  # the one who asked takes its answer, and the question is gone from the list
                 return await self._approvals(call.principal, Answered(arguments.id, member.agent.codex_id))
-        for asked in await asked_elsewhere(self._crew, call.principal):
+        for asked in await self._team.directory.asked_elsewhere(call.principal):
             if asked.id == arguments.id:
                 raise refusals.asked_elsewhere(asked)
         raise BadArguments(
@@ -289,8 +286,8 @@ class TeamTools:
         )
 
     async def _approvals(self, principal: str, answered: Answered | None = None) -> Result:
-        elsewhere = await asked_elsewhere(self._crew, principal)
-        ours = [approval for member in self._crew.roster.of(principal) for approval in _open_approvals(member)]
+        elsewhere = await self._team.directory.asked_elsewhere(principal)
+        ours = [approval for member in self._team.roster.of(principal) for approval in _open_approvals(member)]
         return approvals_result(ours, elsewhere, answered)
 
 

@@ -12,7 +12,7 @@ from codex_mcp.mcp.schema.arguments import TurnArguments
 from codex_mcp.mcp.tools.specs import events_of, new_turn
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import RequestKey
-from codex_mcp.team.member import Member
+from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Assignment, Work
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn

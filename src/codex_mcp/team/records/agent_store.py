@@ -1,40 +1,52 @@
-"""Agents, what they ask and what happened to them, as the store keeps it: written under a claim, read by anybody."""
+"""Agents in the store: the only module that writes and reads their records, open questions and answers.
+
+Every write needs the claim on the agent, and raises Fenced if another server has it by now. Reads need no claim.
+Anything that a later version wrote and we cannot decode is skipped, with a warning.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from codex_mcp.base.secrets.redact import redact
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.team.agent import Agent
-from codex_mcp.team.requests import answer_key, decode_answer
 from codex_mcp.threads.record import Outcome
 
 logger = logging.getLogger(__name__)
 
 AGENT: Final = "agent"
-"""The kind of the records."""
+"""The kind of agents' records."""
 
-APPROVAL: Final = "approval"
-"""The kind of the questions that wait for an answer; a key begins with the codex_id."""
+QUESTION: Final = "approval"
+"""The kind of open questions; a key begins with the codex_id."""
 
 ANSWER: Final = "answer"
-"""The kind of the answers to requests that may be repeated."""
+"""The kind of answers to requests that may be repeated."""
 
 EVENTS: Final = "events"
-"""The journal's stream of what happened to an agent."""
+"""The journal stream of what happened to an agent."""
 
 TURN: Final = "turn"
 SUMMARY: Final = "summary"
-"""What the end of a turn is called there: of one that somebody asked for, and of one in which an agent sums up."""
+"""The journal's events for the end of a turn: one that a caller asked for, and one in which an agent sums up."""
+
+LONGEST_ANSWER: Final = 64 * 1024
+"""Characters kept of an answer, for a repeat after the agent was closed. Few answers are longer."""
+
+CUT: Final = "\n\n(The rest of this answer was not kept.)"
 
 
 class OpenQuestion(Struct, frozen=True):
-    """A question as the store keeps it; there is more in it, for people who look into the store."""
+    """The fields of a stored question that servers read; there are more, for people."""
 
     id: str
     codex_id: str
@@ -42,59 +54,111 @@ class OpenQuestion(Struct, frozen=True):
 
 
 class JournalEntry(Struct, frozen=True):
-    """An entry of the journal, as far as it is about time."""
+    """The fields of a journal entry that servers read."""
 
     event: str
     at: float = 0.0
-    """Of its end, in seconds since the epoch."""
+    """When it ended, in seconds since the epoch."""
     seconds: float = 0.0
-    """That it took."""
+    """How long it took."""
 
 
-Kept = TypeVar("Kept", Agent, OpenQuestion, JournalEntry)
+Stored = TypeVar("Stored", Agent, OpenQuestion, JournalEntry)
 
 
 async def write_agent(store: Store, claim: Claim, agent: Agent) -> None:
-    """Write an agent's record. Raises Fenced."""
+    """Write an agent's record."""
     await store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
 
 
+async def finish_agent(store: Store, claim: Claim, agent: Agent) -> None:
+    """Write an agent's final record, remove its open questions, free its identity and release the claim."""
+    await write_agent(store, claim, agent)
+    for key in await read_question_keys(store, agent.codex_id):
+        await store.records.delete(claim, QUESTION, key)
+    await store.records.unbind(claim, agent.team, agent.identity)
+    await store.leases.release(claim)
+
+
+async def delete_agent(store: Store, claim: Claim, agent: Agent) -> None:
+    """Delete everything about an agent, free its identity and release the claim."""
+    await store.records.unbind(claim, agent.team, agent.identity)
+    await store.journal.forget(claim)
+    for request in agent.requests:
+        await store.records.delete(claim, ANSWER, answer_key(agent.codex_id, request.id))
+    await store.records.delete(claim, AGENT, agent.codex_id)
+    await store.leases.release(claim)
+
+
+async def write_questions(store: Store, claim: Claim, questions: Mapping[str, bytes], written: set[str] | None) -> None:
+    """Make these the agent's open questions, by key. `written` are the keys in the store, if they are known."""
+    if written is None:
+        written = await read_question_keys(store, claim.thread)
+    for key in questions.keys() - written:
+        await store.records.put(claim, QUESTION, key, questions[key])
+    for key in written - questions.keys():
+        await store.records.delete(claim, QUESTION, key)
+
+
+async def write_answer(store: Store, claim: Claim, request_id: str, body: bytes | None) -> None:
+    """Write the encoded answer to a request; None deletes it."""
+    key = answer_key(claim.thread, request_id)
+    if body is None:
+        await store.records.delete(claim, ANSWER, key)
+    else:
+        await store.records.put(claim, ANSWER, key, body)
+
+
 async def read_agent(store: Store, codex_id: str) -> Agent | None:
-    """One agent, if there is a record of it that we can read."""
+    """The record of one agent."""
     body = await store.records.get(AGENT, codex_id)
     return None if body is None else next(_decoded([body], Agent), None)
 
 
 async def read_agents(store: Store) -> list[Agent]:
-    """All agents of the state folder, whoever runs them."""
+    """The records of all agents, whichever server runs them."""
     return list(_decoded((await store.records.find(AGENT)).values(), Agent))
 
 
 async def read_question_keys(store: Store, codex_id: str) -> set[str]:
-    """The keys of what an agent asks."""
-    return {key for key in await store.records.find(APPROVAL) if key.startswith(f"{codex_id}/")}
+    """The keys of an agent's open questions."""
+    return {key for key in await store.records.find(QUESTION) if key.startswith(f"{codex_id}/")}
 
 
 async def read_questions(store: Store) -> list[OpenQuestion]:
-    """What all agents of the state folder ask; a question that we cannot read is left out."""
-    return list(_decoded((await store.records.find(APPROVAL)).values(), OpenQuestion))
+    """The open questions of all agents."""
+    return list(_decoded((await store.records.find(QUESTION)).values(), OpenQuestion))
 
 
 async def read_answer(store: Store, agent: Agent, request_id: str) -> Outcome | None:
-    """The answer to a request of an agent, if there is one."""
+    """The answer to a request; None if there is none that we can decode."""
     body = await store.records.get(ANSWER, answer_key(agent.codex_id, request_id))
-    return None if body is None else decode_answer(body)
+    if body is not None:
+        with contextlib.suppress(msgspec.MsgspecError):
+            return msgspec.json.decode(body, type=Outcome)
+    return None
 
 
 async def read_turn_starts(store: Store, codex_id: str) -> list[float]:
-    """When the turns of an agent began that somebody asked for and the journal still has."""
+    """When the turns began that callers gave to an agent, as far back as the journal goes."""
     start = await store.journal.start(codex_id, EVENTS)
     entries = await store.journal.read(codex_id, EVENTS, start, store.bounds.journal_kept)
     return [each.at - each.seconds for each in _decoded(entries, JournalEntry) if each.event == TURN]
 
 
-def _decoded(bodies: Iterable[bytes], kind: type[Kept]) -> Iterator[Kept]:
-    """What was written; what is of a later version and we cannot read is left out, and said."""
+def answer_key(codex_id: str, request_id: str) -> str:
+    """The key of the answer to a request."""
+    return f"{codex_id}/{hashlib.sha256(request_id.encode(errors='replace')).hexdigest()[:32]}"
+
+
+def encode_answer(outcome: Outcome) -> bytes:
+    """The stored form of an answer: secrets masked, and only the beginning of a very long one."""
+    text = redact(outcome.content)
+    kept = text if len(text) <= LONGEST_ANSWER else text[:LONGEST_ANSWER] + CUT
+    return msgspec.json.encode(replace(outcome, content=kept.encode(errors="replace").decode()))
+
+
+def _decoded(bodies: Iterable[bytes], kind: type[Stored]) -> Iterator[Stored]:
     for body in bodies:
         try:
             yield msgspec.json.decode(body, type=kind)

@@ -1,8 +1,8 @@
-"""Writes down what changes: each agent's record and journal into the store, and the picture of all into the registry.
+"""Writes what changes about this server's agents: records and journals into the store, all records into the registry.
 
-Changes that come while something is being written are written together afterwards, each agent once and as it is then.
-So nobody waits for a disk but who wants to be sure (`flush`), and what waits is never more than one record an agent.
-After each writing there is a short pause, unless somebody is in a hurry: a turn changes its agent's state twice.
+Changes that come during a write are written together afterwards, each agent once and as it is then. So only callers
+that need to be sure (`flush`) wait for a disk, and at most one record per agent waits. A short pause follows each
+write, unless `hurry` asks for the next: a turn changes the state of its agent twice.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ import msgspec
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.team.agent import Agent
-from codex_mcp.team.member import Member
 from codex_mcp.team.records.agent_store import (
-    AGENT,
-    ANSWER,
-    APPROVAL,
     EVENTS,
+    delete_agent,
+    encode_answer,
+    finish_agent,
     read_agents,
-    read_question_keys,
     write_agent,
+    write_answer,
+    write_questions,
 )
 from codex_mcp.team.records.registry import RegistryFile
-from codex_mcp.team.requests import answer_key, encode_answer
+from codex_mcp.team.roster import Member
 
 logger = logging.getLogger(__name__)
 
 PAUSE: Final = 0.1
-"""Seconds between two writings that nobody waits for. Long beside a writing, short beside a person who looks."""
+"""Seconds between two writes that no caller waits for. Long for a write, short for a person."""
 
 RETRY: Final = 2.0
-"""Seconds after a failed writing until the next one, should nobody ask for it: a full disk may have room by then."""
+"""Seconds after a failed write until the next attempt, if no caller asks for one: a full disk may have room by then."""
 
 EVENTS_WAITING: Final = 1_000
-"""Journal entries that wait to be written, of all agents; a store that is so far behind loses the newest."""
+"""Journal entries of all agents that may wait to be written; if the store falls further behind, new ones are lost."""
 
 
 class RecordWriter:
-    """Owns the task that writes."""
+    """Owns the task that writes. `fenced` is told of an agent that another server has claimed."""
 
     def __init__(self, store: Store, registry: RegistryFile, fenced: Callable[[Claim], None]) -> None:
         self._store = store
@@ -52,23 +52,22 @@ class RecordWriter:
         self._fenced = fenced
         self._changed: dict[str, Member] = {}
         self._events: list[tuple[Claim, dict[str, object]]] = []
-        self._unsettled: dict[str, tuple[Claim, Member]] = {}
-        """Agents whose end could not be written. No other can be started meanwhile, so that they are few."""
+        self._unfinished: dict[str, tuple[Claim, Member]] = {}
+        """Agents whose final record could not be written. They are few: no agent can be started meanwhile."""
         self._wanted = asyncio.Event()
         self._hurried = asyncio.Event()
         self._written = 0
         self._asked = 0
         self._progress = asyncio.Condition()
-        self._pen = asyncio.Lock()
-        """Held by whoever writes into the store."""
+        self._writing = asyncio.Lock()
         self._tasks = TaskSet()
         self._closed = False
         self.trouble: str | None = None
-        """Why the last writing failed, if it did."""
-        self._tasks.spawn(self._write_for_ever(), name="writing of the registry")
+        """Why the last write failed, if it did."""
+        self._tasks.spawn(self._keep_writing(), name="writing of the registry")
 
     def note(self, member: Member, event: dict[str, object] | None = None) -> None:
-        """This agent has changed, and this happened to it."""
+        """Write this agent's record soon, and this event into its journal."""
         if member.claim is None:
             return
         self._changed[member.agent.codex_id] = member
@@ -77,7 +76,7 @@ class RecordWriter:
         self._want()
 
     async def flush(self) -> None:
-        """Wait until all that is known by now is written, or could not be."""
+        """Wait until everything noted so far is written, or has failed to be."""
         if self._closed:
             return
         self.hurry()
@@ -86,65 +85,59 @@ class RecordWriter:
             await self._progress.wait_for(lambda: self._written >= target)
 
     def hurry(self) -> None:
-        """Write what is known by now without a pause."""
+        """Write everything noted so far without a pause."""
         self._want()
         self._hurried.set()
 
-    async def keep(self, member: Member) -> None:
+    async def write(self, member: Member) -> None:
         """Write an agent's record now; the registry follows. Raises Fenced, LeaseLost, Unavailable."""
         self.note(member)
         if member.claim is not None:
-            async with self._pen:
-                await self._put(member.claim, member)
+            async with self._writing:
+                await self._write_member(member.claim, member)
             self.hurry()
 
-    async def settle(self, member: Member) -> None:
-        """Write an agent's last record, and let go of its name and its claim; later, if that cannot be done now."""
-        claim, agent = member.claim, member.record
-        self._changed.pop(agent.codex_id, None)
+    async def finish(self, member: Member) -> None:
+        """Write the final record, free the identity, release the claim; later, if the store is unavailable."""
+        claim, codex_id = member.claim, member.agent.codex_id
+        self._changed.pop(codex_id, None)
         if claim is None:
             return
         try:
-            async with self._pen:
+            async with self._writing:
                 await self._append_events()
-                await self._settle(claim, member)
+                await self._finish(claim, member)
         except (Fenced, LeaseLost):
-            logger.warning("agent %s belongs to another server by now", agent.codex_id)
+            logger.warning("agent %s belongs to another server by now", codex_id)
         except Unavailable as exc:
-            self._unsettled[agent.codex_id] = claim, member
+            self._unfinished[codex_id] = claim, member
             self.trouble = str(exc)
-            logger.error("cannot write down the end of agent %s: %s", agent.codex_id, exc)
-        member.claim = None
+            logger.error("cannot write the final record of agent %s: %s", codex_id, exc)
+        member.give_up_claim()
         await self.flush()
 
-    async def _settle(self, claim: Claim, member: Member) -> None:
-        agent = member.record
-        member.approvals = {}
-        await self._put(claim, member)
-        await self._store.records.unbind(claim, agent.team, agent.identity)
-        await self._store.leases.release(claim)
+    async def _finish(self, claim: Claim, member: Member) -> None:
+        await self._write_answers(claim, member)
+        await finish_agent(self._store, claim, member.record)
 
     async def drop(self, member: Member) -> None:
-        """Forget an agent that never came to be."""
-        claim, agent = member.claim, member.agent
+        """Delete an agent that could not be started."""
+        claim, agent = member.give_up_claim(), member.agent
         self._changed.pop(agent.codex_id, None)
-        member.claim = None
         if claim is None:
             return
         try:
-            async with self._pen:
-                await self._store.records.delete(claim, AGENT, agent.codex_id)
-                await self._store.records.unbind(claim, agent.team, agent.identity)
-                await self._store.leases.release(claim)
+            async with self._writing:
+                await delete_agent(self._store, claim, agent)
         except (Fenced, LeaseLost, Unavailable) as exc:
-            logger.warning("cannot forget agent %s: %s", agent.codex_id, exc)
+            logger.warning("cannot delete agent %s: %s", agent.codex_id, exc)
         self._want()
 
     async def agents(self) -> list[Agent]:
-        """All agents of the state folder, whoever runs them; those whose end could not be written yet, as they are."""
-        kept = await read_agents(self._store)
-        ended = {codex_id: member.record for codex_id, (_, member) in self._unsettled.items()}
-        return [_newer(agent, ended.get(agent.codex_id)) for agent in kept]
+        """All agents of the state folder. Final records that could not be written yet count as written."""
+        stored = await read_agents(self._store)
+        final = {codex_id: member.record for codex_id, (_, member) in self._unfinished.items()}
+        return [_newer(agent, final.get(agent.codex_id)) for agent in stored]
 
     async def aclose(self) -> None:
         """Write what is left, and stop."""
@@ -156,12 +149,12 @@ class RecordWriter:
         self._asked += 1
         self._wanted.set()
 
-    async def _write_for_ever(self) -> None:
+    async def _keep_writing(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(None if self.trouble is None else RETRY):
                     await self._wanted.wait()
-            target = await self._write()
+            target = await self._write_all()
             async with self._progress:
                 self._written = target
                 self._progress.notify_all()
@@ -169,68 +162,57 @@ class RecordWriter:
                 async with asyncio.timeout(PAUSE):
                     await self._hurried.wait()
 
-    async def _write(self) -> int:
-        """Write all that is known; return up to where that is, also if it could not be written."""
+    async def _write_all(self) -> int:
+        """Write everything noted so far. Returns how much that was, even if the write failed."""
         self._wanted.clear()
         self._hurried.clear()
         target = self._asked
         try:
-            async with self._pen:
+            async with self._writing:
                 await self._write_records()
                 await self._append_events()
             revision = await asyncio.to_thread(self._registry.next_revision)
             await asyncio.to_thread(self._registry.write, await self.agents(), revision)
             self.trouble = None
         except (Unavailable, OSError) as exc:
-            if str(exc) != self.trouble:  # else it was said before
-                logger.error("cannot write down the agents: %s", exc)
+            if str(exc) != self.trouble:  # else it was logged before
+                logger.error("cannot write the agents' records: %s", exc)
             self.trouble = str(exc)
-        except Exception as exc:  # whatever it is: others wait in flush(), and the next writing may succeed
+        except Exception as exc:  # whatever it is: callers wait in flush(), and the next write may succeed
             trouble = f"{type(exc).__name__}: {exc}"
             if trouble != self.trouble:
-                logger.exception("cannot write down the agents")
+                logger.exception("cannot write the agents' records")
             self.trouble = trouble
         return target
 
     async def _write_records(self) -> None:
-        for codex_id, (ended_claim, ended) in list(self._unsettled.items()):
-            with contextlib.suppress(Fenced, LeaseLost):  # somebody has brought it back
-                await self._settle(ended_claim, ended)
-            del self._unsettled[codex_id]
+        for codex_id, (ended_claim, ended) in list(self._unfinished.items()):
+            with contextlib.suppress(Fenced, LeaseLost):  # another server has resumed it
+                await self._finish(ended_claim, ended)
+            del self._unfinished[codex_id]
         while self._changed:
             codex_id, member = next(iter(self._changed.items()))
-            claim, agent, asked = member.claim, member.record, member.approvals
+            claim, before = member.claim, (member.record, member.questions)
             if claim is not None:
                 try:
-                    await self._put(claim, member)
+                    await self._write_member(claim, member)
                 except (Fenced, LeaseLost):
                     self._fenced(claim)
-            if (member.record, member.approvals, member.answers) == (
-                agent,
-                asked,
-                {},
-            ):  # else it has changed, and is written again
+            if (member.record, member.questions) == before and not member.answers:  # else it is written again
                 self._changed.pop(codex_id, None)
 
-    async def _put(self, claim: Claim, member: Member) -> None:
-        """Write its record, and what it asks."""
-        records, agent, asked = self._store.records, member.record, member.approvals
-        await write_agent(self._store, claim, agent)
-        written = member.approvals_written
-        if written is None:
-            written = await read_question_keys(self._store, agent.codex_id)
-        for key in asked.keys() - written:
-            await records.put(claim, APPROVAL, key, asked[key])
-        for key in written - asked.keys():
-            await records.delete(claim, APPROVAL, key)
-        member.approvals_written = set(asked)
+    async def _write_member(self, claim: Claim, member: Member) -> None:
+        await write_agent(self._store, claim, member.record)
+        questions = member.questions
+        await write_questions(self._store, claim, questions, member.questions_written)
+        member.questions_were_written(questions)
+        await self._write_answers(claim, member)
+
+    async def _write_answers(self, claim: Claim, member: Member) -> None:
         for request_id, outcome in list(member.answers.items()):
-            key = answer_key(agent.codex_id, request_id)
-            if outcome is None:
-                await records.delete(claim, ANSWER, key)
-            else:
-                await records.put(claim, ANSWER, key, await asyncio.to_thread(encode_answer, outcome))
-            member.answers.pop(request_id, None)
+            body = None if outcome is None else await asyncio.to_thread(encode_answer, outcome)
+            await write_answer(self._store, claim, request_id, body)
+            member.answer_was_written(request_id)
 
     async def _append_events(self) -> None:
         events, self._events = self._events, []
@@ -245,6 +227,6 @@ class RecordWriter:
                 self._fenced(claim)
 
 
-def _newer(kept: Agent, ended: Agent | None) -> Agent:
-    """An agent as it is known best; another server may have brought back one whose end we could not write."""
-    return kept if ended is None or kept.last_active > ended.last_active else ended
+def _newer(stored: Agent, final: Agent | None) -> Agent:
+    """The later of two records: another server may have resumed an agent whose final record we could not write."""
+    return stored if final is None or stored.last_active > final.last_active else final

@@ -1,7 +1,7 @@
-"""Where a server keeps its papers: the store with its lease, the writer, the audit. Opened when first needed.
+"""One server's session with the store: its lease, its record writer, its audit. Opened when first needed.
 
-A server that was silent too long may find that another one has taken its agents over. Then it is told so, forgets them,
-and joins again as a newcomer.
+If this server does not renew its lease in time, another one may take over its agents. Then the listener is told, and
+the session joins again as a new node.
 """
 
 from __future__ import annotations
@@ -12,30 +12,43 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.silent_server import end_codex_of
-from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
+from codex_mcp.state.contract import Claim, Fenced, LeaseLost, OwnedBy, Store, Unavailable
 from codex_mcp.state.keeper import Keeper
-from codex_mcp.team.agent import Holder, Owner, abandoned
-from codex_mcp.team.records.agent_store import APPROVAL, read_agent, read_question_keys, write_agent
+from codex_mcp.team.agent import Agent, Holder, Owner, abandoned, inactive, is_orphan
+from codex_mcp.team.records.agent_store import AGENT, finish_agent, read_agent, write_agent
 from codex_mcp.team.records.audit import Audit
 from codex_mcp.team.records.record_writer import RecordWriter
-from codex_mcp.team.records.registry import RegistryFile
-from codex_mcp.team.records.registry_import import import_registry
+from codex_mcp.team.records.registry import FILE, RegistryFile, read_registry
 
 logger = logging.getLogger(__name__)
 
 OpenStore: TypeAlias = Callable[[], Awaitable[Store]]
 
 
-class StoreSession:
-    """One server's papers."""
+class SessionListener(Protocol):
+    """Is told when agents of this server may belong to another one."""
 
-    def __init__(self, state_dir: str, open_store: OpenStore) -> None:
+    def agent_taken_over(self, claim: Claim) -> None:
+        """Another server has claimed this agent."""
+
+    def all_taken_over(self) -> None:
+        """Another server has claimed all agents of this one."""
+
+    def lease_renewed_late(self) -> None:
+        """The lease had expired before it was renewed: other servers may have claimed some agents."""
+
+
+class StoreSession:
+    """`ready()` opens it; `aclose()` ends it."""
+
+    def __init__(self, state_dir: str, open_store: OpenStore, listener: SessionListener) -> None:
         self._state_dir = state_dir
         self._open_store = open_store
+        self._listener = listener
         self._opening: asyncio.Task[None] | None = None
         self._tasks = TaskSet()
         self._keeper: Keeper | None = None
@@ -43,63 +56,57 @@ class StoreSession:
         self._writer: RecordWriter | None = None
         self.audit = Audit(state_dir)
         self.owner = Owner(node="", pid=os.getpid(), host=socket.gethostname())
-        self.fenced: Callable[[Claim], None] = lambda _: None
-        """Told when an agent turns out to be another server's."""
-        self.lost: Callable[[], None] = lambda: None
-        """Told when all of them are."""
-        self.back: Callable[[], None] = lambda: None
-        """Told when some of them may be, because we were silent for long."""
         self._watching: asyncio.Task[None] | None = None
 
     @property
     def store(self) -> Store:
-        """What all servers share; only when ready."""
+        """Only when ready."""
         if self._store is None:
             raise RuntimeError("the store is not open yet")
         return self._store
 
     @property
     def writer(self) -> RecordWriter:
-        """Who writes; only when ready."""
+        """Only when ready."""
         if self._writer is None:
             raise RuntimeError("the store is not open yet")
         return self._writer
 
     @property
     def lease(self) -> str:
-        """How it stands with our right to write, in one word."""
+        """The phase of the lease, in one word."""
         return "none" if self._keeper is None else str(self._keeper.phase)
 
     @property
     def is_open(self) -> bool:
-        """It has been needed."""
+        """Whether it has been opened."""
         return self._writer is not None
 
     @property
     def trouble(self) -> str | None:
-        """Why nothing can be written down, if that is so."""
+        """Why records cannot be written at the moment, if so."""
         opening = self._opening
         if opening is not None and opening.done() and not opening.cancelled() and (why := opening.exception()):
             return str(why)
         return None if self._writer is None else self._writer.trouble
 
     def open_soon(self) -> None:
-        """Begin to open it. A failure is told to the first call that needs it."""
+        """Begin to open it. The first call that needs it is told of a failure."""
         self._opened()
 
     async def ready(self) -> None:
-        """Wait until it is open. Raises Unavailable."""
+        """Wait until it is open, and this server holds its lease. Raises Unavailable."""
         await self._wait_open()
         if self._keeper is not None and not self._keeper.holding:
-            # We were silent for long: before anything is done, find out whether our agents are still ours.
+            # The lease has expired. Before anything is done, find out which agents are still ours.
             await self._keeper.renew()
             await self._wait_open()
-            await self.writer.flush()  # by which we learn of each agent whether it is
+            await self.writer.flush()  # which reports each agent that is not
 
     async def _wait_open(self) -> None:
         opening = self._opened()
-        if not opening.done():  # which it is for every call but the first
-            # Not awaited itself: whoever asks may be cancelled, and the others still wait.
+        if not opening.done():  # the first call only
+            # Not awaited itself: the caller may be cancelled while others still wait.
             await asyncio.wait([opening])
         opening.result()
 
@@ -117,64 +124,63 @@ class StoreSession:
         if self._store is None:
             self._store = await self._open_store()
             self._keeper = Keeper(
-                self._store.leases, self._on_lost, on_back=lambda: self.back(), ttl=self._store.bounds.ttl
+                self._store.leases,
+                self._lease_lost,
+                on_back=self._listener.lease_renewed_late,
+                ttl=self._store.bounds.ttl,
             )
         await self._join()
         if self._writer is None:
             await import_registry(self._store, self._state_dir)
-            self._writer = RecordWriter(self._store, RegistryFile(self._state_dir), lambda claim: self.fenced(claim))
-        await self._find_forsaken()
-        await self._bury_dead()
+            self._writer = RecordWriter(self._store, RegistryFile(self._state_dir), self._listener.agent_taken_over)
+        await self._finish_orphans()
+        await self._take_over_dead()
         if self._watching is None:
             self._watching = self._tasks.spawn(self._watch(self._store.bounds.ttl), name="looking for dead servers")
 
     async def _watch(self, ttl: float) -> None:
-        """So that agents of a server that dies are soon what they are: stale, and free."""
+        """Mark agents as stale soon after their server has died."""
         while True:
             await asyncio.sleep(ttl / 2)
-            with contextlib.suppress(LeaseLost, Unavailable):  # of which whoever keeps the lease hears as well
-                await self._bury_dead()
+            with contextlib.suppress(LeaseLost, Unavailable):  # the keeper of the lease reports both
+                await self._take_over_dead()
 
     async def _join(self) -> None:
         assert self._keeper is not None
         node = await self._keeper.join()
         self.owner = Owner(node.id, node.pid, node.host)
 
-    def _on_lost(self) -> None:
+    def _lease_lost(self) -> None:
         logger.error("another server has taken over the agents of this one, which was silent for too long")
-        self.lost()
+        self._listener.all_taken_over()
         self._opening = self._tasks.spawn(self._open(), name="joining again")
 
-    async def _bury_dead(self) -> None:
-        """Say of the agents of servers that are gone that they are stale, and free their names."""
+    async def _take_over_dead(self) -> None:
+        """Finish the agents of servers that are gone."""
         dead = [node for node in await self.store.leases.nodes() if not node.alive]
         for node in dead:
             logger.info("server %s (process %d on %s) is gone", node.id, node.pid, node.host)
             for claim in await self.store.leases.take(node.id):
-                await self._mark_stale(claim)
+                await self._finish_abandoned(claim)
         if dead or self._watching is None:
             await self.writer.flush()
 
-    async def _find_forsaken(self) -> None:
-        """Whoever was to say of an agent that it is stale may have died on the way."""
+    async def _finish_orphans(self) -> None:
+        """Finish agents that a server had taken over from a dead one, and did not finish before it died itself."""
+        joined = {node.id for node in await self.store.leases.nodes()}
         for agent in await self.writer.agents():
-            if agent.is_active and await self.store.leases.owner(agent.codex_id) is None:
+            if is_orphan(agent, joined):
                 claim = await self.store.leases.claim(agent.codex_id)
                 if isinstance(claim, Claim):
-                    await self._mark_stale(claim)
+                    await self._finish_abandoned(claim)
 
-    async def _mark_stale(self, claim: Claim) -> None:
+    async def _finish_abandoned(self, claim: Claim) -> None:
         agent = await read_agent(self.store, claim.thread)
-        try:
-            if agent is not None:
-                if agent.is_active:
-                    await write_agent(self.store, claim, abandoned(agent))
-                await self.store.records.unbind(claim, agent.team, agent.identity)
-            for key in await read_question_keys(self.store, claim.thread):  # nobody waits for the answer any longer
-                await self.store.records.delete(claim, APPROVAL, key)
-            await self.store.leases.release(claim)
-        except Fenced:
-            return  # somebody was faster
+        with contextlib.suppress(Fenced):  # another server was faster
+            if agent is None:
+                await self.store.leases.release(claim)
+            else:
+                await finish_agent(self.store, claim, abandoned(agent) if agent.is_active else agent)
 
     async def end_silent(self, holder: Holder, thread_id: str) -> bool:
         """End the Codex that has a thread of ours open, if its server has lost its lease and has not come back."""
@@ -192,7 +198,7 @@ class StoreSession:
         return ended > 0
 
     async def aclose(self) -> None:
-        """Write what is left, leave, close."""
+        """Write what is left, leave the store and close it."""
         await self._tasks.aclose()
         if self._writer is not None:
             await self._writer.aclose()
@@ -201,3 +207,28 @@ class StoreSession:
         if self._store is not None:
             await self._store.aclose()
         await asyncio.to_thread(self.audit.close)
+
+
+async def import_registry(store: Store, state_dir: str) -> None:
+    """Import the agents of a registry that an older tool wrote, or whose store was lost.
+
+    Only if the store has no agents at all: otherwise an agent that it does not have was deleted. Needs a store that has
+    joined, and comes before the first write to the registry.
+    """
+    if await store.records.find(AGENT):
+        return
+    agents = await asyncio.to_thread(read_registry, os.path.join(state_dir, FILE))
+    imported = [agent.codex_id for agent in agents if await _import_agent(store, agent)]
+    if imported:
+        logger.info("imported %d agents from the registry, which the store did not have", len(imported))
+
+
+async def _import_agent(store: Store, agent: Agent) -> bool:
+    claim = await store.leases.claim(agent.codex_id)
+    if isinstance(claim, OwnedBy):
+        return False
+    is_new = await store.records.get(AGENT, agent.codex_id) is None  # else another server has just imported it
+    if is_new:
+        await write_agent(store, claim, inactive(agent))
+    await store.leases.release(claim)
+    return is_new

@@ -8,10 +8,9 @@ from msgspec.structs import replace
 
 from codex_mcp.state.contract import Claim, Unavailable
 from codex_mcp.team.agent import Owner
-from codex_mcp.team.elsewhere import asked_elsewhere
-from codex_mcp.team.records.agent_store import APPROVAL, write_agent
+from codex_mcp.team.records.agent_store import QUESTION, write_agent
 from tests.support.state.memory import MemoryStore, World
-from tests.support.team.crews import crewed
+from tests.support.team.local_team import local_team
 from tests.team.test_agent import agent
 
 
@@ -24,19 +23,19 @@ async def another_server(world: World, principal: str = "local", team: str = "de
     assert isinstance(claim, Claim)
     await write_agent(store, claim, arch)
     body = {"id": "turn/question-1", "codex_id": arch.codex_id, "question": "May I?"}
-    await store.records.put(claim, APPROVAL, f"{arch.codex_id}/turn/question-1", msgspec.json.encode(body))
+    await store.records.put(claim, QUESTION, f"{arch.codex_id}/turn/question-1", msgspec.json.encode(body))
     return store
 
 
 async def test_it_says_what_is_asked_and_whose_it_is_until_that_server_is_gone(tmp_path: Path) -> None:
     world = World()
     other = await another_server(world)
-    async with crewed(tmp_path, world) as team:
-        (asked,) = await asked_elsewhere(team.crew, "local")
+    async with local_team(tmp_path, world) as local:
+        (asked,) = await local.team.directory.asked_elsewhere("local")
         assert (asked.id, asked.question, asked.agent.identity) == ("turn/question-1", "May I?", "arch")
         assert (asked.owner.pid, asked.owner.host) == (7, "h")
         await other.leases.leave()
-        assert await asked_elsewhere(team.crew, "local") == []
+        assert await local.team.directory.asked_elsewhere("local") == []
     await other.aclose()
 
 
@@ -44,8 +43,8 @@ async def test_it_says_what_is_asked_and_whose_it_is_until_that_server_is_gone(t
 async def test_another_principal_or_team_sees_nothing(tmp_path: Path, whose: dict[str, str]) -> None:
     world = World()
     other = await another_server(world, **whose)
-    async with crewed(tmp_path, world) as team:
-        assert await asked_elsewhere(team.crew, "local") == []
+    async with local_team(tmp_path, world) as local:
+        assert await local.team.directory.asked_elsewhere("local") == []
     await other.aclose()
 
 
@@ -55,9 +54,9 @@ async def test_a_store_that_cannot_be_reached_hides_only_what_others_ask(
     async def cannot(_kind: str) -> dict[str, bytes]:
         raise Unavailable("the disk is gone")
 
-    async with crewed(tmp_path) as team:
-        await team.crew.store_session.ready()
+    async with local_team(tmp_path) as local:
+        await local.team.session.ready()
         with monkeypatch.context() as patch:
-            patch.setattr(team.crew.store_session.store.records, "find", cannot)
-            assert await asked_elsewhere(team.crew, "local") == []
+            patch.setattr(local.team.session.store.records, "find", cannot)
+            assert await local.team.directory.asked_elsewhere("local") == []
     assert "the disk is gone" in caplog.text

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
+from codex_mcp.mcp.schema.team_results import describe_question
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
-from codex_mcp.team.crew import Crew, Resume
-from codex_mcp.team.member import Member
-from codex_mcp.team.team import Order
+from codex_mcp.team.resuming import Resume
+from codex_mcp.team.roster import Member
+from codex_mcp.team.starting import Order
+from codex_mcp.team.team import Team, TeamSetup
 from codex_mcp.team.work import Assignment
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.threads import Threads
@@ -22,32 +24,32 @@ from tests.support.settings import make_settings
 from tests.support.state.memory import MemoryStore, World
 
 
-class Crewed:
-    """A crew, its model, and what tests do with them."""
+class LocalTeam:
+    """A team, its model, and what tests do with them."""
 
-    def __init__(self, crew: Crew, model: ScriptedModel, folder: Path, threads: Threads) -> None:
-        self.crew = crew
+    def __init__(self, team: Team, model: ScriptedModel, folder: Path, threads: Threads) -> None:
+        self.team = team
         self.threads = threads
         self.model = model
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
 
     def order(self, identity: str | None = None, **fields: Any) -> Order:
-        """An agent to be."""
+        """An agent to start."""
         fields = {"principal": "local", "default_identity": "codex", **fields}
         return Order(spec=ThreadSpec(cwd=str(self.work)), identity=identity, **fields)
 
     async def start(self, identity: str | None = None, **fields: Any) -> Member:
         """A new agent, without a turn."""
-        return await self.crew.team.start(self.order(identity, **fields))
+        return await self.team.starting.start(self.order(identity, **fields))
 
     async def submit(self, member: Member, prompt: str) -> Turn:
-        """Give it something to do."""
+        """Give it a turn."""
         task = Assignment(TurnSpec(prompt), Watcher(), full_events=False, purpose="test")
-        return await self.crew.work.submit(member, task)
+        return await self.team.work.submit(member, task)
 
     async def ask(self, member: Member, prompt: str) -> Outcome:
-        """Give it something to do, and wait."""
+        """Give it a turn, and wait for its outcome."""
         turn = await self.submit(member, prompt)
         outcome = await turn.wait(PATIENCE)
         assert turn.ended
@@ -56,10 +58,10 @@ class Crewed:
 
 
 @contextlib.asynccontextmanager
-async def crewed(
+async def local_team(
     folder: Path, world: World | None = None, resume: Resume | None = None, *, script: Path = TOUR, **settings: Any
-) -> AsyncIterator[Crewed]:
-    """A crew in a world of its own, or in one that it shares with others."""
+) -> AsyncIterator[LocalTeam]:
+    """A team with a store of its own, or with one that it shares with others."""
     shared = World() if world is None else world
 
     async def open_store() -> Store:
@@ -67,8 +69,8 @@ async def crewed(
 
     chosen = make_settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **settings)
     async with scripted_threads(folder, script=script, **settings) as (threads, model):
-        crew = Crew(chosen.team, threads, open_store, resume)
+        team = Team(chosen.team, threads, TeamSetup(open_store, describe_question, resume))
         try:
-            yield Crewed(crew, model, folder, threads)
+            yield LocalTeam(team, model, folder, threads)
         finally:
-            await crew.aclose()
+            await team.aclose()

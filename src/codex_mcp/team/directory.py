@@ -1,0 +1,123 @@
+"""Finds agents in the state folder, whichever server runs them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from codex_mcp.base.settings.team import TeamSettings
+from codex_mcp.codex.core import plain_id
+from codex_mcp.state.contract import Claim, LeaseLost, Node, OwnedBy, Unavailable
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import Agent, AskedElsewhere, RequestKey, find_request, last_used, with_living_owner
+from codex_mcp.team.records.agent_store import read_agent, read_questions
+from codex_mcp.team.records.store_session import StoreSession
+from codex_mcp.team.roster import Roster
+
+logger = logging.getLogger(__name__)
+
+
+class Directory:
+    """The agents of one team. Needs a store session that is ready, except where it says otherwise."""
+
+    def __init__(self, settings: TeamSettings, roster: Roster, session: StoreSession) -> None:
+        self._settings = settings
+        self.roster = roster
+        self._session = session
+
+    async def agents(self, principal: str) -> list[Agent]:
+        """All agents of this principal. Waits for the session."""
+        await self._session.ready()
+        ours = {member.agent.codex_id: member.record for member in self.roster.of(principal)}
+        living = {node.id for node in await self._session.store.leases.nodes() if node.alive}
+        stored = await self._stored(principal)
+        return [*({key: with_living_owner(agent, living) for key, agent in stored.items()} | ours).values()]
+
+    async def recorded(self, reference: str, principal: str) -> Agent | None:
+        """The newest agent of this principal with this codex_id, identity or thread id."""
+        known = await self._stored(principal)
+        known |= {member.agent.codex_id: member.record for member in self.roster.of(principal)}  # maybe not stored yet
+        found = (agent for agent in known.values() if reference in (agent.codex_id, agent.identity, agent.thread_id))
+        return max(found, key=lambda agent: (agent.is_active, agent.last_active), default=None)
+
+    async def find(self, reference: str, principal: str) -> Agent:
+        """The same, or TeamRefused if there is none. Waits for the session."""
+        await self._session.ready()
+        agent = await self.recorded(reference, principal)
+        if agent is None:
+            raise refusals.not_found(reference)
+        return agent
+
+    async def find_one(self, references: Sequence[str], principal: str) -> str:
+        """A reference to the agent that all of these name. Raises TeamRefused. Waits for the session."""
+        first, *others = references
+        if not others:
+            await self._session.ready()
+            return first
+        agent = await self.find(first, principal)
+        for other in others:
+            if plain_id(other) not in (agent.codex_id, agent.identity, agent.thread_id):
+                raise refusals.different_agents(agent, other)
+        return agent.codex_id
+
+    async def requested(self, principal: str, request: RequestKey) -> Agent | None:
+        """The agent that this request gave a turn to."""
+        agents = (await self._stored(principal)).values()
+        return next((agent for agent in agents if find_request(agent, request.id) is not None), None)
+
+    async def last_used(self, identity: str | None, principal: str) -> Agent | None:
+        """The inactive agent used last, of this identity if one is given. Waits for the session."""
+        return last_used(await self.agents(principal), await self.taken_identities(), identity)
+
+    async def taken_identities(self) -> set[str]:
+        """The identities of active agents."""
+        bindings = await self._session.store.records.bindings(self._settings.team)
+        return {binding.identity for binding in bindings if binding.stands}
+
+    async def living_owner(self, agent: Agent) -> Node | None:
+        """The server that owns the agent, if it is alive."""
+        owner = await self._session.store.leases.owner(agent.codex_id)
+        return owner if owner is not None and owner.alive else None
+
+    async def claim(self, codex_id: str) -> Claim:
+        """Claim an agent for this server. Raises TeamRefused if another one runs it."""
+        claim = await self._session.store.leases.claim(codex_id)
+        if isinstance(claim, OwnedBy):
+            agent = await read_agent(self._session.store, codex_id) or Agent(
+                codex_id=codex_id, identity="?", team=self._settings.team, cwd="", started_at=0.0, last_active=0.0
+            )
+            raise refusals.owned_elsewhere(agent, claim.node)
+        return claim
+
+    async def identity_taken(self, identity: str, codex_id: str, principal: str) -> refusals.TeamRefused:
+        """The refusal of an identity that this agent has."""
+        agent = await self.recorded(codex_id, principal)
+        owner = None if agent is None else agent.owner
+        is_ours = owner is None or owner.node == self._session.owner.node
+        return refusals.identity_taken(identity, agent, None if is_ours else owner)
+
+    def check_capacity(self, principal: str) -> None:
+        """Refuse another agent if this principal has as many as it may have. Raises TeamRefused."""
+        if len(self.roster.of(principal)) >= self._settings.max_concurrent_threads:
+            raise refusals.too_many(self._settings.max_concurrent_threads)
+
+    async def asked_elsewhere(self, principal: str) -> list[AskedElsewhere]:
+        """The open questions of this principal's agents that other living servers run; none if the store fails."""
+        try:
+            agents = {agent.codex_id: agent for agent in await self.agents(principal)}
+            questions = await read_questions(self._session.store)
+        except (LeaseLost, Unavailable) as exc:
+            # Questions of our own agents can be answered all the same.
+            logger.warning("cannot look for questions of other servers' agents: %s", exc)
+            return []
+        ours = {member.agent.codex_id for member in self.roster}
+        return [
+            AskedElsewhere(each.id, agent, agent.owner, each.question)
+            for each in questions
+            if (agent := agents.get(each.codex_id)) and agent.owner is not None and agent.codex_id not in ours
+        ]
+
+    async def _stored(self, principal: str) -> dict[str, Agent]:
+        team = self._settings.team
+        agents = await self._session.writer.agents()
+        return {agent.codex_id: agent for agent in agents if (agent.team, agent.principal) == (team, principal)}
