@@ -10,7 +10,6 @@ from codex_mcp.team.limits import (
     Limits,
     Usage,
     check,
-    check_hops,
     not_ahead,
     with_earlier_turns,
     with_tokens,
@@ -35,7 +34,6 @@ def after(delays: list[float], limits: Limits = PLENTY) -> tuple[Usage, float]:
 def test_without_limits_nothing_is_ever_paused(delays: list[float], tokens: int, team_tokens: int) -> None:
     usage, now = after(delays)
     assert check(Limits(), with_tokens(usage, tokens), team_tokens, now) is None
-    assert check_hops(Limits(), tokens) is None
 
 
 @given(steps, st.integers(1, 20))
@@ -125,13 +123,6 @@ def test_the_sentence_says_which_limit_and_what_to_do(limits: Limits, words: str
     assert paused is not None
     assert words in paused.reason
     assert (paused.until is None) == ("tokens" in words)
-
-
-def test_a_chain_of_mail_ends() -> None:
-    assert check_hops(Limits(hops=3), 3) is None
-    paused = check_hops(Limits(hops=3), 4)
-    assert paused is not None
-    assert "4 times" in paused.reason
 
 
 def test_tokens_only_grow() -> None:

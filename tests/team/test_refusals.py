@@ -16,7 +16,7 @@ ASKED = AskedElsewhere("turn/question-1", agent(), Owner("n", 7, "h"), "May I?")
     ("refusal", "why", "says"),
     [
         (refusals.identity_taken("arch", agent()), Why.IDENTITY_TAKEN, "codex_close"),
-        (refusals.identity_taken("arch", None), Why.IDENTITY_TAKEN, "somebody else"),
+        (refusals.identity_taken("arch", None), Why.IDENTITY_TAKEN, "another user"),
         (refusals.not_found("x"), Why.NOT_FOUND, "codex_threads"),
         (refusals.closed(agent()), Why.CLOSED, '"codex_id": "codex:0123456789ab"'),
         (refusals.too_many(3), Why.TOO_MANY, "max_concurrent_threads"),

@@ -1,7 +1,7 @@
-"""Pure. What keeps agents from running away with somebody's money: limits on turns, tokens and chains of mail.
+"""Pure. Limits on the turns and tokens of agents.
 
-An agent that reaches one is paused, not closed: it goes on when the hour has passed, or when somebody raises the limit.
-A limit of 0 is none.
+An agent that reaches a limit is paused, not closed: it continues when the hour has passed, or when the limit is raised.
+A limit of 0 means none.
 """
 
 from __future__ import annotations
@@ -17,26 +17,23 @@ from codex_mcp.base.settings.team import TeamSettings
 HOUR: Final = 3600.0
 
 TURNS_KEPT: Final = 10_000
-"""Turns that are remembered at most, and so the highest limit that counts: nobody has three a second."""
+"""Turns remembered at most, and so the highest effective limit: almost three turns a second."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """How much is allowed; 0 is no limit."""
+    """How much is allowed; 0 means no limit."""
 
     turns_per_hour: int = 0
     tokens_per_thread: int = 0
     tokens_per_team: int = 0
-    hops: int = 0
-    """How often mail may cause mail without a person in between."""
 
 
 def limits_of(settings: TeamSettings) -> Limits:
-    """What the settings allow."""
+    """The limits in the settings."""
     return Limits(
         turns_per_hour=settings.turns_per_hour,
         tokens_per_thread=settings.tokens_per_thread,
         tokens_per_team=settings.tokens_per_team,
-        hops=settings.max_hops,
     )
 
 
@@ -44,12 +41,12 @@ class Usage(Struct, frozen=True):
     """What one agent has used."""
 
     turns: tuple[float, ...] = ()
-    """When its latest turns began, oldest first; as many as the limit needs, and none without one."""
+    """When its latest turns began, oldest first: as many as the limit on turns, and none without that limit."""
     tokens: int = 0
 
 
 class Paused(Struct, frozen=True):
-    """Why an agent may not have another turn, and until when; None: until a limit is raised."""
+    """Why an agent may not have another turn, and until when; None means until a limit is raised."""
 
     reason: str
     until: float | None = None
@@ -62,15 +59,15 @@ def with_turn(limits: Limits, usage: Usage, now: float) -> Usage:
 
 
 def with_earlier_turns(limits: Limits, usage: Usage, begun: Iterable[float]) -> Usage:
-    """The usage of an agent that comes back, with the turns that it had before."""
+    """The usage of a resumed agent, with the turns that it had before."""
     kept = _turns_allowed(limits)
     return replace(usage, turns=tuple(sorted((*begun, *usage.turns))[-kept:])) if kept else usage
 
 
 def not_ahead(usage: Usage, now: float) -> Usage:
-    """The usage by a clock that may have been set back: what lies ahead of it counts as having happened just now.
+    """The usage by a clock that may have been set back: turns in the future count as begun just now.
 
-    So setting the clock back frees no turns, and pauses nobody for longer than an hour.
+    So setting the clock back frees no turns, and pauses no agent for longer than an hour.
     """
     if not usage.turns or usage.turns[-1] <= now:
         return usage
@@ -78,14 +75,14 @@ def not_ahead(usage: Usage, now: float) -> Usage:
 
 
 def with_tokens(usage: Usage, tokens: int) -> Usage:
-    """The usage after so many more tokens."""
+    """The usage after more tokens."""
     return replace(usage, tokens=usage.tokens + max(tokens, 0))
 
 
 def check(limits: Limits, usage: Usage, team_tokens: int, now: float) -> Paused | None:
-    """Why this agent may not have another turn now, or None if it may. What lasts longest is said first.
+    """Why this agent may not have another turn now, or None if it may. The limit that pauses longest comes first.
 
-    No turn of the usage may lie ahead of now (`not_ahead`).
+    No turn of the usage may be in the future (`not_ahead`).
     """
     if limits.tokens_per_team and team_tokens >= limits.tokens_per_team:
         return Paused(
@@ -98,16 +95,6 @@ def check(limits: Limits, usage: Usage, team_tokens: int, now: float) -> Paused 
             f"and its limit is {limits.tokens_per_thread}; raise tokens_per_thread, or start another agent"
         )
     return _check_turns(limits, usage, now)
-
-
-def check_hops(limits: Limits, hops: int) -> Paused | None:
-    """Why mail that is the last of a chain this long may not start a turn, or None if it may."""
-    if not limits.hops or hops <= limits.hops:
-        return None
-    return Paused(
-        f"cannot deliver this mail: mail has caused mail {hops} times without a person in between, "
-        f"and the limit is {limits.hops}; prompt the agent yourself, or raise max_hops"
-    )
 
 
 def _check_turns(limits: Limits, usage: Usage, now: float) -> Paused | None:

@@ -1,4 +1,4 @@
-"""Pure. What the team refuses, each with a word for programs and a sentence for people that says how to go on."""
+"""Pure. The refusals of a team, each with a word for programs and a text for people that says what to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from codex_mcp.team.agent import Agent, AskedElsewhere, Owner
 
 
 class Why(StrEnum):
-    """What a program may want to tell apart."""
+    """The reasons that programs can tell apart."""
 
     IDENTITY_TAKEN = "identity_taken"
     NOT_FOUND = "not_found"
@@ -25,7 +25,7 @@ class Why(StrEnum):
 
 
 class TeamRefused(Refused):
-    """The team will not do it."""
+    """A call that the team refuses. `facts` are fields for programs."""
 
     def __init__(self, why: Why, text: str, facts: Mapping[str, object] | None = None) -> None:
         super().__init__(text)
@@ -34,10 +34,10 @@ class TeamRefused(Refused):
 
 
 def identity_taken(identity: str, holder: Agent | None, elsewhere: Owner | None = None) -> TeamRefused:
-    """Another agent has the name; which one, if the caller may know, and which other server runs it."""
+    """Another agent has the identity: `holder`, if the caller may know it, and the other server that runs it."""
     facts: dict[str, object] = {"identity": identity}
     if holder is None:
-        text = f'The identity "{identity}" is taken by an agent of somebody else. Choose another one.'
+        text = f'The identity "{identity}" is taken by an agent of another user. Choose another one.'
     elif elsewhere is not None:
         facts |= {"codex_id": holder.codex_id, "pid": elsewhere.pid, "host": elsewhere.host}
         text = (
@@ -54,13 +54,12 @@ def identity_taken(identity: str, holder: Agent | None, elsewhere: Owner | None 
 
 
 def not_found(reference: str) -> TeamRefused:
-    """There is no such agent, or not for this caller."""
-    text = f"No agent {reference} is known in this team; codex_threads lists those that are."
+    text = f"No agent {reference} is known in this team; codex_threads lists the known agents."
     return TeamRefused(Why.NOT_FOUND, text, {"asked": reference})
 
 
 def cannot_resume(reference: str) -> TeamRefused:
-    """The server was told to go on with an agent that there is not."""
+    """The server was started to resume an agent that does not exist."""
     text = (
         f"This server was started with --resume {reference}, and no such agent is known in this team. Restart it with "
         "the codex_id of a known agent, which codex_threads lists, or give this call an `identity` to start a new one."
@@ -69,7 +68,6 @@ def cannot_resume(reference: str) -> TeamRefused:
 
 
 def different_agents(agent: Agent, other: str) -> TeamRefused:
-    """A call names two agents at once."""
     text = (
         f"{other} does not name the same agent as {agent.codex_id}, which is {agent.identity}. "
         "Name one agent, by its codex_id, its identity or its threadId."
@@ -78,7 +76,6 @@ def different_agents(agent: Agent, other: str) -> TeamRefused:
 
 
 def closed(agent: Agent) -> TeamRefused:
-    """It must be resumed first."""
     text = (
         f"Agent {agent.identity} ({agent.codex_id}) is closed. Resume it with codex "
         f'{{"codex_id": "{agent.codex_id}", "prompt": …}}, or start a new one.'
@@ -87,7 +84,6 @@ def closed(agent: Agent) -> TeamRefused:
 
 
 def too_many(limit: int) -> TeamRefused:
-    """The principal has as many agents as it may have."""
     text = (
         f"{limit} agents of yours are active, which is the limit (max_concurrent_threads). Close one with codex_close, "
         "or raise the limit."
@@ -96,7 +92,6 @@ def too_many(limit: int) -> TeamRefused:
 
 
 def owned_elsewhere(agent: Agent, node: Node) -> TeamRefused:
-    """Another server runs it."""
     text = (
         f"Agent {agent.identity} ({agent.codex_id}) is run by another server, process {node.pid} on {node.host}. "
         "Ask there; when that server ends, this one can take it over."
@@ -106,10 +101,10 @@ def owned_elsewhere(agent: Agent, node: Node) -> TeamRefused:
 
 
 def asked_elsewhere(asked: AskedElsewhere) -> TeamRefused:
-    """Another server waits for the answer."""
+    """The question can only be answered on another server."""
     agent, owner = asked.agent, asked.owner
     text = (
-        f"Question {asked.id} is that of agent {agent.identity} ({agent.codex_id}), which another server runs: "
+        f"Question {asked.id} was asked by agent {agent.identity} ({agent.codex_id}), which another server runs: "
         f"process {owner.pid} on {owner.host}. Answer it there with codex_approvals; this server cannot."
     )
     facts = {**_named(agent), "pid": owner.pid, "host": owner.host}
@@ -117,23 +112,21 @@ def asked_elsewhere(asked: AskedElsewhere) -> TeamRefused:
 
 
 def paused(agent: Agent, reason: str) -> TeamRefused:
-    """It has reached a limit."""
     return TeamRefused(Why.PAUSED, f"Agent {agent.identity} is paused: {reason}", _named(agent))
 
 
 def team_paused(reason: str) -> TeamRefused:
-    """The team has reached a limit, so that no agent of it may begin."""
+    """The team has reached a limit, so no agent of it may start."""
     return TeamRefused(Why.PAUSED, f"No agent was started: {reason}")
 
 
 def queue_full(agent: Agent, limit: int) -> TeamRefused:
-    """Too many prompts wait."""
     text = f"Agent {agent.identity} is busy and {limit} more prompts are waiting already; wait for one to end."
     return TeamRefused(Why.BUSY, text, _named(agent))
 
 
 def lost(agent: Agent) -> TeamRefused:
-    """Another server took it over while this one was silent."""
+    """Another server took the agent over while this one did not renew its lease."""
     text = (
         f"Another server has taken over agent {agent.identity} ({agent.codex_id}). Continue the agent there; when that "
         "server ends, this one can take it over."
@@ -142,16 +135,16 @@ def lost(agent: Agent) -> TeamRefused:
 
 
 def request_reused(agent: Agent, request_id: str) -> TeamRefused:
-    """The id belongs to a call that asked for something else."""
+    """The id belongs to a call with different arguments."""
     text = (
-        f'The request_id "{request_id}" belongs to an earlier call with other arguments, for agent {agent.identity} '
-        f"({agent.codex_id}). Repeat that call as it was, or choose another request_id."
+        f'The request_id "{request_id}" belongs to an earlier call with different arguments, for agent '
+        f"{agent.identity} ({agent.codex_id}). Repeat that call as it was, or choose another request_id."
     )
     return TeamRefused(Why.REQUEST_REUSED, text, {**_named(agent), "request_id": request_id})
 
 
 def just_started(agent: Agent) -> TeamRefused:
-    """Another server got the same request in the same moment."""
+    """Another server got the same request at the same time."""
     text = (
         f"Another server has just started agent {agent.identity} ({agent.codex_id}) for this request. Repeat the call."
     )

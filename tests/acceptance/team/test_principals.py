@@ -30,7 +30,7 @@ async def test_an_agent_is_there_for_its_own_principal_alone(tmp_path: Path) -> 
         async with http_server(setup) as server:
             started = structured(await run(server.port, "alice", "codex", prompt=say("hi"), identity="arch"))
             taken = await run(server.port, "bob", "codex", prompt=say("hi"), identity="arch")
-            assert "somebody else" in taken["content"][0]["text"]
+            assert "another user" in taken["content"][0]["text"]
             assert started["codex_id"] not in str(taken)
             for name in ({"codex_id": started["codex_id"]}, {"identity": "arch"}, {"threadId": started["threadId"]}):
                 for tool in ("codex-reply", "codex_close"):

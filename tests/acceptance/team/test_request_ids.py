@@ -127,7 +127,7 @@ async def test_the_same_id_with_other_arguments_is_refused_before_and_after_a_cl
             resume = await server.run(
                 "codex", {"codex_id": first["codex_id"], "prompt": say("x"), "request_id": START["request_id"]}
             )
-            assert "other arguments" in refusal(resume)
+            assert "different arguments" in refusal(resume)
         assert len(model.requests) == 1
 
 

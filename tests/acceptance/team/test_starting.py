@@ -190,7 +190,7 @@ REFUSED = {
     binary: "it is binary",
     not_utf8: "not in UTF-8",
     empty: "it has no prompt",
-    a_pipe: "is no plain file",
+    a_pipe: "is not a regular file",
     a_loop: "cannot read the agent file",
     a_link_out: "it is a link that leads out of",
 }

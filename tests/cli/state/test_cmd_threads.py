@@ -110,7 +110,7 @@ def test_a_broken_registry_is_set_aside_and_the_command_answers(tmp_path: Path, 
     (folder / "registry.json").write_text("{")
     told = command(tmp_path, "threads")
     assert told.returncode == 0
-    assert "is no registry" in told.stderr
+    assert "is not a registry" in told.stderr
     assert "Traceback" not in told.stderr
 
 

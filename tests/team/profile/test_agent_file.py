@@ -163,7 +163,7 @@ def test_what_is_no_file_is_refused_with_a_sentence(tmp_path: Path) -> None:
     for path, sentence in {
         "missing.md": "cannot find the agent file `missing.md`: there is no ",
         ".": "is a folder",
-        "pipe": "is no plain file",
+        "pipe": "is not a regular file",
         "file/below": "Not a directory",
         "loop": "symbolic links",
         "a\0b": "null byte",

@@ -53,7 +53,7 @@ def test_every_field_of_a_role_has_its_key() -> None:
         ({"model": " "}, "it must be a text that is not empty"),
         ({"environment": "moon"}, "one of local, exec-server"),
         ({"identity": "Re viewer"}, "such as reviewer-2"),
-        ({"approval-policy": "never", "approval_policy": "never"}, "is there twice"),
+        ({"approval-policy": "never", "approval_policy": "never"}, "occurs twice"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_role_and_what_is_allowed(table: dict[str, object], sentence: str) -> None:

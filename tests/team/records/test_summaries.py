@@ -52,7 +52,7 @@ def test_there_may_be_none(tmp_path: Path) -> None:
 def test_one_that_cannot_be_read_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "arch" / THREAD / "summary.md").mkdir(parents=True)
     assert read_summary(str(tmp_path), "arch", THREAD) is None
-    assert "going on without it" in caplog.text
+    assert "continuing without it" in caplog.text
 
 
 @pytest.mark.parametrize(("letters", "odd"), [("x", ""), ("é", "x")])

@@ -1,6 +1,6 @@
-"""Agents that are described in a file, such as `.claude/agents/reviewer.md`: a head with settings, then the prompt.
+"""Reads agent files, such as `.claude/agents/reviewer.md`: a head with settings, then the prompt.
 
-Such files are written for Claude. What has no counterpart in Codex is left out, and said.
+Such files are written for Claude Code. A setting without a counterpart in Codex is ignored, with a note.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from codex_mcp.base.settings.kinds import Sandbox
 from codex_mcp.team.profile.front_matter import Value, split
 
 LONGEST: Final = 256 * 1024
-"""Bytes of a file. Ten times the longest one that anybody would write by hand."""
+"""Bytes of a file: ten times the longest one that a person would write."""
 
 CLAUDE_MODELS: Final = frozenset({"sonnet", "opus", "haiku", "inherit", "default", "best", "opusplan"})
-"""Names that mean something to Claude Code alone; and everything that begins with `claude`."""
+"""Model names of Claude Code, besides everything that begins with `claude`."""
 
 CHANGING_TOOLS: Final = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "*"})
-"""Claude's tools that change something. An agent with a list of tools and none of these is there to read."""
+"""Claude's tools that can change files. An agent whose list of tools has none of these only reads."""
 
 
 class AgentFile(Struct, frozen=True, kw_only=True):
-    """What an agent file says. What it does not say is None."""
+    """The contents of an agent file; None where it says nothing."""
 
     prompt: str
     name: str | None = None
@@ -36,13 +36,13 @@ class AgentFile(Struct, frozen=True, kw_only=True):
     model: str | None = None
     tools: tuple[str, ...] | None = None
     sandbox: Sandbox | None = None
-    """What the list of tools comes to."""
+    """The sandbox that the list of tools calls for."""
     notes: tuple[str, ...] = ()
-    """What was left out, one sentence each."""
+    """What was ignored, one sentence each."""
 
 
 def read_agent_file(path: str, base: str) -> AgentFile:
-    """The agent in a file; a relative path is one below `base`. Raises Refused."""
+    """The agent in a file; a relative path is relative to `base`. Raises Refused."""
     place = os.path.join(base, path)
     text = _text(path, place, _root_of(os.path.normpath(os.path.abspath(place)), os.path.abspath(base)))
     try:
@@ -57,7 +57,7 @@ def read_agent_file(path: str, base: str) -> AgentFile:
 def _root_of(place: str, base: str) -> str:
     """The folder that a file must be in: its repository, else the folder in which the agent works, else its own folder.
 
-    Found by names alone, since links in a repository are written by whoever wrote the repository.
+    Links are not followed on the way up, because a repository can contain any link.
     """
     folder = own_folder = os.path.dirname(place)
     while not is_repository_root(folder):
@@ -72,7 +72,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _refuse_link(path: str, place: str, root: str, opened: os.stat_result) -> None:
-    """A link that leads out of its repository may lead to a private key, which the model and the audit would get."""
+    """Refuse a link out of the repository: it may lead to a private key, which the model and the audit would get."""
     real = os.path.realpath(place)
     if _is_inside(real, os.path.realpath(root)) and os.path.samestat(opened, os.stat(real)):
         return
@@ -93,7 +93,7 @@ def _text(path: str, place: str, root: str) -> str:
         kind = opened.st_mode
         _refuse_link(path, place, root, opened)
         if not stat.S_ISREG(kind):
-            what = "a folder" if stat.S_ISDIR(kind) else "no plain file"
+            what = "a folder" if stat.S_ISDIR(kind) else "not a regular file"
             raise Refused(f"cannot read the agent file `{path}`: {place} is {what}; correct agent_file")
         return _checked(path, os.read(descriptor, LONGEST + 1))
     except OSError as error:
@@ -150,7 +150,7 @@ def _word(value: Value | None) -> str | None:
 
 
 def _list(value: Value | None) -> tuple[str, ...] | None:
-    """A list, also one that is written as `Read, Grep`. An empty value says nothing; an empty list says: none."""
+    """A list, which may be written as `Read, Grep`. An empty value says nothing; an empty list means no tools."""
     if value is None or value == "":
         return None
     items = value.split(",") if isinstance(value, str) else value

@@ -1,7 +1,7 @@
-"""Pure. What an agent is told about itself and where it works.
+"""Pure. What an agent is told about itself and its surroundings.
 
-Branches and folders are named by others. So every value is quoted as JSON on a line of its own, and none can end its
-line, begin another one, or close the block.
+Names of branches and folders come from outside. So every value is quoted as JSON on a line of its own, and cannot end
+its line, begin another one, or close the block.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from msgspec import Struct
 TAG: Final = "agent-context"
 
 LONGEST: Final = 1024
-"""Characters of one value. Paths may be longer than anybody can mean."""
+"""Characters of one value. Paths can be longer than is useful here."""
 
 UNKNOWN: Final = "none"
 
 
 class Surroundings(Struct, frozen=True):
-    """Where an agent works. Outside of a repository only the folder is known."""
+    """Where an agent works. Outside a repository only the folder is known."""
 
     repo_root: str | None
     repo_name: str | None
     branch: str | None
-    """Or the short id of the commit, if no branch is checked out."""
+    """The branch, or the short id of the commit if no branch is checked out."""
     cwd: str
 
 
 LABELS: Final = {"repo_root": "repository", "repo_name": "repository name", "branch": "branch", "cwd": "folder"}
-"""What each is called when it is told."""
+"""The words for each field."""
 
 
 def context_block(identity: str, team: str, surroundings: Surroundings) -> str:
@@ -48,7 +48,7 @@ def context_block(identity: str, team: str, surroundings: Surroundings) -> str:
 
 
 def change_note(before: Surroundings, now: Surroundings) -> str | None:
-    """One line about what has changed since the agent was last told, or None if nothing has."""
+    """One line about what has changed since the agent was last told, or None."""
     changes = [
         f"{label}: {quoted(new)} (was {quoted(old)})"
         for name, label in LABELS.items()
@@ -71,7 +71,7 @@ def _escaped(letter: str) -> str:
 
 
 def lost_conversation(identity: str, why: str, *, has_summary: bool) -> str:
-    """What a caller must know whose agent does not remember what was said before."""
+    """The warning to a caller whose agent has lost its conversation."""
     left = "only the summary of its work" if has_summary else "nothing"
     return (
         f"The earlier conversation of agent {identity} is lost ({why}). The agent goes on in a new conversation and "

@@ -1,8 +1,8 @@
-"""Pure. The head of a Markdown file between two lines `---`, in the part of YAML that people use there.
+"""Pure. The head of a Markdown file between two lines `---`, in the subset of YAML that people use there.
 
-`key: value`, with the value plain, quoted, a list (`[a, b]` or lines `- a`), or a block (`|`, `>`); comments. A plain
-value is taken as it is, also with a colon in it, which YAML forbids and half of all agent files have. What is nested
-deeper is skipped: it belongs to others.
+`key: value`, where the value is plain, quoted, a list (`[a, b]` or lines `- a`), or a block (`|`, `>`); and comments. A
+plain value may contain a colon, which YAML forbids and half of all agent files have. Nested values are skipped: they
+are meant for other programs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ITEM: Final = re.compile(r"""\s*((?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*|[^\s,"
 
 
 def split(text: str) -> tuple[dict[str, Value], str]:
-    """The values of the head, and the text below it. Without a head, the text is all. Raises ValueError: a sentence."""
+    """The values of the head, and the text below it; without a head, the whole text. Raises ValueError: a sentence."""
     lines = re.split(r"(?<=\n)", text.removeprefix("\ufeff"))
     if lines[0].rstrip() != FENCE:
         return {}, "".join(lines)
@@ -58,7 +58,7 @@ def _values(lines: Sequence[str]) -> dict[str, Value]:
 
 
 def _below(lines: Sequence[str], at: int) -> list[str]:
-    """The lines that belong to the key above them: indented ones, items of a list, and empty lines between them."""
+    """The lines that belong to the key above: indented lines, items of a list, and empty lines between them."""
     count = 0
     for offset, line in enumerate(lines[at:], 1):
         if line[:1] in (" ", "\t") or line == "-" or line.startswith("- "):
@@ -106,8 +106,8 @@ def _unquoted(text: str) -> str:
     try:
         found = str(json.loads(text, strict=False))
     except ValueError:
-        return text[1:-1]  # an escape of YAML's own: better shown than refused
-    return found.encode(errors="replace").decode()  # half of a pair of escapes is no letter
+        return text[1:-1]  # an escape that only YAML has: better shown than refused
+    return found.encode(errors="replace").decode()  # half of a surrogate pair is not a character
 
 
 def _inline_list(text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Pure. Roles: settings of agents under a name, so that a call says `reviewer` in place of five arguments.
+"""Pure. Roles: named settings of agents, so that a call gives `reviewer` in place of five arguments.
 
 A role is a table `[plugins.codex-mcp.roles.NAME]` of a settings file.
 """
@@ -20,7 +20,7 @@ from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
 
 
 class Role(Struct, frozen=True, kw_only=True):
-    """How an agent is set up. What is None is left to others."""
+    """Settings of an agent; None where the role says nothing."""
 
     model: str | None = None
     reasoning_effort: str | None = None
@@ -30,11 +30,11 @@ class Role(Struct, frozen=True, kw_only=True):
     environment: str | None = None
     """Where its commands run."""
     identity: str | None = None
-    """The name of agents of this role that are given none."""
+    """The default identity of agents with this role."""
 
 
 def role_from(table: Mapping[str, object], role: str, source_of: Callable[[str], str]) -> Role:
-    """The role in a table; errors name the role, and where the key stands. Raises BadSetting."""
+    """The role in a table; errors name the role, and where the key comes from. Raises BadSetting."""
     fields: dict[str, object] = {}
     for key, value in table.items():
         name = key.replace("-", "_")
@@ -44,7 +44,7 @@ def role_from(table: Mapping[str, object], role: str, source_of: Callable[[str],
             hint = f"did you mean {meant}? " if meant else ""
             raise BadSetting(f"cannot use {key} of {where}: no such key; {hint}a role has {', '.join(KINDS)}")
         if name in fields:
-            raise BadSetting(f"cannot use {key} of {where}: {name} is there twice, once with - and once with _")
+            raise BadSetting(f"cannot use {key} of {where}: {name} occurs twice, once with - and once with _")
         try:
             fields[name] = KINDS[name](value)
         except ValueError as error:
@@ -54,7 +54,7 @@ def role_from(table: Mapping[str, object], role: str, source_of: Callable[[str],
 
 
 def over(*layers: Role) -> Role:
-    """The layers laid over each other, the strongest first: a call's own, its role, the defaults."""
+    """The first value of each field, from the strongest layer to the weakest."""
     return Role(
         **{
             name: next((value for layer in layers if (value := getattr(layer, name)) is not None), None)
@@ -99,4 +99,4 @@ KINDS: Final[dict[str, Callable[[object], object]]] = {
     "environment": _environment,
     "identity": _identity,
 }
-"""What each key may hold. How hard a model can think depends on the model, which Codex knows and we do not."""
+"""What each key may hold. The reasoning efforts that exist depend on the model; Codex checks them."""

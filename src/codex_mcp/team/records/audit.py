@@ -1,10 +1,10 @@
-"""`audit.jsonl`: every call and what came of it, one line each, appended by every server of the folder.
+"""`audit.jsonl`: every call and its outcome, one line each, appended by every server of the state folder.
 
-A thread writes entries as they come, all that have gathered in one go, and syncs the file when it has been quiet for a
-moment. A call is answered when its entry is in the file (`written`), so that the entry is there even if the server is
-killed right after the answer. Only a loss of power can cost the last lines.
-At 10 MiB the file is set aside as `audit.jsonl.1`, and so on. A disk that cannot be written costs lines and a warning,
-never a call.
+A thread writes entries as they come, all that are waiting at once, and syncs the file when no entry has come for a
+moment. A call is answered when its entry is in the file (`written`), so the entry is there even if the server is killed
+right after the answer. Only a loss of power can lose the last lines.
+At 10 MiB the file is renamed to `audit.jsonl.1`, and so on. If the disk cannot be written, lines are lost, with a
+warning; calls are answered all the same.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ logger = logging.getLogger(__name__)
 FILE: Final = "audit.jsonl"
 
 MAX_BYTES: Final = 10 * 1024 * 1024
-"""Some 40,000 entries; it still opens in any editor."""
+"""About 40,000 entries; any editor can open that."""
 
 FILES: Final = 5
-"""The current one and four older ones: 50 MiB at most, and months of a busy team."""
+"""The current file and four older ones: 50 MiB at most, which is months of a busy team."""
 
 MAX_WAITING: Final = 10_000
-"""Entries that wait for the disk. A disk that is so far behind is stuck; then the newest are dropped, and counted."""
+"""Entries that may wait for the disk. If more wait, the disk is stuck; new entries are then dropped and counted."""
 
 QUIET: Final = 0.1
-"""Seconds without an entry after which the file is synced, so that no entry has to wait for that."""
+"""Seconds without an entry after which the file is synced, so that no entry waits for a sync."""
 
 SYNC_INTERVAL: Final = 1.0
-"""Seconds after which it is synced at the latest."""
+"""Seconds after which the file is synced in any case."""
 
 LOCK_PATIENCE: Final = 0.5
-"""Seconds for the other servers' lock, which they hold for one write. Without it we append all the same, and only do
-not set the file aside."""
+"""Seconds to wait for the lock, which other servers hold for one write. Without it we append all the same, but do not
+rotate the file."""
 
 WRITE_PATIENCE: Final = 2.0
-"""Seconds that an answer waits for its entry. A disk that needs longer is stuck: calls are answered without it."""
+"""Seconds that an answer waits for its entry. If the disk needs longer, it is stuck, and calls do not wait for it."""
 
 CLOSE_PATIENCE: Final = 5.0
-"""Seconds for the last entries. A disk that needs longer is stuck, and the server ends without it."""
+"""Seconds to write the last entries. If the disk needs longer, it is stuck, and the server ends without them."""
 
 NEWLINE: Final = b"\n"
 
 
 class Audit:
-    """Appends to the audit of one state folder. `close()` writes what is left; after it, entries are dropped."""
+    """Appends to the audit of one state folder. After `close()`, entries are dropped."""
 
     def __init__(self, state_dir: str, *, max_bytes: int = MAX_BYTES) -> None:
         self._folder = state_dir
@@ -70,7 +70,7 @@ class Audit:
         """Lines that could not be written."""
         self._dropped = 0
         self._appended = 0
-        """How many entries there ever were, and how many of them are in the file, or cannot be written for now."""
+        """How many entries have come; `_handled` of them are in the file, or could not be written."""
         self._handled = 0
         self._stuck_at: int | None = None
         self._waiters: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
@@ -81,7 +81,7 @@ class Audit:
         self._complained = False
 
     def append(self, entry: AuditEntry) -> None:
-        """Note this down. Returns at once."""
+        """Add an entry. Returns at once."""
         with self._changed:
             if self._ending.is_set() or len(self._waiting) + len(self._kept) >= MAX_WAITING:
                 self._dropped += 1
@@ -89,13 +89,13 @@ class Audit:
             self._waiting.append(without_tails(entry))
             self._appended += 1
             if self._thread is None:
-                # A daemon, so that a stuck disk cannot keep the server from ending; close() waits for it otherwise.
+                # A daemon thread, so that a stuck disk cannot keep the server from ending. close() waits for it.
                 self._thread = threading.Thread(target=self._write_on, name="audit", daemon=True)
                 self._thread.start()
             self._changed.notify()
 
     async def written(self) -> None:
-        """Wait until all entries by now are in the file. A disk that fails or is stuck is not waited for."""
+        """Wait until all entries so far are in the file, unless the disk fails or is stuck."""
         with self._changed:
             if self._handled >= self._appended or self._handled == self._stuck_at:
                 return
@@ -104,10 +104,10 @@ class Audit:
             self._waiters.append((self._appended, loop, told))
         await asyncio.wait([told], timeout=WRITE_PATIENCE)
         if not told.done():
-            self._stuck_at = self._handled  # no other call waits before the disk goes on
+            self._stuck_at = self._handled  # no other call waits until the disk works again
 
     def close(self) -> None:
-        """Write what is left, and end the thread. Blocks; may be called twice."""
+        """Write what is left, and end the thread. Blocks. May be called twice."""
         with self._changed:
             self._ending.set()
             self._changed.notify()
@@ -131,26 +131,26 @@ class Audit:
                 self._dropped = 0
             if entries or dropped or last:
                 lines = [*self._kept, *map(line_of, entries), *([_dropped_line(dropped)] if dropped else [])]
-                # What cannot be written waits for the next entry: the disk may have room by then.
+                # Lines that could not be written are tried again with the next entry: the disk may have room by then.
                 self._kept = lines[self._write(lines) :]
                 self._tell(appended)
             if last or not entries or self._until_sync() == 0:
                 self._sync()
 
     def _until_sync(self) -> float | None:
-        """Seconds until the file must be synced, should no entry come; None if it is."""
+        """Seconds until the file must be synced if no entry comes; None if it is synced."""
         if self._unsynced_since is None:
             return None
         return min(QUIET, max(0.0, self._unsynced_since + SYNC_INTERVAL - time.monotonic()))
 
     def _tell(self, handled: int) -> None:
-        """Let those go who waited for these entries."""
+        """Release the calls that waited for these entries."""
         with self._changed:
             self._handled = handled
             done = [waiter for waiter in self._waiters if waiter[0] <= handled]
             self._waiters = [waiter for waiter in self._waiters if waiter[0] > handled]
         for _, loop, told in done:
-            with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits any longer
+            with contextlib.suppress(RuntimeError):  # its loop is closed: no caller is left
                 loop.call_soon_threadsafe(resolve, told, None)
 
     def _sync(self) -> None:
@@ -167,7 +167,7 @@ class Audit:
             self._complain(error)
 
     def _write(self, lines: list[bytes]) -> int:
-        """Append the lines. Returns how many are in the file as a whole."""
+        """Append the lines. Returns how many were written completely."""
         done = 0
         try:
             while done < len(lines):
@@ -179,18 +179,18 @@ class Audit:
         return done
 
     def _append_some(self, lines: list[bytes]) -> int:
-        """Append as many lines as fit into the current file, at least one. Returns how many."""
+        """Append the lines that fit into the current file, at least one. Returns how many."""
         while True:
             make_private_folder(self._folder)
             descriptor = open_regular(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 with _flocked_if_possible(descriptor) as held:
                     if held and not self._is_current(descriptor):
-                        continue  # another server has just set it aside
+                        continue  # another server has just rotated it
                     length = os.fstat(descriptor).st_size
                     if held and length >= self._max_bytes:
                         os.fsync(descriptor)
-                        self._set_aside()
+                        self._rotate()
                         continue
                     done = _append_to(descriptor, lines, self._max_bytes - length)
                 if self._unsynced_since is None:
@@ -205,7 +205,7 @@ class Audit:
         except FileNotFoundError:
             return False
 
-    def _set_aside(self) -> None:
+    def _rotate(self) -> None:
         for number in range(FILES - 1, 0, -1):
             newer = _name(self._path, number - 1)
             with contextlib.suppress(FileNotFoundError):
@@ -214,13 +214,13 @@ class Audit:
     def _complain(self, error: OSError) -> None:
         if not self._complained:
             self._complained = True
-            logger.warning("cannot write the audit %s: %s; entries wait", self._path, error.strerror or error)
+            logger.warning("cannot write the audit %s: %s; entries wait in memory", self._path, error.strerror or error)
 
 
 def read_audit(
     state_dir: str, *, identity: str | None = None, codex_id: str | None = None, limit: int = 100
 ) -> list[AuditEntry]:
-    """The latest entries, oldest first: of this identity, of this agent, or of all. Raises OSError."""
+    """The latest entries, oldest first, optionally of one identity or agent only. Raises OSError."""
     found: list[AuditEntry] = []
     if limit <= 0:
         return found
@@ -234,7 +234,7 @@ def read_audit(
 
 def _newest_first(path: str) -> Iterator[AuditEntry]:
     seen: set[tuple[int, int]] = set()
-    # From new to old: a file that is set aside while we read comes again under its next name, and none is missed.
+    # From new to old: a file that is rotated while we read appears again under its next name, and none is missed.
     for number in range(FILES):
         try:
             with open(open_regular(_name(path, number)), "rb") as file:
@@ -267,7 +267,7 @@ def _flocked_if_possible(descriptor: int) -> Iterator[bool]:
 
 
 def _append_to(descriptor: int, lines: list[bytes], room: int) -> int:
-    """Append what there is room for, at least one line. Returns how many lines are in the file as a whole."""
+    """Append the lines for which there is room, at least one. Returns how many were written completely."""
     length = os.fstat(descriptor).st_size
     is_torn = length > 0 and os.pread(descriptor, 1, length - 1) != NEWLINE
     taken = [lines[0]]
@@ -278,7 +278,7 @@ def _append_to(descriptor: int, lines: list[bytes], room: int) -> int:
             break
         taken.append(line)
     data = (NEWLINE if is_torn else b"") + b"".join(taken)
-    written = os.write(descriptor, data)  # appended in one piece: lines of several servers do not mix
+    written = os.write(descriptor, data)  # one write, so that lines of several servers do not mix
     if written == len(data):
         return len(taken)
     whole = data[is_torn:written].count(NEWLINE)

@@ -1,4 +1,4 @@
-"""Pure. One line of `audit.jsonl`: who asked for what, and what came of it. Secrets are masked before it is a line."""
+"""Pure. One line of `audit.jsonl`: what was asked of which agent, and the outcome. Secrets are masked."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from msgspec import Struct
 from codex_mcp.base.secrets.redact import redact
 
 LONGEST_TEXT: Final = 200
-"""Characters of a prompt, a message or an error: enough to recognise it, and not a copy of it."""
+"""Characters of a prompt, a message or an error: enough to recognise it."""
 
 LONGEST_NAME: Final = 200
 """Characters of an id, which clients choose."""
 
 LOOKED_AT: Final = 4096
-"""Characters that are searched for secrets before they are cut to those that are kept: half a secret is not known."""
+"""Characters searched for secrets before the text is cut: half a secret would not be recognised."""
 
 LONG: Final = ("what", "error")
-"""Fields that hold somebody's text."""
+"""Fields with free text."""
 
 
 class AuditOutcome(StrEnum):
-    """What came of it."""
+    """How a call or an action ended."""
 
     OK = "ok"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
     REFUSED = "refused"
     RUNNING = "running"
-    """The call was answered, and its turn goes on."""
+    """The call was answered while its turn continues."""
     TIMED_OUT = "timed_out"
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What happened. Fields that do not apply are left out of the line."""
+    """Fields that do not apply are left out of the line."""
 
     timestamp: str
     """When it ended, in ISO 8601 with milliseconds, UTC."""
     event: str
     """The tool that was called, or what the server did by itself."""
     outcome: str
-    """An `Outcome`; a plain text, so that a reader understands the files of later versions."""
+    """An `AuditOutcome`, as text so that files of later versions can be read."""
     request_id: str | None = None
     codex_id: str | None = None
     thread_id: str | None = None
@@ -51,16 +51,16 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     team: str | None = None
     principal: str | None = None
     recipient: str | None = None
-    """Of mail: to whom."""
+    """The recipient of mail."""
     what: str | None = None
-    """How the prompt or the message begins."""
+    """The beginning of the prompt or message."""
     error: str | None = None
     duration_ms: int | None = None
     tokens: int | None = None
 
 
 def without_tails(entry: AuditEntry) -> AuditEntry:
-    """The entry without what its line will not need, so that nobody keeps a long prompt for it."""
+    """The entry with long texts cut to what its line needs, so that a long prompt is not kept in memory."""
     long = {
         name: text[: LOOKED_AT + 1]
         for name in LONG
@@ -77,7 +77,7 @@ def line_of(entry: AuditEntry) -> bytes:
 
 
 def entry_in(line: bytes) -> AuditEntry | None:
-    """The entry in a line, or None if there is none: a line may be torn, or not ours."""
+    """The entry in a line; None if the line is torn or not an entry."""
     try:
         return msgspec.json.decode(line, type=AuditEntry)
     except (ValueError, RecursionError):
@@ -91,7 +91,7 @@ def _cut(name: str, text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The beginning of a text, masked."""
+    """The beginning of a text, with secrets masked."""
     piece = text[:LOOKED_AT]
     if len(text) > LOOKED_AT:
         piece = piece.rpartition(" ")[0]  # the last word may be half of a secret

@@ -131,7 +131,7 @@ class RecordWriter:
                 await delete_agent(self._store, claim, agent)
         except (Fenced, LeaseLost, Unavailable) as exc:
             logger.warning("cannot delete agent %s: %s", agent.codex_id, exc)
-        self._want()
+        await self.flush()  # the caller that is refused must not find the agent in the registry
 
     async def agents(self) -> list[Agent]:
         """All agents of the state folder. Final records that could not be written yet count as written."""

@@ -1,8 +1,8 @@
-"""`registry.json`: who is in the team, for people and tools. The store holds the truth, and this is a picture of it.
+"""`registry.json`: the agents of a state folder, for people and tools. A copy of what is in the store.
 
-Several servers may share the folder, and each paints all agents. So that an older picture never replaces a newer one,
-whoever wants to write draws a number before reading the store, and a picture with a lower number than the file's is
-not needed: the file's was painted from a later look, and so has every change that this one has.
+Several servers may share the folder, and each writes all agents. So that older contents never replace newer ones, a
+server draws a revision number before it reads the store, and does not write if the file has a higher one: the file was
+then made from a later read of the store, and contains every change that this server would write.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ FILE: Final = "registry.json"
 LOCK: Final = "registry.lock"
 
 PATIENCE: Final = 5.0
-"""Seconds for the lock. Holding it takes two fsyncs; a disk that needs longer is in trouble, and so is the holder."""
+"""Seconds to wait for the lock. It is held for two fsyncs; a disk that needs longer is broken or overloaded."""
 
 DIGITS: Final = 20
-"""Room for the last number drawn, which is kept in the lock file; always as many, so that one write replaces it."""
+"""Digits of the last revision drawn, in the lock file; always the same number, so that one write replaces it."""
 
 
 class RegistryFile:
-    """Writes the registry of one state folder. Its methods wait for locks and disks: call them on a thread."""
+    """Writes the registry of one state folder. Its methods block: call them on a thread."""
 
     def __init__(self, state_dir: str) -> None:
         self._folder = state_dir
@@ -41,15 +41,15 @@ class RegistryFile:
         self._tidy = False
 
     def next_revision(self) -> int:
-        """Draw a number. Read the agents from the store after this, and not before. Raises OSError."""
+        """Draw a revision number. Read the agents from the store after this, not before. Raises OSError."""
         with self._locked() as lock:
-            # Both, because after a loss of power the lock file may hold an older number than the synced registry.
+            # Both: after a loss of power the lock file may hold an older number than the synced registry.
             number = 1 + max(_number_in(lock), self._revision())
             os.pwrite(lock, b"%0*d\n" % (DIGITS, number), 0)
             return number
 
     def write(self, agents: Iterable[Agent], revision: int) -> bool:
-        """Replace the file, unless it shows a later look at the store. Says whether it did. Raises OSError."""
+        """Replace the file, unless its revision is higher. Returns whether it did. Raises OSError."""
         with self._locked():
             if self._revision() >= revision:
                 return False
@@ -60,7 +60,7 @@ class RegistryFile:
     def _locked(self) -> Iterator[int]:
         make_private_folder(self._folder)
         with _locked(self._folder) as lock:
-            if not self._tidy:  # nobody else writes now, so that every draft is of somebody who died
+            if not self._tidy:  # no other server writes now, so every draft was left by one that died
                 remove_drafts(self._path)
                 self._tidy = True
             yield lock
@@ -70,7 +70,7 @@ class RegistryFile:
             data = _contents(self._path)
             return 0 if data is None else revision_of(data)
         except ValueError as error:
-            _set_aside(self._path, error)
+            _rename_broken(self._path, error)
             return 0
 
 
@@ -85,20 +85,20 @@ def _locked(folder: str) -> Iterator[int]:
 
 
 def _number_in(lock: int) -> int:
-    """The last number drawn; 0 in a new file, and in one that lost its contents when the machine lost its power."""
+    """The last revision drawn; 0 in a new file, and in one whose contents a loss of power has destroyed."""
     text = os.pread(lock, DIGITS + 1, 0).strip()
     return int(text) if text.isdigit() else 0
 
 
 def read_registry(path: str) -> list[Agent]:
-    """The agents in a registry of version 1 or 2. A file that is none is set aside with a warning; there are then none.
+    """The agents in a registry of version 1 or 2. A file that is not a registry is renamed, with a warning.
 
-    Never an error: a server must start, and the CLI must answer, whatever the file holds.
+    Raises nothing: a server must start, and the CLI must answer, whatever the file contains.
     """
     try:
         registry = _registry_in(path)
     except OSError as error:
-        logger.warning("cannot read %s, going on without it: %s", path, error.strerror or error)
+        logger.warning("cannot read %s, continuing without it: %s", path, error.strerror or error)
         return []
     for warning in registry.warnings:
         logger.warning("%s: %s", path, warning)
@@ -111,9 +111,9 @@ def _registry_in(path: str) -> Registry:
     except ValueError:
         with _locked(os.path.dirname(path) or "."):
             try:
-                return _parsed(path)  # which a server may have replaced meanwhile
+                return _parsed(path)  # a server may have replaced it meanwhile
             except ValueError as error:
-                _set_aside(path, error)
+                _rename_broken(path, error)
         return Registry(0, ())
 
 
@@ -123,7 +123,7 @@ def _parsed(path: str) -> Registry:
 
 
 def _contents(path: str) -> bytes | None:
-    """The file, if there is one. Raises OSError; ValueError if it is a pipe, a device or a folder."""
+    """The contents, if there is such a file. Raises OSError; ValueError for a pipe, a device or a folder."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ValueError("it is not a regular file")
@@ -133,12 +133,12 @@ def _contents(path: str) -> bytes | None:
         return None
 
 
-def _set_aside(path: str, error: ValueError) -> None:
+def _rename_broken(path: str, error: ValueError) -> None:
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     aside = f"{path}.broken-{stamp}"
     try:
         os.replace(path, aside)
     except OSError as trouble:
-        logger.warning("%s is no registry (%s), and cannot be set aside: %s", path, error, trouble.strerror or trouble)
+        logger.warning("%s is not a registry (%s), and cannot be renamed: %s", path, error, trouble.strerror or trouble)
     else:
-        logger.warning("%s is no registry (%s); it is set aside as %s", path, error, aside)
+        logger.warning("%s is not a registry (%s); it was renamed to %s", path, error, aside)

@@ -1,7 +1,7 @@
 """Pure. The text of `registry.json`: the agents of a state folder, for people and for tools.
 
-We write version 2. We also read version 1, in which a codex_id was called `agent_id`. What we do not know is skipped,
-field by field and entry by entry: one odd entry must not hide the others.
+Written in version 2; version 1, in which a codex_id was called `agent_id`, is read as well. Unknown fields and
+unreadable entries are skipped: one bad entry must not hide the others.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ T = TypeVar("T")
 VERSION: Final = 2
 
 OLD_NAMES: Final = {"agent_id": "codex_id"}
-"""What version 1 called otherwise."""
+"""Version 1's names of fields."""
 
 NOT_SHOWN: Final = ("spec", "requests", "holder")
-"""They may hold instructions, environments and ids that clients chose, which other readers must not see. The holder is
-of use to servers alone."""
+"""They may hold instructions, environments and ids that clients chose, which other readers must not see. Only servers
+need the holder."""
 
 HIGHEST_REVISION: Final = 10**15
-"""Ten thousand writes a second for three thousand years. A higher number is not ours, and would keep us out."""
+"""Ten thousand writes a second for three thousand years. A higher one is not ours, and would block all writes."""
 
 TIMES: Final = ("started_at", "last_active")
 
 MASKED: Final = (
     *("cwd", "repo_root", "repo_name", "branch", "tag", "role", "agent_source", "principal", "last_error", "backend"),
 )
-"""What others chose. Tools look for agents by the rest, which holds ids and names of a fixed form."""
+"""Texts that come from outside. The other fields are ids and names of a fixed form, by which tools look for agents."""
 
 
 class Registry(Struct, frozen=True):
-    """What a registry says."""
+    """The contents of a registry."""
 
     revision: int
     agents: tuple[Agent, ...]
@@ -57,7 +57,7 @@ class _File(_Head):
 
 
 def registry_text(agents: Iterable[Agent], revision: int, now: float) -> bytes:
-    """The whole file. The same agents give the same lines in the same order."""
+    """The contents of the file. The same agents give the same lines in the same order."""
     ordered = sorted(agents, key=lambda agent: (agent.started_at, agent.codex_id))
     whole = {
         "version": VERSION,
@@ -82,7 +82,7 @@ def _masked(name: str, value: object) -> object:
 
 
 def parse_registry(data: bytes) -> Registry:
-    """Read a registry of version 1 or 2, or of a later one as far as it goes. Raises ValueError if it is none."""
+    """Read a registry of version 1, 2 or later, as far as it is known. Raises ValueError if it is not a registry."""
     file = _decoded(data, _File)
     agents: dict[str, Agent] = {}
     warnings: list[str] = []
@@ -90,14 +90,14 @@ def parse_registry(data: bytes) -> Registry:
         try:
             agent = _agent(raw)
         except ValueError as error:
-            warnings.append(f"entry {number} of the registry cannot be read and is left out: {error}")
+            warnings.append(f"entry {number} of the registry cannot be read and is skipped: {error}")
         else:
-            agents[agent.codex_id] = agent  # of two with one id the later one was appended by somebody, and counts
+            agents[agent.codex_id] = agent  # if an id occurs twice, the later entry was added by hand, and counts
     return Registry(file.revision, tuple(agents.values()), tuple(warnings))
 
 
 def revision_of(data: bytes) -> int:
-    """The revision alone, without reading the entries. Raises ValueError if it is no registry."""
+    """The revision alone, without reading the entries. Raises ValueError if it is not a registry."""
     return _decoded(data, _Head).revision
 
 
@@ -116,7 +116,7 @@ def _agent(raw: Raw) -> Agent:
     for name in TIMES:
         fields[name] = _time(fields, name)
     agent = msgspec.convert(fields, Agent)
-    if reason := why_invalid(agent.identity):  # names become paths, and anybody may have edited this file
+    if reason := why_invalid(agent.identity):  # identities become paths, and the file may have been edited
         raise ValueError(reason)
     return agent
 
@@ -124,5 +124,5 @@ def _agent(raw: Raw) -> Agent:
 def _time(fields: Mapping[str, object], name: str) -> float:
     value = fields.get(name)
     if not isinstance(value, str):
-        raise ValueError(f"its {name} is missing, or no text")
+        raise ValueError(f"its {name} is missing, or not a text")
     return parse_timestamp(value)

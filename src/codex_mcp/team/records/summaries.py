@@ -1,6 +1,6 @@
-"""What an agent said of its work before it was closed: one `summary.md` per thread, read when the thread comes back.
+"""Summaries that agents write before they are closed: one `summary.md` per thread, read when the thread is resumed.
 
-It lies at `<state folder>/<identity>/<thread id>/summary.md`. Both names are checked here: no name leads elsewhere.
+The path is `<state folder>/<identity>/<thread id>/summary.md`. Both names are checked, so that no path leads elsewhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 FILE: Final = "summary.md"
 
 LONGEST: Final = 64 * 1024
-"""Bytes of a summary; the rest is cut. It is prepended to a prompt: more would crowd out what it is about."""
+"""Bytes of a summary; the rest is cut. It precedes a prompt, and a longer one would crowd that out."""
 
 CUT: Final = "\n[cut here: it was longer]\n"
 
@@ -41,7 +41,7 @@ Answer with the summary alone."""
 TAG: Final = "earlier-summary"
 
 _THREAD_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_-]{0,127}")
-"""Codex's are UUIDs; an agent that has no thread yet is known by its codex_id."""
+"""Codex's ids are UUIDs; an agent without a thread has its codex_id here."""
 
 _END_TAG: Final = re.compile(rf"<(?=\s*/\s*{TAG})", re.IGNORECASE)
 
@@ -54,11 +54,11 @@ class Summary(Struct, frozen=True):
 
 
 def path_of(state_dir: str, identity: str, thread_id: str) -> str:
-    """Where the summary of a thread lies. Raises Refused if one of the names is none."""
+    """The path of a thread's summary. Raises Refused for an invalid name."""
     if reason := why_invalid(identity):
         raise Refused(reason)
     if _THREAD_ID.fullmatch(thread_id) is None:
-        raise Refused(f"cannot keep a summary of thread {thread_id[:128]!a}: that is no thread id")
+        raise Refused(f"cannot write a summary of thread {thread_id[:128]!a}: that is not a thread id")
     return os.path.join(state_dir, identity, thread_id, FILE)
 
 
@@ -66,7 +66,7 @@ def write_summary(state_dir: str, identity: str, thread_id: str, text: str) -> s
     """Replace the thread's summary, secrets masked, and return its path. Raises Refused, OSError."""
     path = path_of(state_dir, identity, thread_id)
     make_private_folder(os.path.dirname(path))
-    remove_drafts(path)  # whoever writes has the claim on the thread, so that nobody else does
+    remove_drafts(path)  # the claim on the thread keeps other servers from writing
     data = redact(text).encode(errors="replace")
     if len(data) > LONGEST:
         data = data[:LONGEST].decode(errors="ignore").encode() + CUT.encode()
@@ -75,7 +75,7 @@ def write_summary(state_dir: str, identity: str, thread_id: str, text: str) -> s
 
 
 def read_summary(state_dir: str, identity: str, thread_id: str) -> Summary | None:
-    """The thread's summary, or None: there is none, it is empty, or (with a warning) it cannot be read."""
+    """The thread's summary; None if it is missing, empty, or (with a warning) cannot be read."""
     path = path_of(state_dir, identity, thread_id)
     try:
         with open(open_regular(path), "rb") as file:
@@ -84,14 +84,14 @@ def read_summary(state_dir: str, identity: str, thread_id: str) -> Summary | Non
     except FileNotFoundError:
         return None
     except OSError as error:
-        logger.warning("cannot read %s, going on without it: %s", path, error.strerror or error)
+        logger.warning("cannot read %s, continuing without it: %s", path, error.strerror or error)
         return None
     text = data.decode(errors="replace").strip()
     return Summary(text, written_at) if text else None
 
 
 def as_preface(summary: Summary) -> str:
-    """The text to put before the prompt with which a thread comes back. The summary cannot end its block early."""
+    """The text before the first prompt of a resumed thread. The summary cannot end its block early."""
     body = _END_TAG.sub("&lt;", summary.text)
     return (
         f'<{TAG} written-at="{format_timestamp(summary.written_at)}">\n{body}\n</{TAG}>\n'
