@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from benchmarks.lines import Heard, LineProcess, NoAnswer, Program
 from benchmarks.replay import Recording
-from codex_mcp.codex.client import CLIENT
+from codex_mcp.codex.app_server import CLIENT
 from codex_mcp.wire.app import requests
 
 PROMPT = "Say that you are done."

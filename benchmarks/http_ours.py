@@ -16,7 +16,7 @@ import uvloop
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.supervisor import Launch
+from codex_mcp.codex.supervisor import CoreLaunch
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.http.access.access_control import AccessControl
@@ -57,7 +57,7 @@ class NoCodex:
         """Nothing was reported."""
 
 
-async def _launch() -> Launch:
+async def _launch() -> CoreLaunch:
     raise AssertionError("somebody wants a Codex")
 
 

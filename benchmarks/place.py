@@ -15,7 +15,7 @@ from benchmarks.lines import Program
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.launch import launcher
-from codex_mcp.codex.supervisor import Launch, Launcher
+from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 
 JUDGES = Path(__file__).parents[1] / "judges/node_modules"
 OLD_BINARY = "codex-old/node_modules/@openai/codex-*/vendor/*/bin/codex"
@@ -111,7 +111,7 @@ class Place:
         return Program(argv, _environment(home), home / "work")
 
 
-async def _launch(launcher: Launcher) -> Launch:
+async def _launch(launcher: Launcher) -> CoreLaunch:
     return await launcher()
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.codex.client import AppServer
+from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.core import (
     BadThreadId,
     ConfigRefused,

@@ -11,12 +11,12 @@ from codex_cli_bin import bundled_codex_path
 from codex_mcp.base.errors import NoCodex, Refused
 from codex_mcp.codex.launch import UNLOAD_DELAY, launcher
 from codex_mcp.codex.legacy.core import LegacyCore
-from codex_mcp.codex.supervisor import Launch, Launcher
+from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 from tests.support.core.cores import Listener, no_pace, settings_below
 from tests.support.rpc.memory_channel import memory_pair
 
 
-async def _launched(launch: Launcher) -> Launch:
+async def _launched(launch: Launcher) -> CoreLaunch:
     return await launch()
 
 

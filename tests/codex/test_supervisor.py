@@ -10,10 +10,10 @@ import pytest
 
 from codex_mcp.base.errors import NoCodex
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.client import AppServer
+from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.core import CoreError, CoreLost
 from codex_mcp.codex.launch import launcher
-from codex_mcp.codex.supervisor import Launch, Launcher
+from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 from tests.support.core.cores import Listener, environment_below, program, settings_below, supervised
 
 GREETING = """read -r _; echo '{"id":0,"result":{"userAgent":"codex/0"}}'; """
@@ -127,8 +127,8 @@ async def test_a_core_that_cannot_start_says_why_to_everybody_and_is_tried_again
 
 
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    async def nowhere() -> Launch:
-        return Launch(argv=["/nowhere/codex"], environment={})
+    async def nowhere() -> CoreLaunch:
+        return CoreLaunch(argv=["/nowhere/codex"], environment={})
 
     async with supervised(nowhere, settings_below(tmp_path)) as supervisor:
         with pytest.raises(CoreError, match=r"cannot start Codex \(/nowhere/codex\): No such file or directory"):

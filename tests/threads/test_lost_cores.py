@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.codex.core import CoreError, ThreadSpec
-from codex_mcp.codex.supervisor import Launch, Launcher
+from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.threads import Threads
 from tests.support.core.cores import no_pace, scripted_threads, settings_below
@@ -40,8 +40,8 @@ LONG = "'y' * 100_000"
 def core(last: str, deed: str) -> Launcher:
     script = CORE.replace("LAST_DEED", deed).replace("LAST", repr(last))
 
-    async def launch() -> Launch:
-        return Launch(argv=[sys.executable, "-c", script], environment={"PATH": os.environ["PATH"]})
+    async def launch() -> CoreLaunch:
+        return CoreLaunch(argv=[sys.executable, "-c", script], environment={"PATH": os.environ["PATH"]})
 
     return launch
 

@@ -11,18 +11,17 @@ from typing import Final
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import make_private_folder
 from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.binary import Binary, find_codex_soon, shown
-from codex_mcp.codex.client import AppServer
 from codex_mcp.codex.config.command_line import visible
 from codex_mcp.codex.config.overrides import CoreConfig, core_config
 from codex_mcp.codex.config.profiles import read_user_config
-from codex_mcp.codex.supervisor import Launch, Launcher
+from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 
 logger = logging.getLogger(__name__)
 
 UNLOAD_DELAY: Final = "thread_unload_delay_secs=1"
-"""We say when a thread is to be put away; once we do, the core need not keep it for its own half hour."""
-
+"""We decide when a thread is unloaded; after that the core need not keep it for its own half hour."""
 
 SNAPSHOTS: Final = "shell_snapshots"
 """Where Codex keeps the state of the user's shell, for its commands."""
@@ -42,7 +41,7 @@ def launcher(settings: CoreSettings, environment: Mapping[str, str]) -> Launcher
     """How to start a core with these settings."""
     search_path = environment.get("PATH", os.defpath)
 
-    async def launch() -> Launch:
+    async def launch() -> CoreLaunch:
         binary = await find_codex_soon(settings, search_path)
         for note in binary.notes:
             logger.warning("%s", note)
@@ -59,7 +58,7 @@ def launcher(settings: CoreSettings, environment: Mapping[str, str]) -> Launcher
         arguments = [word for text in (UNLOAD_DELAY, *visible(config.overrides)) for word in ("-c", text)]
         argv = [binary.path, "app-server", *arguments]
         converse = partial(AppServer, overrides=config.overrides)
-        return Launch(argv, child_environment, converse, version=shown(binary.version), is_guarded=True)
+        return CoreLaunch(argv, child_environment, converse, version=shown(binary.version), is_guarded=True)
 
     return launch
 
@@ -84,16 +83,17 @@ def _hide_snapshots(codex_home: str) -> None:
         os.close(descriptor)
 
 
-def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], settings: CoreSettings) -> Launch:
+def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], settings: CoreSettings) -> CoreLaunch:
     """How to start an old Codex. It does not apply its `-c` to threads, so that each thread is given them."""
     version = shown(binary.version)
     if settings.exec.exec_server is not None:
         raise Refused(
             f"cannot use an exec-server with Codex {version}; use a newer Codex (remove codex_bin and backend)"
         )
-    from codex_mcp.codex.legacy.core import LegacyCore, OldRelease  # noqa: PLC0415  rarely needed, and slow to load
+    # Few servers drive an old Codex; the others start sooner without these modules.
+    from codex_mcp.codex.legacy.core import LegacyCore, OldRelease  # noqa: PLC0415
 
-    return Launch(
+    return CoreLaunch(
         [binary.path, "mcp-server"],
         environment,
         partial(LegacyCore, release=OldRelease(version, config.overrides)),

@@ -28,7 +28,7 @@ from codex_mcp.base.processes.orphans import kill_orphans, reap_orphans, to_die_
 from codex_mcp.base.processes.termination import end_processes
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.client import AppServer
+from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
 from codex_mcp.codex.exit_reason import last_words, reason_in
 from codex_mcp.codex.first_start import RETRY_DELAYS, met_another, one_at_a_time
@@ -68,7 +68,7 @@ class Conversation(Core, Protocol):
         """Shake hands."""
 
 
-class Launch(Struct, frozen=True):
+class CoreLaunch(Struct, frozen=True):
     """How to start a core."""
 
     argv: Sequence[str]
@@ -84,7 +84,7 @@ class Launch(Struct, frozen=True):
     """The end of its stdin may not end it: it is to be killed when we are."""
 
 
-Launcher: TypeAlias = Callable[[], Awaitable[Launch]]
+Launcher: TypeAlias = Callable[[], Awaitable[CoreLaunch]]
 
 
 class SupervisorListener(CoreListener, Protocol):
@@ -138,7 +138,7 @@ class Supervisor:
         """How many cores there have been."""
         self.last_exit: str | None = None
         """How the last one ended that was not asked to."""
-        self._launched: Launch | None = None
+        self._launched: CoreLaunch | None = None
 
     def __repr__(self) -> str:
         state = "stopped" if self._stopped else "running" if self._running else "starting" if self._starting else "none"
@@ -201,7 +201,7 @@ class Supervisor:
                     await asyncio.sleep(delay)
             return await self._start_once(launch)
 
-    async def _start_once(self, launch: Launch) -> Core:
+    async def _start_once(self, launch: CoreLaunch) -> Core:
         async with self._making:
             try:
                 limit = self._settings.max_message_bytes
@@ -277,7 +277,7 @@ class Supervisor:
         await self.end_orphans()
         return ended
 
-    async def _guarded(self, launch: Launch) -> None:
+    async def _guarded(self, launch: CoreLaunch) -> None:
         """Have somebody end what the core leaves behind, should we be killed."""
         if launch.is_guarded and self._guard is None and (guard := await start_guard(self.mark)) is not None:
             self._guard = guard

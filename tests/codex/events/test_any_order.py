@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codex_mcp.codex.events.item_life import MAX_ITEMS
-from codex_mcp.codex.events.renamed import RENAMED
+from codex_mcp.codex.events.session import RENAMED
 from codex_mcp.codex.events.translator import Event, EventTranslator
 from codex_mcp.wire.app import notifications, questions
 from tests.support.core.app_events import (

@@ -1,6 +1,9 @@
-"""The first event of a thread."""
+"""Events about the session: its setup, its MCP servers, and what only changed its name."""
 
-from codex_mcp.codex.events.session import permission_profile, session_configured
+import pytest
+
+from codex_mcp.codex.events.session import RENAMED, Startup, permission_profile, renamed, session_configured
+from codex_mcp.wire.app.notifications import OtherNotification, ServerStatusUpdated
 from codex_mcp.wire.app.requests import Sandbox, Thread, ThreadOpened
 
 ROOT = {"path": {"type": "special", "value": {"kind": "root"}}, "access": "read"}
@@ -98,3 +101,67 @@ def test_sandboxes_that_codex_does_not_make() -> None:
 
 def test_an_unknown_sandbox_is_taken_for_the_strictest() -> None:
     assert permission_profile(Sandbox("somethingNew"), "/x") == managed([])
+
+
+NONE = {"type": "mcp_startup_complete", "ready": [], "failed": [], "cancelled": []}
+
+
+def update(name: str, **status: str) -> dict[str, object]:
+    return {"type": "mcp_startup_update", "server": name, "status": status}
+
+
+def test_without_servers_the_first_turn_says_so_and_the_second_does_not() -> None:
+    startup = Startup()
+    assert startup.turn_started() == [NONE]
+    assert startup.turn_started() == []
+
+
+def test_the_sum_comes_when_no_server_is_starting_any_more() -> None:
+    startup = Startup()
+    assert startup.status(ServerStatusUpdated("wiki", "starting")) == [update("wiki", state="starting")]
+    assert startup.status(ServerStatusUpdated("mail", "starting")) == [update("mail", state="starting")]
+    failed = update("mail", state="failed", error="no such program")
+    assert startup.status(ServerStatusUpdated("mail", "failed", "no such program")) == [failed]
+    assert startup.turn_started() == []
+    assert startup.status(ServerStatusUpdated("wiki", "ready")) == [
+        update("wiki", state="ready"),
+        NONE | {"ready": ["wiki"], "failed": [{"server": "mail", "error": "no such program"}]},
+    ]
+
+
+def test_a_cancelled_server_counts() -> None:
+    startup = Startup()
+    complete = startup.status(ServerStatusUpdated("wiki", "cancelled"))[-1]
+    assert complete == NONE | {"cancelled": ["wiki"]}
+
+
+IDS = {"threadId": "thread-1", "turnId": "turn-1"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "fields"),
+    [
+        ("warning", {"message": "Mind the gap"}, {"message": "Mind the gap"}),
+        ("deprecation_notice", {"summary": "old", "details": None}, {"summary": "old"}),
+        (
+            "model_reroute",
+            {"fromModel": "a", "toModel": "b", "reason": "highRiskCyberActivity"},
+            {"from_model": "a", "to_model": "b", "reason": "high_risk_cyber_activity"},
+        ),
+        ("environment_connected", {"environmentId": "local"}, {"environment_id": "local"}),
+        (
+            "hook_started",
+            {"run": {"eventName": "preToolUse", "statusMessage": "camelCase", "durationMs": 1}},
+            {"run": {"event_name": "pre_tool_use", "status_message": "camelCase", "duration_ms": 1}},
+        ),
+        ("shutdown_complete", {}, {}),
+    ],
+)
+def test_the_fields_are_the_same(kind: str, params: dict[str, object], fields: dict[str, object]) -> None:
+    [method] = [method for method, name in RENAMED.items() if name == kind]
+    assert renamed(OtherNotification(method, {**IDS, **params})) == {"type": kind, **fields}
+
+
+def test_a_notification_cannot_call_itself_something_else() -> None:
+    note = OtherNotification("warning", {"type": "error", "message": "x"})
+    assert renamed(note) == {"type": "warning", "message": "x"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from codex_mcp.codex.supervisor import Launch
+from codex_mcp.codex.supervisor import CoreLaunch
 from codex_mcp.mcp.http.metrics import Metrics
 from codex_mcp.threads.threads import Threads
 from tests.support.http.echo_methods import serving
@@ -110,7 +110,7 @@ async def test_the_page_shows_sessions_only_to_whoever_asks_for_them(tmp_path: P
         assert [b"codex_mcp_session_requests_total{" in page.body for page in pages] == [False, True]
 
 
-async def _no_launch() -> Launch:
+async def _no_launch() -> CoreLaunch:
     raise AssertionError("somebody wants a Codex")
 
 

@@ -13,7 +13,7 @@ from codex_mcp.codex.core import Core, CoreLost
 from codex_mcp.codex.events.translator import Event, Told
 from codex_mcp.codex.facts import Fact
 from codex_mcp.codex.launch import launcher
-from codex_mcp.codex.supervisor import Launch, Launcher, Supervisor
+from codex_mcp.codex.supervisor import CoreLaunch, Launcher, Supervisor
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.threads.questions.decisions import Approved, Decision
@@ -152,8 +152,8 @@ def environment_below(folder: Path) -> dict[str, str]:
 def program(script: str) -> Launcher:
     """In place of Codex: a shell script."""
 
-    async def launch() -> Launch:
-        return Launch(argv=["sh", "-c", script], environment={"PATH": os.environ["PATH"]})
+    async def launch() -> CoreLaunch:
+        return CoreLaunch(argv=["sh", "-c", script], environment={"PATH": os.environ["PATH"]})
 
     return launch
 

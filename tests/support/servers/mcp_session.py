@@ -10,7 +10,7 @@ import msgspec
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.supervisor import Launch
+from codex_mcp.codex.supervisor import CoreLaunch
 from codex_mcp.mcp.methods import handle_notification
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
@@ -69,7 +69,7 @@ class FarEnd:
         assert await self.ask("ping", request_id="nothing else?") == {"result": {}}
 
 
-async def no_codex() -> Launch:
+async def no_codex() -> CoreLaunch:
     """Where there is no Codex."""
     raise Refused(NO_CODEX)
 

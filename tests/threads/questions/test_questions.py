@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from codex_mcp.threads.questions.questions import (
     CommandQuestion,
-    Kind,
     Method,
     PatchQuestion,
+    QuestionKind,
     ServerQuestion,
     UserQuestion,
     command_argv,
@@ -45,14 +45,14 @@ SPOILED: st.SearchStrategy[object] = st.one_of(
 
 def test_every_request_gives_the_question_of_its_kind() -> None:
     assert [question.kind for question in every_question()] == [
-        Kind.EXEC,
-        Kind.EXEC,
-        Kind.PATCH,
-        Kind.PERMISSIONS,
-        Kind.USER_INPUT,
-        Kind.MCP,
-        Kind.MCP,
-        Kind.MCP,
+        QuestionKind.EXEC,
+        QuestionKind.EXEC,
+        QuestionKind.PATCH,
+        QuestionKind.PERMISSIONS,
+        QuestionKind.USER_INPUT,
+        QuestionKind.MCP,
+        QuestionKind.MCP,
+        QuestionKind.MCP,
     ]
     assert [question.method for question in every_question()] == [method for method, _ in REQUESTS]
 

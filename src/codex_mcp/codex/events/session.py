@@ -1,10 +1,15 @@
-"""Pure. session_configured out of the answer to thread/start or thread/resume."""
+"""Pure. Events about the session: how it is set up, how its MCP servers start, and what only changed its name.
+
+mcp_startup_complete is the sum of what the app-server reports of each server. The notifications in `RENAMED` are old
+events under another name: the same fields, in snake_case.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from codex_mcp.codex.events.spelling import present
+from codex_mcp.codex.events.spelling import present, snake, snake_keys
+from codex_mcp.wire.app.notifications import OtherNotification, ServerStatusUpdated
 from codex_mcp.wire.app.requests import Sandbox, ThreadOpened
 
 READ_ONLY: Final = Sandbox("readOnly")
@@ -70,3 +75,77 @@ def _special(kind: str, access: str) -> dict[str, object]:
 
 def _path(path: str, access: str) -> dict[str, object]:
     return {"path": {"type": "path", "path": path}, "access": access}
+
+
+class Startup:
+    """The MCP servers of one thread, as they start."""
+
+    def __init__(self) -> None:
+        self._servers: dict[str, ServerStatusUpdated] = {}
+        self._told = False
+
+    def status(self, note: ServerStatusUpdated) -> list[dict[str, object]]:
+        """One server changed; when none is starting any more, the sum."""
+        self._servers[note.name] = note
+        state = present(state=note.status, error=note.error)
+        update: dict[str, object] = {"type": "mcp_startup_update", "server": note.name, "status": state}
+        if any(server.status == "starting" for server in self._servers.values()):
+            return [update]
+        return [update, self._complete()]
+
+    def turn_started(self) -> list[dict[str, object]]:
+        """Servers are named before the first turn starts: if none was, there are none, and the start-up is complete."""
+        return [] if self._told or self._servers else [self._complete()]
+
+    def _complete(self) -> dict[str, object]:
+        self._told = True
+        servers = self._servers.values()
+        return {
+            "type": "mcp_startup_complete",
+            "ready": [server.name for server in servers if server.status == "ready"],
+            "failed": [
+                {"server": server.name, "error": server.error or ""} for server in servers if server.status == "failed"
+            ],
+            "cancelled": [server.name for server in servers if server.status == "cancelled"],
+        }
+
+
+RENAMED: Final = {
+    "warning": "warning",
+    "guardianWarning": "guardian_warning",
+    "deprecationNotice": "deprecation_notice",
+    "model/rerouted": "model_reroute",
+    "model/verification": "model_verification",
+    "model/safetyBuffering/updated": "safety_buffering",
+    "thread/environment/connected": "environment_connected",
+    "thread/environment/disconnected": "environment_disconnected",
+    "modelProvider/authRecoveryStarted": "auth_recovery_started",
+    "modelProvider/authRecoveryCompleted": "auth_recovery_completed",
+    "hook/started": "hook_started",
+    "hook/completed": "hook_completed",
+    "thread/closed": "shutdown_complete",
+}
+
+# Their values are names, and were snake_case as well. All other strings are somebody's text.
+NAMED_VALUES: Final = frozenset({"event_name", "execution_mode", "handler_type", "scope", "status", "source"})
+NAMED_REASON: Final = "model_reroute"
+
+
+def renamed(note: OtherNotification) -> dict[str, object]:
+    """The event: everything but the ids, which are in the envelope, and what is empty."""
+    kind = RENAMED[note.method]
+    fields: dict[str, object] = {
+        snake(name): snake_keys(value)
+        for name, value in note.params.items()
+        if name not in {"threadId", "turnId", "type"} and value is not None
+    }
+    run = fields.get("run")
+    if isinstance(run, dict):
+        fields["run"] = {name: _named(name, value) for name, value in run.items()}
+    if kind == NAMED_REASON:
+        fields["reason"] = snake(str(fields.get("reason", "")))
+    return {"type": kind, **fields}
+
+
+def _named(name: str, value: object) -> object:
+    return snake(value) if name in NAMED_VALUES and isinstance(value, str) else value

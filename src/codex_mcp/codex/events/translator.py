@@ -1,7 +1,7 @@
 """Pure. The `codex/event` stream of 0.153.4, made from what the app-server says about one thread.
 
-The order is the app-server's, with three things put right. Commands and patches begin after the answer, not before the
-question (`event_life` says how). A token_count waits for the rate limits, which follow it, or for whatever comes
+The order is the app-server's, with three corrections. Commands and patches begin after the answer, not before the
+question (`item_life` says how). A token_count waits for the rate limits, which follow it, or for whatever comes
 next. A turn_diff is sent once per distinct diff. item_* and raw_* events are sent only if `full`.
 
 `docs/events.md` lists the events and what differs from 0.153.4. Nothing raises: what cannot be read gives no event.
@@ -14,16 +14,14 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from codex_mcp.codex.events import deltas, questions, spelling
 from codex_mcp.codex.events import items as item_events
+from codex_mcp.codex.events import questions, spelling, texts
 from codex_mcp.codex.events.commands import did_run
-from codex_mcp.codex.events.full_items import item_completed, item_started
 from codex_mcp.codex.events.item_life import Items, Known, Life
+from codex_mcp.codex.events.items import item_completed, item_started
 from codex_mcp.codex.events.patches import changes as changes_by_path
 from codex_mcp.codex.events.questions import ShownCommand
-from codex_mcp.codex.events.renamed import RENAMED, renamed
-from codex_mcp.codex.events.session import session_configured
-from codex_mcp.codex.events.startup import Startup
+from codex_mcp.codex.events.session import RENAMED, Startup, renamed, session_configured
 from codex_mcp.wire.app import items, notifications
 from codex_mcp.wire.app.items import UNREADABLE
 from codex_mcp.wire.app.questions import (
@@ -164,10 +162,10 @@ class EventTranslator:
         return [Event(note.turn_id, {"type": "patch_apply_updated", "call_id": note.item_id, "changes": changes})]
 
     def _output_delta(self, note: notifications.OutputDelta) -> list[Event]:
-        return [*self._runs(note.item_id), Event(note.turn_id, deltas.output_delta(note))]
+        return [*self._runs(note.item_id), Event(note.turn_id, texts.output_delta(note))]
 
     def _terminal_input(self, note: notifications.TerminalInput) -> list[Event]:
-        return [*self._runs(note.item_id), Event(note.turn_id, deltas.terminal_input(note))]
+        return [*self._runs(note.item_id), Event(note.turn_id, texts.terminal_input(note))]
 
     def _turn_started(self, note: notifications.TurnStarted) -> list[Event]:
         turn = note.turn
@@ -286,11 +284,11 @@ def _says(make: Callable[[Any], dict[str, object]]) -> Handler:
 _Self: TypeAlias = EventTranslator
 
 _HANDLERS: Final[dict[type[object], Handler]] = {
-    notifications.MessageDelta: _says(deltas.message_delta),
-    notifications.PlanDelta: _says(deltas.plan_delta),
-    notifications.SummaryDelta: _says(deltas.summary_delta),
-    notifications.ReasoningDelta: _says(deltas.reasoning_delta),
-    notifications.SummaryPartAdded: _says(deltas.section_break),
+    notifications.MessageDelta: _says(texts.message_delta),
+    notifications.PlanDelta: _says(texts.plan_delta),
+    notifications.SummaryDelta: _says(texts.summary_delta),
+    notifications.ReasoningDelta: _says(texts.reasoning_delta),
+    notifications.SummaryPartAdded: _says(texts.section_break),
     notifications.OutputDelta: _Self._output_delta,
     notifications.TerminalInput: _Self._terminal_input,
     notifications.PatchUpdated: _Self._patch_updated,
@@ -299,8 +297,8 @@ _HANDLERS: Final[dict[type[object], Handler]] = {
     notifications.TurnStarted: _Self._turn_started,
     notifications.TurnCompleted: _Self._turn_completed,
     notifications.DiffUpdated: _Self._diff_updated,
-    notifications.PlanUpdated: _says(deltas.plan_update),
-    notifications.ErrorReported: _says(deltas.error_event),
+    notifications.PlanUpdated: _says(texts.plan_update),
+    notifications.ErrorReported: _says(texts.error_event),
     notifications.UsageUpdated: _Self._usage_updated,
     notifications.RateLimitsUpdated: _Self._limits_updated,
     notifications.SettingsUpdated: _Self._settings_updated,

@@ -20,7 +20,7 @@ from msgspec import Raw, Struct
 
 from codex_mcp.base.futures import resolve
 from codex_mcp.base.settings.core import CoreSettings
-from codex_mcp.codex.client import CLIENT, decoded
+from codex_mcp.codex.app_server import CLIENT, decoded
 from codex_mcp.codex.core import (
     PLAIN,
     CannotResume,

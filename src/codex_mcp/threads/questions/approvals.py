@@ -41,11 +41,11 @@ from codex_mcp.threads.questions.decisions import (
 )
 from codex_mcp.threads.questions.questions import (
     CommandQuestion,
-    Kind,
     Method,
     PatchQuestion,
     PermissionsQuestion,
     Question,
+    QuestionKind,
     ServerQuestion,
     UserQuestion,
 )
@@ -55,11 +55,11 @@ OTHER_SUFFIX = ".other"
 """Beside a question with choices, the form has a field of this ending for the user's own words."""
 
 ASKED_TO = {
-    Kind.EXEC: "run the command",
-    Kind.PATCH: "change the files",
-    Kind.PERMISSIONS: "have more permissions",
-    Kind.USER_INPUT: "ask the user",
-    Kind.MCP: "use the MCP server",
+    QuestionKind.EXEC: "run the command",
+    QuestionKind.PATCH: "change the files",
+    QuestionKind.PERMISSIONS: "have more permissions",
+    QuestionKind.USER_INPUT: "ask the user",
+    QuestionKind.MCP: "use the MCP server",
 }
 """What was refused, in words for the model."""
 

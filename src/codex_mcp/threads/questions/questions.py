@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Json = Mapping[str, object]
 
 
-class Kind(StrEnum):
+class QuestionKind(StrEnum):
     """What is asked for."""
 
     EXEC = "exec"
@@ -81,7 +81,7 @@ class AnyQuestion(Struct, frozen=True, kw_only=True):
 class CommandQuestion(AnyQuestion, frozen=True, kw_only=True):
     """May this command run (or this text go to a running terminal, or this host be reached)?"""
 
-    kind: ClassVar[Kind] = Kind.EXEC
+    kind: ClassVar[QuestionKind] = QuestionKind.EXEC
     method: ClassVar[Method] = Method.EXEC
     command_line: str
     command: tuple[str, ...]
@@ -99,7 +99,7 @@ class CommandQuestion(AnyQuestion, frozen=True, kw_only=True):
 class PatchQuestion(AnyQuestion, frozen=True, kw_only=True):
     """May these files be changed?"""
 
-    kind: ClassVar[Kind] = Kind.PATCH
+    kind: ClassVar[QuestionKind] = QuestionKind.PATCH
     method: ClassVar[Method] = Method.PATCH
     changes: Json = field(default_factory=dict)
     grant_root: str = ""
@@ -108,7 +108,7 @@ class PatchQuestion(AnyQuestion, frozen=True, kw_only=True):
 class PermissionsQuestion(AnyQuestion, frozen=True, kw_only=True):
     """May the turn have these permissions?"""
 
-    kind: ClassVar[Kind] = Kind.PERMISSIONS
+    kind: ClassVar[QuestionKind] = QuestionKind.PERMISSIONS
     method: ClassVar[Method] = Method.PERMISSIONS
     cwd: str
     permissions: Json
@@ -117,7 +117,7 @@ class PermissionsQuestion(AnyQuestion, frozen=True, kw_only=True):
 class UserQuestion(AnyQuestion, frozen=True, kw_only=True):
     """What does the user say to these questions of the model?"""
 
-    kind: ClassVar[Kind] = Kind.USER_INPUT
+    kind: ClassVar[QuestionKind] = QuestionKind.USER_INPUT
     method: ClassVar[Method] = Method.USER_INPUT
     questions: tuple[InputQuestion, ...]
     is_blocking: bool = True
@@ -126,7 +126,7 @@ class UserQuestion(AnyQuestion, frozen=True, kw_only=True):
 class ServerQuestion(AnyQuestion, frozen=True, kw_only=True):
     """An MCP server inside Codex asks the user, or Codex asks whether its tool may be called (`is_tool_approval`)."""
 
-    kind: ClassVar[Kind] = Kind.MCP
+    kind: ClassVar[QuestionKind] = QuestionKind.MCP
     method: ClassVar[Method] = Method.MCP
     server_name: str
     mode: str

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.client import OVERLOAD_DELAYS, AppServer
+from codex_mcp.codex.app_server import OVERLOAD_DELAYS, AppServer
 from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, CoreLost, ThreadNotFound, ThreadSpec, TurnSpec
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY
 from tests.support.core.cores import Listener, no_pace
