@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.files import make_private, make_private_folder, read_if_there, remove_drafts, write_whole
+from codex_mcp.base.files import (
+    is_named,
+    make_private,
+    make_private_folder,
+    read_if_there,
+    remove_drafts,
+    rotate,
+    write_whole,
+)
 
 
 def test_a_missing_file_reads_as_none(tmp_path: Path) -> None:
@@ -94,3 +102,26 @@ def test_every_folder_that_is_made_is_for_its_owner_alone(tmp_path: Path) -> Non
     (there / "file").touch()
     with pytest.raises(FileExistsError):
         make_private_folder(str(there / "file"))
+
+
+def test_rotation_keeps_the_newest_files(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    for number in range(4):
+        path.write_text(str(number))
+        rotate(str(path), 2)
+    rotate(str(path), 2)  # there is no current file
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"log.2": "3"}
+    path.write_text("4")
+    rotate(str(path), 0)
+    assert [each.name for each in tmp_path.iterdir()] == ["log.2"]
+
+
+def test_an_open_file_is_named_until_it_is_replaced_or_removed(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with path.open("w") as file:
+        assert is_named(file.fileno(), str(path))
+        (tmp_path / "new").write_text("")
+        (tmp_path / "new").replace(path)
+        assert not is_named(file.fileno(), str(path))
+        path.unlink()
+        assert not is_named(file.fileno(), str(path))

@@ -1,16 +1,16 @@
 """Pure. Errors whose text is a sentence for a person: what cannot be done, why, and what to do about it.
 
-Their text may go on the wire and on the terminal as it is. Everything else that is raised is a bug or a foreign
-error, and is mapped to one of these where it enters.
+Their text may be sent to a client or printed as it is. Every other exception is a bug or an error of a library, which
+is mapped to one of these where it enters.
 """
 
 
 class Explained(Exception):
-    """An error that somebody is told in these words. From where in the code it came would explain nothing more."""
+    """An error whose text is shown as it is, without a traceback."""
 
 
 class Refused(Explained):
-    """We will not or cannot do what was asked; the text says why and what to do."""
+    """A request that is refused; the text says why and what to do."""
 
 
 class BadSetting(Refused):
@@ -22,8 +22,8 @@ class BadOverride(Refused):
 
 
 class UnknownProfile(Refused):
-    """A profile was asked for by name, and Codex's home has none of that name."""
+    """Codex's home has no profile of this name."""
 
 
 class NoCodex(Refused):
-    """There is no Codex that we can run: none was found, or not in a version that we know."""
+    """No usable Codex was found, or only a version that we do not support."""

@@ -1,6 +1,6 @@
-"""Files that are read if they are there, and written whole or not at all.
+"""Files: read if they exist, written atomically, private, rotated.
 
-Names are plain strings: importing pathlib costs 5 ms of the 150 that we have until `initialize` is answered.
+Paths are plain strings: importing pathlib costs 5 ms of the 150 ms that we have to answer `initialize`.
 """
 
 import contextlib
@@ -9,14 +9,14 @@ import os
 import stat
 
 PRIVATE = 0o600
-"""What we write may name projects, prompts and threads: nobody else on the machine needs to read it."""
+"""Our files may name projects, prompts and threads, so other users must not read them."""
 
 DRAFT = ".draft"
-"""How the name of a file ends that is not whole yet."""
+"""The suffix of a file that is still being written."""
 
 
 def read_if_there(path: str) -> bytes | None:
-    """The file's bytes, or None if there is no such file. Other troubles (rights, a folder) are OSErrors."""
+    """The file's bytes, or None if it does not exist. Raises OSError for other problems."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -25,7 +25,7 @@ def read_if_there(path: str) -> bytes | None:
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> int:
-    """A descriptor of a regular file. A pipe or a device, which could block for ever, is an OSError, as is a folder."""
+    """A descriptor of a regular file. Raises OSError for a folder, and for a pipe or a device, which could block."""
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -50,7 +50,7 @@ def open_without_links(folder: str, *, create: bool = False) -> int:
 
 
 def make_private_folder(path: str) -> None:
-    """Make this folder, and those above it that are missing, readable by us alone. One that exists stays as it is."""
+    """Create this folder and its missing parents, readable by us alone. Existing folders are not changed."""
     try:
         os.mkdir(path, 0o700)
     except FileNotFoundError:
@@ -65,7 +65,7 @@ def make_private_folder(path: str) -> None:
 
 
 def make_private(path: str) -> None:
-    """Let nobody else read this file; make it, empty, if it is not there. For files that a library writes itself."""
+    """Make this file readable by us alone; create it if it is missing. For files that a library writes itself."""
     descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
     try:
         if os.fstat(descriptor).st_mode & 0o077:
@@ -75,10 +75,10 @@ def make_private(path: str) -> None:
 
 
 def write_whole(path: str, data: bytes, *, mode: int = PRIVATE) -> None:
-    """Replace the file's contents in one step: whoever reads sees the old bytes or the new ones, also after a crash.
+    """Replace the file's contents atomically: a reader sees the old bytes or the new ones, even after a crash.
 
-    A file that exists keeps its permissions, and a symbolic link keeps pointing to what it did. Raises OSError; then
-    the old contents are untouched and nothing is left lying around.
+    An existing file keeps its permissions, and a symbolic link keeps its target. Raises OSError; then the old contents
+    are unchanged and no draft is left.
     """
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
@@ -95,9 +95,29 @@ def write_whole(path: str, data: bytes, *, mode: int = PRIVATE) -> None:
     _sync_folder(folder)
 
 
+def is_named(descriptor: int, path: str) -> bool:
+    """Whether this path still names the open file. Another process may have renamed or removed it."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def rotate(path: str, kept: int) -> None:
+    """Rename a file to `path.1`, `path.1` to `path.2` and so on; keep this many old files. The caller holds a lock."""
+    for number in range(kept - 1, 0, -1):
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(f"{path}.{number}", f"{path}.{number + 1}")
+    with contextlib.suppress(FileNotFoundError):
+        if kept:
+            os.replace(path, f"{path}.1")
+        else:
+            os.unlink(path)
+
+
 def remove_drafts(path: str) -> None:
-    """Remove what writers of this file left when they were killed in the middle. To be called by whoever holds the
-    right to write it: the draft of one that still writes looks the same."""
+    """Remove the drafts that killed writers of this file left. Only the one process that may write it may call this: a
+    draft that is still being written looks the same."""
     folder, name = os.path.split(os.path.realpath(path))
     with contextlib.suppress(FileNotFoundError):
         for entry in os.listdir(folder):
@@ -109,7 +129,7 @@ def remove_drafts(path: str) -> None:
 def _write_and_sync(path: str, data: bytes, mode: int) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     with open(descriptor, "wb") as file:
-        os.fchmod(file.fileno(), mode)  # the umask may have taken bits away
+        os.fchmod(file.fileno(), mode)  # the umask may have cleared bits
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

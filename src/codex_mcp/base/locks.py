@@ -1,6 +1,6 @@
-"""Locks between the servers of one machine: `flock`, which the kernel gives back when its holder dies, however it dies.
+"""Locks between the servers of one machine: `flock`, which the kernel releases when its holder dies.
 
-The wait has an end: a holder that was stopped (SIGSTOP, a debugger) must not stop everybody else.
+The wait has a time limit: a holder that is stopped (SIGSTOP, a debugger) must not block the other servers.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ PAUSE = 0.005
 
 @contextlib.contextmanager
 def flocked(descriptor: int, patience: float) -> Iterator[None]:
-    """Hold the lock of an open file while inside. Blocks, so that it belongs on a thread. Raises TimeoutError."""
+    """Hold the lock of an open file within this block. It blocks, so call it on a thread. Raises TimeoutError."""
     deadline = time.monotonic() + patience
     while True:
         try:

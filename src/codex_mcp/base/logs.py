@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-from codex_mcp.base.files import PRIVATE, make_private_folder
+from codex_mcp.base.files import PRIVATE, is_named, make_private_folder, rotate
 from codex_mcp.base.quick_records import quick_records
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.base.settings.core import LogSettings
@@ -278,8 +278,8 @@ class LogFile(logging.Handler):
         # Of several servers that write here, the first one to hold the lock sets the file aside; the others then
         # see that the name belongs to another file, and open that one.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if self._is_current(descriptor):
-            self._set_aside()
+        if is_named(descriptor, self._path):
+            rotate(self._path, self._kept)
         self._descriptor = None
         os.close(descriptor)
         return self._opened()
@@ -291,21 +291,6 @@ class LogFile(logging.Handler):
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
             self._descriptor = os.open(self._path, flags, PRIVATE)
         return self._descriptor
-
-    def _is_current(self, descriptor: int) -> bool:
-        try:
-            return os.path.samestat(os.stat(self._path), os.fstat(descriptor))
-        except FileNotFoundError:
-            return False
-
-    def _set_aside(self) -> None:
-        for number in range(self._kept - 1, 0, -1):
-            with contextlib.suppress(FileNotFoundError):
-                os.replace(f"{self._path}.{number}", f"{self._path}.{number + 1}")
-        if self._kept:
-            os.replace(self._path, f"{self._path}.1")
-        else:
-            os.unlink(self._path)
 
     def _complain(self, error: OSError) -> None:
         if self._complained:

@@ -1,6 +1,6 @@
-"""Log records without what no line of ours shows: the place in the code, the thread and the process.
+"""Log records without the fields that our log lines do not show: the code location, the thread and the process.
 
-Finding these takes as long as all the rest of a line, and a call over HTTP writes two lines.
+Finding these takes as long as the rest of a line, and a call over HTTP writes two lines.
 """
 
 import contextlib
@@ -14,15 +14,15 @@ UNKNOWN: Final[Mapping[str, object]] = {
     **dict.fromkeys(("funcName", "thread", "threadName", "process", "processName", "taskName"), None),
     **dict.fromkeys(("lineno", "relativeCreated"), 0),
 }
-"""What other formatters may ask for."""
+"""Defaults for other formatters."""
 
 
 class QuickRecord(logging.LogRecord):
-    """What a line needs. Whoever asks for more gets a default."""
+    """A record with the fields that our lines need, and defaults for the others."""
 
     def __init__(self, name: str, level: int, _pathname: str, _lineno: int, msg: object, *more: Any) -> None:
         args, exc_info = more[0], more[1]
-        # One mapping is what a text with names (%(name)s) is filled from.
+        # A single mapping fills a text with names (%(name)s).
         if args and len(args) == 1 and type(args[0]) is not str and isinstance(args[0], Mapping) and args[0]:
             args = args[0]
         now = time.time()
@@ -43,7 +43,7 @@ class QuickRecord(logging.LogRecord):
 
 @contextlib.contextmanager
 def quick_records() -> Iterator[None]:
-    """Make such records while inside, and do not look for the place in the code."""
+    """Create such records within this block, without looking for the code location."""
     factory, source = logging.getLogRecordFactory(), logging._srcfile
     logging.setLogRecordFactory(QuickRecord)
     logging._srcfile = None

@@ -1,4 +1,4 @@
-"""Signals that ask the server to stop, one by one."""
+"""Signals that ask the server to stop."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any, Final
 from codex_mcp.base.tasks import TaskSet
 
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""What asks a program to end: a client, a person, a terminal that is closed. `nohup` has us ignore the last."""
+"""Sent by a client, a person, or a terminal that closes. `nohup` makes us ignore the last one."""
 
 
 @contextlib.contextmanager
 def signals_received() -> Iterator[asyncio.Queue[int]]:
-    """Collect them while inside."""
+    """Collect stop signals within this block."""
     loop = asyncio.get_running_loop()
     received: asyncio.Queue[int] = asyncio.Queue()
-    heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    for number in heeded:
+    handled = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in handled:
         loop.add_signal_handler(number, received.put_nowait, number)
-    # A flood can fill the pipe that wakes the loop. Python would then warn of it from inside of the signal handler, for
-    # which it takes a lock that the interrupted code may hold: it hangs for ever. One wake-up is as good as a thousand.
+    # A flood of signals can fill the pipe that wakes the loop. Python would warn about that inside the signal handler,
+    # which takes a lock that the interrupted code may hold: a deadlock. One wake-up is enough anyway.
     signal.set_wakeup_fd(signal.set_wakeup_fd(-1), warn_on_full_buffer=False)
     try:
         yield received
     finally:
-        for number in heeded:
+        for number in handled:
             loop.remove_signal_handler(number)
 
 

@@ -1,4 +1,4 @@
-"""The only place where tasks are made: each has a name and an owner, and none fails in silence."""
+"""The only place that creates tasks: each has a name and an owner, and every failure is logged."""
 
 import asyncio
 import logging
@@ -12,11 +12,11 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _unowned: set[asyncio.Task[Any]] = set()
-"""The event loop holds its tasks weakly; without a reference here, one could vanish while it waits."""
+"""The event loop references its tasks weakly; without a reference here, a waiting task could vanish."""
 
 
 def spawn(coro: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
-    """Start a task that nobody owns: for work that ends by itself. Prefer a TaskSet or a TaskGroup."""
+    """Start a task without an owner, for work that ends by itself. Prefer a TaskSet or a TaskGroup."""
     return _start(coro, name, _unowned)
 
 
@@ -28,18 +28,18 @@ class TaskSet:
         self._closed = False
 
     def __len__(self) -> int:
-        """How many of the tasks still run."""
+        """How many tasks still run."""
         return len(self._tasks)
 
     def spawn(self, coro: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
         """Start a task that ends with this set at the latest."""
         if self._closed:
-            coro.close()  # else Python warns that it was never awaited
+            coro.close()  # otherwise Python warns that it was never awaited
             raise RuntimeError(f"cannot start {name}: its owner is closed")
         return _start(coro, name, self._tasks)
 
     async def aclose(self) -> None:
-        """Cancel what still runs, and wait until it has ended. A task of the set may call this itself."""
+        """Cancel all running tasks and wait for their end. A task of the set may call this itself."""
         self._closed = True
         others = self._tasks - {asyncio.current_task()}
         for task in others:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO, Final
 
+from codex_mcp.base.files import is_named
 from codex_mcp.cli.output import SCHEMA, print_json, print_json_line, print_table, print_text, terminal_width
 from codex_mcp.cli.state.folder import add_state_argument, readable, state_folder
 from codex_mcp.cli.tables import table
@@ -140,7 +141,7 @@ class LineFollower:
             self._file = None
 
     def _read(self) -> list[bytes]:
-        was_rotated = self._file is None or not self._is_current(self._file)
+        was_rotated = self._file is None or not is_named(self._file.fileno(), self._path)
         # Checked before reading, so that everything written before the rotation is read now.
         data = b"" if self._file is None else self._file.read()
         if was_rotated:
@@ -154,9 +155,3 @@ class LineFollower:
             return open(self._path, "rb")
         except FileNotFoundError:
             return None
-
-    def _is_current(self, file: BinaryIO) -> bool:
-        try:
-            return os.path.samestat(os.stat(self._path), os.fstat(file.fileno()))
-        except FileNotFoundError:
-            return False

@@ -11,7 +11,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from codex_mcp.base.files import PRIVATE, make_private_folder
+from codex_mcp.base.files import PRIVATE, is_named, make_private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +112,7 @@ def _locked(path: str) -> int:
         try:
             # This waits at most for a check by another process: no other node holds this lock.
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
+            if is_named(descriptor, path):
                 return descriptor
         except BaseException:
             os.close(descriptor)

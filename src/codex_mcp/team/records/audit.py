@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from codex_mcp.base.files import make_private_folder, open_regular
+from codex_mcp.base.files import is_named, make_private_folder, open_regular, rotate
 from codex_mcp.base.futures import resolve
 from codex_mcp.base.locks import flocked
 from codex_mcp.base.timestamps import format_timestamp
@@ -185,12 +185,12 @@ class Audit:
             descriptor = open_regular(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 with _flocked_if_possible(descriptor) as held:
-                    if held and not self._is_current(descriptor):
+                    if held and not is_named(descriptor, self._path):
                         continue  # another server has just rotated it
                     length = os.fstat(descriptor).st_size
                     if held and length >= self._max_bytes:
                         os.fsync(descriptor)
-                        self._rotate()
+                        rotate(self._path, FILES - 1)
                         continue
                     done = _append_to(descriptor, lines, self._max_bytes - length)
                 if self._unsynced_since is None:
@@ -198,18 +198,6 @@ class Audit:
                 return done
             finally:
                 os.close(descriptor)
-
-    def _is_current(self, descriptor: int) -> bool:
-        try:
-            return os.path.samestat(os.stat(self._path), os.fstat(descriptor))
-        except FileNotFoundError:
-            return False
-
-    def _rotate(self) -> None:
-        for number in range(FILES - 1, 0, -1):
-            newer = _name(self._path, number - 1)
-            with contextlib.suppress(FileNotFoundError):
-                os.replace(newer, _name(self._path, number))
 
     def _complain(self, error: OSError) -> None:
         if not self._complained:
