@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.logs import (
-    GATHERING,
+    BUFFER_SECONDS,
     LOG_FILE,
-    MOST_GATHERED,
+    MAX_BUFFERED,
     TRACE,
     LogFile,
     StderrLog,
@@ -252,7 +252,7 @@ def test_a_reader_of_stderr_that_sleeps_does_not_stop_us_and_learns_what_it_miss
     log.handle(record("nobody is there any more"))
     os.close(writer)
     assert first.startswith(b"20")
-    assert re.search(r"\(\d+ lines were dropped: nobody read them\)\n.* awake\n", second)
+    assert re.search(r"\(\d+ lines were dropped: stderr was not read\)\n.* awake\n", second)
 
 
 async def test_lines_gather_for_a_moment_and_a_warning_takes_them_along(tmp_path: Path) -> None:
@@ -270,16 +270,16 @@ async def test_lines_that_gathered_are_written_before_long(tmp_path: Path) -> No
         logger.info("first")
         loop = asyncio.get_running_loop()
         later = loop.create_future()
-        loop.call_later(GATHERING, later.set_result, None)  # which comes after what was to come as soon
+        loop.call_later(BUFFER_SECONDS, later.set_result, None)  # which comes after what was to come as soon
         await later
         assert (tmp_path / LOG_FILE).read_text().endswith("first\n")
 
 
 async def test_a_flood_of_lines_does_not_gather_for_ever(tmp_path: Path) -> None:
     with logs_written(LogSettings(), str(tmp_path)):
-        for number in range(MOST_GATHERED):
+        for number in range(MAX_BUFFERED):
             logger.info("line %d", number)
-        assert len((tmp_path / LOG_FILE).read_text().splitlines()) == MOST_GATHERED
+        assert len((tmp_path / LOG_FILE).read_text().splitlines()) == MAX_BUFFERED
 
 
 async def test_what_has_gathered_is_written_at_the_end_and_by_other_threads(tmp_path: Path) -> None:

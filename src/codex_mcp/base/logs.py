@@ -1,11 +1,11 @@
-"""The log: `$CODEX_HOME/log/codex-rmcp.log` with secrets masked, and stderr as it is. Stdout is the protocol's alone.
+"""The log: `$CODEX_HOME/log/codex-rmcp.log` with secrets masked, and stderr unmasked. Stdout belongs to the protocol.
 
-Every line says which session, principal, request and thread it is about (`about(...)`). Several servers may
-share the file. A log that cannot be written never hurts the server: one warning on stderr, and on it goes; a stderr
-that nobody reads loses lines rather than stop us.
+Every line names the session, principal, request and thread that it is about (`about(...)`). Several servers may share
+the file. A log that cannot be written does not affect the server: it prints one warning on stderr and goes on. If
+stderr is not read, lines are dropped.
 
-No call waits for the log's disk: while an event loop runs, lines up to INFO gather for a moment. Warnings take along
-what has gathered, and so does the end; a server that is killed may lose that moment.
+No call waits for the disk of the log: while an event loop runs, lines up to INFO are buffered for a moment. A warning
+and the end of the server flush the buffer; a server that is killed may lose it.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from codex_mcp.base.settings.kinds import LogLevel
 LOG_FILE = os.path.join("log", "codex-rmcp.log")
 
 TRACE = 5
-"""Below DEBUG (10), for which the logging module has no name: every message on the wire."""
+"""Below DEBUG (10), a level without a name in the logging module: every message that is sent or received."""
 
 NUMBERS: dict[LogLevel, int] = {
     LogLevel.OFF: logging.CRITICAL + 10,
@@ -44,21 +44,21 @@ NUMBERS: dict[LogLevel, int] = {
 
 STDERR = 2
 
-GATHERING = 0.02
-"""Seconds for which lines wait for each other: they are not missed by whoever reads along."""
+BUFFER_SECONDS = 0.02
+"""Seconds that lines are buffered: too short to notice for a person who follows the file."""
 
-MOST_GATHERED = 100
-"""Lines that wait; a flood is written as it comes."""
+MAX_BUFFERED = 100
+"""Lines that are buffered at most."""
 
 HARMLESS = frozenset("0123456789abcdefABCDEF-")
-"""An id of these is a number, a hash or a UUID."""
+"""An id of only these characters is a number, a hash or a UUID."""
 
 PIPE_PIECE = 512
-"""A pipe that polls as writable takes at least PIPE_BUF bytes without blocking, and POSIX promises 512 of them."""
+"""A writable pipe accepts at least PIPE_BUF bytes without blocking, and POSIX guarantees 512."""
 
 
 class Subject(NamedTuple):
-    """What a line is about. What does not apply is empty."""
+    """What a line is about. Fields that do not apply are empty."""
 
     session: str = ""
     principal: str = ""
@@ -72,7 +72,7 @@ _subject: ContextVar[Subject] = ContextVar("log_subject", default=NOTHING)
 
 
 class _About:
-    """A context manager as a class: every call enters several, and a generator takes three times as long."""
+    """A class, because every call enters several of these and a generator takes three times as long."""
 
     __slots__ = ("_before", "_inside")
 
@@ -87,27 +87,25 @@ class _About:
 
 
 def about(*, session: str = "", request: str = "", thread: str = "") -> AbstractContextManager[None]:
-    """Lines logged inside, also by tasks started inside, carry these ids; an inner id replaces an outer one."""
+    """Lines logged in this block, and by tasks started in it, carry these ids; an inner id replaces an outer one."""
     known = _subject.get()
     return _About(Subject(session or known.session, known.principal, request or known.request, thread or known.thread))
 
 
 def about_only(subject: Subject) -> AbstractContextManager[None]:
-    """Lines logged inside carry these ids and no others, whoever started the task.
+    """Lines logged in this block carry these ids and no others.
 
-    A task inherits the ids of whoever started it. What serves many (the core), and what works for one request but is
-    started by another (the next turn of a thread), says here what it is about.
+    A task inherits the ids of the task that started it. Work that serves many requests (the core), or that another
+    request starts (the next turn of a thread), must name its own.
     """
     return _About(subject)
 
 
 def current_subject() -> Subject:
-    """What lines logged here are about."""
     return _subject.get()
 
 
 def _ids(subject: Subject) -> str:
-    """The ids of a line, each with a space before it."""
     session, principal, request, thread = subject
     ids = _session_ids(session, principal)
     if request:
@@ -121,13 +119,13 @@ def _session_ids(session: str, principal: str) -> str:
 
 
 def _id(text: str) -> str:
-    # Clients choose their request ids: one with a line break in it must not begin a line of ours.
+    # Clients choose their request ids: one with a line break must not start a line of its own.
     return text if HARMLESS.issuperset(text) else _printable("_".join(redact(text).split()))
 
 
 @contextlib.contextmanager
 def logs_written(settings: LogSettings, codex_home: str) -> Iterator[None]:
-    """Write logs as the settings say, while inside. To be entered once, by the program."""
+    """Write logs as the settings say, within this block. To be entered once per program."""
     file_level = NUMBERS[settings.log_level or LogLevel.INFO]
     stderr_level = NUMBERS[settings.log_level or LogLevel.WARNING]
     path = os.path.join(codex_home, LOG_FILE)
@@ -138,7 +136,7 @@ def logs_written(settings: LogSettings, codex_home: str) -> Iterator[None]:
     ours, root = logging.getLogger("codex_mcp"), logging.getLogger()
     ours_before, root_before = ours.level, root.level
     ours.setLevel(min(file_level, stderr_level))
-    root.setLevel(max(file_level, logging.WARNING))  # of libraries only what went wrong
+    root.setLevel(max(file_level, logging.WARNING))  # libraries log only problems
     for handler in handlers:
         root.addHandler(handler)
     try:
@@ -153,13 +151,13 @@ def logs_written(settings: LogSettings, codex_home: str) -> Iterator[None]:
 
 
 def line_for(record: logging.LogRecord, mask: Callable[[str], str] = str) -> str:
-    """One record as text: time (UTC), level, module, ids, message. Further lines are indented: none can be forged.
+    """One record as text: time (UTC), level, module, ids, message. Further lines are indented, so none can be forged.
 
-    The message and the ids hold what others say: control characters are written out, and `mask` is for the message.
+    Message and ids may contain foreign text: control characters are escaped, and `mask` is applied to the message.
     """
     try:
         text = record.getMessage()
-    except (TypeError, ValueError, KeyError):  # arguments that do not fit the text must not end what is logged
+    except (TypeError, ValueError, KeyError):  # wrong arguments must not stop the code that logs
         text = f"{record.msg} {record.args!r}"
     if record.exc_info:
         text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"
@@ -170,7 +168,7 @@ def line_for(record: logging.LogRecord, mask: Callable[[str], str] = str) -> str
 
 
 def _shown(text: str) -> str:
-    """The text with control and direction characters written out, and further lines indented."""
+    """The text with control and direction characters escaped, and further lines indented."""
     if text.isprintable():
         return text
     return "\n    ".join(map(_printable, text.splitlines()))
@@ -180,13 +178,13 @@ def _printable(line: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
 
 
-@functools.lru_cache(maxsize=1)  # many lines have the same
+@functools.lru_cache(maxsize=1)  # many lines share a second
 def _second(moment: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
 
 
 class StderrLog(logging.Handler):
-    """Lines for whoever watches. A client that never reads them must not stop us: what does not fit is dropped."""
+    """Writes lines to stderr. A client that never reads them must not block us: what does not fit is dropped."""
 
     def __init__(self, descriptor: int, level: int) -> None:
         super().__init__(level)
@@ -194,10 +192,9 @@ class StderrLog(logging.Handler):
         self._dropped = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the record, if the reader keeps up."""
         line = line_for(record)
         if self._dropped:
-            line = f"({self._dropped} lines were dropped: nobody read them)\n{line}"
+            line = f"({self._dropped} lines were dropped: stderr was not read)\n{line}"
         if self._write(line.encode(errors="backslashreplace")):
             self._dropped = 0
         else:
@@ -210,12 +207,12 @@ class StderrLog(logging.Handler):
             while data and any(event & select.POLLOUT for _, event in poll.poll(0)):
                 data = data[os.write(self._descriptor, data[:PIPE_PIECE]) :]
         except OSError:
-            return False  # closed: there is nobody to tell
+            return False  # closed
         return not data
 
 
 class LogFile(logging.Handler):
-    """Appends masked lines to a file, made (with its folder) at the first line, and set aside when it gets too long."""
+    """Appends masked lines to a file, which is created at the first line and rotated when it gets too long."""
 
     def __init__(self, path: str, level: int, *, max_bytes: int, kept: int) -> None:
         super().__init__(level)
@@ -223,38 +220,36 @@ class LogFile(logging.Handler):
         self._max_bytes = max_bytes
         self._kept = kept
         self._descriptor: int | None = None
-        self._gathered: list[str] = []
+        self._buffered: list[str] = []
         self._flushing_thread: int | None = None
-        """The thread whose event loop flushes in a moment."""
+        """The thread whose event loop will flush the buffer."""
         self._complained = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Append the record, now or in a moment."""
-        self._gathered.append(line_for(record, redact))
-        if record.levelno >= logging.WARNING or len(self._gathered) >= MOST_GATHERED or not self._comes_back():
-            self._write_gathered()
+        self._buffered.append(line_for(record, redact))
+        if record.levelno >= logging.WARNING or len(self._buffered) >= MAX_BUFFERED or not self._flushes_soon():
+            self._write_buffered()
 
     def flush(self) -> None:
-        """Write what has gathered."""
         with self.lock or contextlib.nullcontext():
             self._flushing_thread = None
-            self._write_gathered()
+            self._write_buffered()
 
-    def _comes_back(self) -> bool:
-        """An event loop flushes in a moment."""
+    def _flushes_soon(self) -> bool:
+        """Have the running event loop flush the buffer soon; False if there is none."""
         thread = threading.get_ident()
         if self._flushing_thread == thread:
             return True
         try:
             loop = asyncio.get_running_loop()
-        except RuntimeError:  # another thread, or no loop any longer
+        except RuntimeError:  # another thread, or the loop has ended
             return False
-        loop.call_later(GATHERING, self.flush)
+        loop.call_later(BUFFER_SECONDS, self.flush)
         self._flushing_thread = thread
         return True
 
-    def _write_gathered(self) -> None:
-        lines, self._gathered = self._gathered, []
+    def _write_buffered(self) -> None:
+        lines, self._buffered = self._buffered, []
         if lines:
             data = "".join(lines).encode(errors="backslashreplace")
             try:
@@ -263,7 +258,7 @@ class LogFile(logging.Handler):
                 self._complain(error)
 
     def close(self) -> None:
-        """Write what is left, and close the file, if it was opened. A later line opens it again."""
+        """Flush, and close the file. A later line opens it again."""
         self.flush()
         if self._descriptor is not None:
             os.close(self._descriptor)
@@ -275,8 +270,8 @@ class LogFile(logging.Handler):
         length = os.fstat(descriptor).st_size
         if length == 0 or length + size <= self._max_bytes:
             return descriptor
-        # Of several servers that write here, the first one to hold the lock sets the file aside; the others then
-        # see that the name belongs to another file, and open that one.
+        # Of several servers, the first to hold the lock rotates the file; the others then see that the path names
+        # another file, and open that one.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if is_named(descriptor, self._path):
             rotate(self._path, self._kept)
@@ -287,7 +282,7 @@ class LogFile(logging.Handler):
     def _opened(self) -> int:
         if self._descriptor is None:
             make_private_folder(os.path.dirname(self._path))
-            # A file never blocks; a pipe in its place, which nobody reads, would hold up all of the server.
+            # A file never blocks; an unread pipe in its place would block the whole server.
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
             self._descriptor = os.open(self._path, flags, PRIVATE)
         return self._descriptor

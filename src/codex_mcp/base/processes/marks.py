@@ -1,6 +1,6 @@
-"""For whom a process was started, by variables in its environment (Linux; elsewhere nothing is found).
+"""Marks of a process: variables in its environment that tell who started it (Linux; elsewhere nothing is found).
 
-Processes inherit them however they detach themselves. One that clears its environment cannot be told any longer.
+Processes inherit them however they detach. A process that clears its environment cannot be recognised.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Final
 PROC: Final = "/proc"
 
 SERVED_BY: Final = "CODEX_SERVED_BY"
-"""Given to a core, and by it to its commands: which server has started it."""
+"""Set for a core, and inherited by its commands: which server started it."""
 
 LOOKS: Final = 2000
-"""How often to look again at a process that is replacing its program; it needs a few microseconds of processor time."""
+"""How often to retry for a process that is replacing its program, which takes a few microseconds of CPU time."""
 
 
 def variables(pid: int, names: Collection[str]) -> dict[str, str]:
-    """Those of the variables that a process of ours was started with."""
+    """The variables of these names in a process's environment."""
     pairs = (entry.decode(errors="replace").partition("=") for entry in environment(pid).split(b"\0"))
     return {name: value for name, _, value in pairs if name in names}
 
@@ -27,14 +27,14 @@ def variables(pid: int, names: Collection[str]) -> dict[str, str]:
 def environment(pid: int | str) -> bytes:
     """The environment of a process: `NAME=value` with a NUL after each. Empty if it ended or is another user's.
 
-    While a process replaces its program (exec), the kernel shows neither its environment nor its arguments. A process
-    always has arguments otherwise, so without them the answer is not the last word.
+    While a process replaces its program (exec), the kernel shows neither its environment nor its arguments. Otherwise a
+    process always has arguments, so if both are empty, this tries again.
     """
     try:
         for _ in range(LOOKS):
             if found := _read(pid, "environ"):
                 return found
-            os.readlink(f"{PROC}/{pid}/exe")  # fails for a zombie and for a thread of the kernel
+            os.readlink(f"{PROC}/{pid}/exe")  # fails for a zombie and for a kernel thread
             if _read(pid, "cmdline"):
                 return _read(pid, "environ")
             os.sched_yield()

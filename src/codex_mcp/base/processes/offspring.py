@@ -1,6 +1,6 @@
-"""Our own children, found and ended (Linux; elsewhere there are none to see).
+"""Finds and ends our own children (Linux; elsewhere it finds none).
 
-Imports next to nothing: the guard of an exec-server runs on this alone, and shall be small.
+It imports almost nothing, because the guard of an exec-server uses it and must stay small.
 """
 
 import os
@@ -10,11 +10,10 @@ from collections.abc import Callable
 PROC = "/proc"
 
 ROUNDS = 50
-"""Each killed process may hand us its own children; a tree deeper than this is somebody's fork bomb."""
+"""A killed process may leave us its own children; a tree deeper than this is a fork bomb."""
 
 
 def children() -> set[int]:
-    """Return the processes whose parent we are now."""
     ours = str(os.getpid()).encode()
     try:
         return {int(pid) for pid in os.listdir(PROC) if pid.isdecimal() and parent(pid) == ours}
@@ -23,17 +22,17 @@ def children() -> set[int]:
 
 
 def parent(pid: str) -> bytes:
-    """Return the parent's process id; nothing if there is no such process."""
+    """The parent's process id; empty if there is no such process."""
     try:
         with open(f"{PROC}/{pid}/stat", "rb") as stat:
-            # "pid (name) state ppid …", where the name may hold anything, brackets too.
+            # "pid (name) state ppid …", where the name may contain any character, even brackets.
             return stat.read().rpartition(b")")[2].split()[1]
     except OSError:
-        return b""  # it has ended since
+        return b""  # it has ended in the meantime
 
 
 def kill_children(*, but: frozenset[int] = frozenset(), found: Callable[[], set[int]] = children) -> int:
-    """End every child that is found, but these, with all below it. Return how many there were."""
+    """End every child found except these, with all its descendants. Return how many there were."""
     killed: set[int] = set()
     spared = set(but)
     for _ in range(ROUNDS):
@@ -50,7 +49,7 @@ def _killed(pid: int) -> bool:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     except PermissionError:
-        return False  # another user's, such as sudo: to wait for its end might be to wait for ever
+        return False  # another user's, such as sudo: it might never end
     except (ProcessLookupError, ChildProcessError):
-        return True  # somebody else has buried it
+        return True  # it was already reaped
     return True

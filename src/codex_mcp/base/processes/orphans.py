@@ -1,7 +1,7 @@
-"""Processes that lost their parent: on Linux we ask to become their parent, so that none of them outlives us.
+"""Orphaned processes: on Linux we ask to become their parent, so that none of them outlives us.
 
-Codex puts each command into a session of its own. When Codex is killed, they would live on unseen; as the "subreaper"
-of our descendants we inherit them, and end them. Elsewhere these functions find nothing, and a command may outlive a
+Codex runs each command in its own session. When Codex is killed, its commands would live on unseen; as the "subreaper"
+of our descendants we inherit them and end them. Elsewhere these functions find nothing, and a command may outlive a
 killed core.
 """
 
@@ -22,29 +22,28 @@ logger = logging.getLogger(__name__)
 PR_SET_CHILD_SUBREAPER: Final = 36
 """From linux/prctl.h."""
 
-
 PR_SET_PDEATHSIG: Final = 1
 """From the same file."""
 
 
 def adopt_orphans() -> bool:
-    """Become the parent of every descendant that loses its own. To be called once, by the program."""
+    """Become the parent of every descendant that loses its own. To be called once per program."""
     with contextlib.suppress(OSError, AttributeError):
         return bool(ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
     return False
 
 
 def to_die_with_us() -> Callable[[], None] | None:
-    """What a newborn child has to run so that it is killed when we are (Linux). None: it cannot be had here."""
+    """What a new child must run so that it is killed when we end (Linux). None if that is not possible here."""
     try:
-        prctl = ctypes.CDLL(None).prctl  # found now: after the fork there is nothing to be looked for
+        prctl = ctypes.CDLL(None).prctl  # looked up before the fork: afterwards nothing may be loaded
     except (OSError, AttributeError):
         return None
     return lambda: prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def kill_orphans(ours: Collection[int], found: Callable[[], set[int]] = children) -> int:
-    """End every child that is found and none of `ours`, with all below it. Return how many there were."""
+    """End every child found that is not in `ours`, with all its descendants. Return how many there were."""
     killed = kill_children(but=frozenset(ours), found=found)
     if killed:
         logger.info("ended %d processes that commands had left behind", killed)
@@ -52,7 +51,7 @@ def kill_orphans(ours: Collection[int], found: Callable[[], set[int]] = children
 
 
 def reap_orphans(ours: Collection[int]) -> None:
-    """Bury inherited children that have ended by themselves; leave the living alone."""
+    """Reap inherited children that have ended; leave running ones alone."""
     for pid in children().difference(ours):
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

@@ -1,6 +1,6 @@
-"""Ends processes that are told by what /proc says of them, wherever they are in the tree of processes (Linux).
+"""Ends processes that are recognised by what /proc says about them, anywhere in the process tree (Linux).
 
-A pidfd is opened before the last check, so that a signal never reaches another process that got the same number.
+A pidfd is opened before the last check, so that a signal never reaches another process that reuses the process id.
 """
 
 from __future__ import annotations
@@ -15,40 +15,39 @@ from typing import Final
 from codex_mcp.base.processes.offspring import PROC
 
 PATIENCE: Final = 2000
-"""Milliseconds for a killed process to be gone; it takes a few."""
+"""Milliseconds to wait for the end of a killed process, which takes a few."""
 
 ROUNDS: Final = 10
-"""Processes may be started while others are being killed; who is faster than this is a fork bomb."""
+"""Processes may start while others are killed; one that is faster than this is a fork bomb."""
 
 
 def end_processes(is_meant: Callable[[int], bool]) -> int:
-    """End all processes that are meant, and those that they leave if meant as well. Return how many there were.
+    """End all processes for which `is_meant` is true, including new ones. Return how many there were.
 
-    Blocks until they are gone. Linux only; elsewhere nothing is found.
+    Blocks until they have ended. Linux only; elsewhere it finds nothing.
     """
     ended = 0
     for _ in range(ROUNDS):
-        found = sum(_end(pid, is_meant) for pid in _everybody())
+        found = sum(_end(pid, is_meant) for pid in _all_processes())
         if not found:
             break
         ended += found
     return ended
 
 
-def _everybody() -> Iterator[int]:
+def _all_processes() -> Iterator[int]:
     with contextlib.suppress(OSError):
         yield from (int(name) for name in os.listdir(PROC) if name.isdecimal())
 
 
 def _end(pid: int, is_meant: Callable[[int], bool]) -> bool:
-    """End this process if it is meant, and wait until it has ended."""
     with contextlib.ExitStack() as stack:
-        stack.enter_context(contextlib.suppress(OSError))  # it has ended since, or is another user's
+        stack.enter_context(contextlib.suppress(OSError))  # it has ended, or is another user's
         if not is_meant(pid):
             return False
         descriptor = os.pidfd_open(pid)
         stack.callback(os.close, descriptor)
-        if is_meant(pid):  # again, now that the descriptor pins it
+        if is_meant(pid):  # again, now that the descriptor pins the process
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)
             poll = select.poll()
             poll.register(descriptor, select.POLLIN)

@@ -1,9 +1,8 @@
 """Pure. Masks secrets in a text before it goes into a file: tokens, keys, passwords become `****`.
 
-Rules tell what a secret is: our own (`secret_shapes`) and those of gitleaks (`secret_rules`). A rule is tried only
-where one of its keywords stands. So most texts take a few microseconds, and a text made to be slow takes time in
-proportion to its length. Colours of a terminal, raw or escaped, do not hide a secret. It may mask too much; it must
-not mask too little.
+Our own rules (`shapes`) and those of gitleaks (`rules`) recognise secrets. A rule is tried only where one of its
+keywords occurs, so most texts take a few microseconds, and the time for a hostile text is linear in its length.
+Terminal colours, raw or escaped, do not hide a secret. It may mask too much; it must not mask too little.
 """
 
 from __future__ import annotations
@@ -21,27 +20,27 @@ MASK: Final = "****"
 Span = tuple[int, int]
 
 GROUPS: Final = ("secret", "quoted")
-"""What a pattern calls the part that is masked."""
+"""Names of the groups in a pattern that are masked."""
 
 PEM: Final = "private key"
 PEM_BEGINS: Final = r"(?i:-----BEGIN[ A-Z0-9_]{0,60}PRIVATE KEY(?: BLOCK)?-----)"
 PEM_ENDS: Final = r"(?i:-----END[ A-Z0-9_]{0,60}-----)"
 PEM_BODY: Final = r"(?:[A-Za-z0-9+/=\s:,\-]|\\[nrt\\])*"
-"""Of a key whose end is missing, because the text was cut."""
+"""The body of a key whose end is missing because the text was cut."""
 
 ESCAPES: Final = ("\x1b", "u001b", "x1b", "033[", "\\e[")
 ANSI: Final = (
     r"(?i:(?:\x1b|\\{1,8}(?:u001b|x1b|033|e))(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\\\n]{0,256}\x07?|[@-Z]))"
 )
-"""What a terminal obeys, also as a string of JSON, Python or a shell writes it."""
+"""Escape sequences of a terminal, raw or as JSON, Python or a shell writes them."""
 
 
 CACHED_CHARS: Final = 256
 CACHED_TEXTS: Final = 4096
-"""Short texts come again and again: messages of the log, names and folders of agents."""
+"""Short texts recur: log messages, names and folders of agents."""
 
 LONG_WORD: Final = r"[\w+/=~.-]{12}"
-"""Every secret that is told by its form, and not by a name, holds as many characters in a row."""
+"""Every secret that is recognised by its form, not by a name, has at least this many characters in a row."""
 
 Rules = tuple[tuple[str, tuple[Rule, ...]], ...]
 """Rules by keyword."""
@@ -75,15 +74,15 @@ def _by_keyword(rules: Iterable[Rule]) -> Rules:
 _NAMED: Final = _by_keyword(NAMED)
 
 
-@functools.cache  # read when the first text needs them: that is after the first answer
+@functools.cache  # loaded when the first text needs them, after the first answer
 def _known() -> Rules:
     return _by_keyword((*KNOWN, *gitleaks_rules()))
 
 
 def _folded(text: str) -> str:
-    """The text in lower case, with every character where it was."""
+    """The text in lower case, with every character at the same position."""
     folded = text.lower()
-    # A few letters become two; such a text is rare, and only ASCII counts.
+    # A few letters become two in lower case; in such a text, only ASCII is changed.
     return folded if len(folded) == len(text) else text.translate(_ASCII_LOWER)
 
 
@@ -131,7 +130,7 @@ def _secret_in(match: re.Match[str]) -> Span:
 
 
 def _pem_spans(text: str) -> Iterator[Span]:
-    """Private keys between their two lines; without the second one, as far as it looks like a key."""
+    """Private keys between their marker lines; without an end marker, as far as the text looks like a key."""
     ends = [match.end() for match in compiled(PEM_ENDS).finditer(text)]
     done = 0
     for begin in compiled(PEM_BEGINS).finditer(text):
@@ -164,7 +163,7 @@ def _masked(text: str, spans: Iterable[Span]) -> str:
 
 
 def _without_ansi(text: str) -> tuple[str, list[int]]:
-    """The text as a terminal shows it, and for each of its characters the place where it stands in the original."""
+    """The text as a terminal shows it, and for each character its position in the original."""
     pieces: list[str] = []
     places: list[int] = []
     done = 0

@@ -1,7 +1,7 @@
-"""Pure. Our own rules for secrets: those that the log promises to mask in any form, and values whose name tells them.
+"""Pure. Our own rules for secrets: those that the log promises to mask in any form, and values with a telling name.
 
-They ask for less than those of gitleaks: no exact length, no random look. A name may be quoted, and so may its value,
-as often as JSON inside JSON quotes it.
+They require less than those of gitleaks: no exact length and no randomness. Names and values may be quoted, also
+repeatedly as in JSON inside JSON.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Final
 from codex_mcp.base.secrets.rules import Rule
 
 QUOTE: Final = r"\\{0,16}[\"']"
-"""A quote, with the backslashes that it has in JSON inside JSON."""
+"""A quote, with the backslashes of JSON inside JSON."""
 
 IS: Final = rf"(?:{QUOTE})?\s{{0,8}}(?::=|=>|[=:]|%3[ADad])\s{{0,8}}"
-"""What stands between a name and its value."""
+"""The text between a name and its value."""
 
 VALUE: Final = (
-    # Quoted: up to the same quote with as many backslashes, or, if the text was cut, to the line's end.
+    # Quoted: up to the same quote with as many backslashes, or to the end of the line if the text was cut.
     rf"(?:(?P<quote>{QUOTE})(?P<quoted>(?:(?!(?<!\\)(?P=quote))[^\n])+)"
     r"|(?P<secret>(?:(?!\\[nrt\"'])[^\s\"',;&}\]])+))"
 )
@@ -26,7 +26,7 @@ KEY_KINDS: Final = (
     *("access", "account", "api", "app", "application", "auth", "client", "deploy", "encryption", "hmac", "license"),
     *("master", "private", "secret", "service", "session", "shared", "signing", "ssh", "storage", "subscription"),
 )
-"""Keys that open something. Others, as a primary key or a cache key, do not."""
+"""Keys that give access. Others, such as a primary key or a cache key, do not."""
 
 TOKEN_KINDS: Final = (
     *("access", "api", "auth", "bearer", "bot", "csrf", "id", "oauth", "refresh", "secret", "session", "user"),
@@ -52,7 +52,7 @@ VALUES: Final = (
     Rule("named-password", ("_pass", "-pass", "_pwd", "-pwd"), rf"(?i:[_-](?:pass|pwd){IS}{VALUE})"),
     Rule("named-key", ("key",), rf"(?i:(?=keys?{IS}){_after(*KEY_KINDS)}keys?{IS}{VALUE})"),
     Rule("named-token", ("token",), rf"(?i:(?=token{IS})(?:(?<=[_-])|{_after(*TOKEN_KINDS)})token{IS}{VALUE})"),
-    # Alone, the word also belongs to compilers ("unexpected token: name").
+    # By itself, the word also appears in compiler errors ("unexpected token: name").
     Rule("token", ("token",), rf"(?i:<START>token(?:{QUOTE}\s{{0,8}}:|(?:{QUOTE})?\s{{0,8}}=)\s{{0,8}}{VALUE})"),
     Rule("token-text", ("token",), r"(?i:<START>token:\s{0,8}(?=[\w.~+/=-]{0,64}\d)(?P<secret>[\w.~+/=-]{8,}))"),
     Rule(
@@ -77,7 +77,7 @@ VALUES: Final = (
         r"(?i:-(?:signature|credential)=(?P<secret>[^\s&\"'#\\<>,]{6,}))",
     ),
 )
-"""Values whose name tells that they are secret."""
+"""Values that are secret by their name."""
 
 HEADERS: Final = (
     Rule(
@@ -100,10 +100,10 @@ ADDRESSES: Final = (
     Rule("slack-webhook", ("hooks.slack.com/",), r"(?i:hooks\.slack\.com/[a-z]+/(?P<secret>[\w/+-]{8,}))"),
     Rule("discord-webhook", ("/api/webhooks/",), r"/api/webhooks/(?P<secret>\d+/[\w-]{16,})"),
 )
-"""Who logs in, in an address. A user alone is a token where nothing else is known by its name: in HTTP."""
+"""Credentials in a URL. A user without a password counts as a token in HTTP URLs."""
 
 SK: Final = _prefix("sk", ("sk-",), r"sk-(?P<secret>[\w-]{8,})")
-"""Of OpenAI, Anthropic and others."""
+"""Keys of OpenAI, Anthropic and others."""
 
 KNOWN: Final = (
     _prefix("jwt", ("eyj", "eya"), r"(?<![_-])ey[JA][\w-]{8,}\.[\w-]+(?:\.[\w-]*){0,3}"),
@@ -137,7 +137,7 @@ KNOWN: Final = (
     Rule("telegram-bot", (":aa",), r"<START>\d{6,12}:AA[\w-]{30,}", begins=False),
     Rule("discord-bot", (".",), r"<START>[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])", begins=False),
 )
-"""Tokens that tell what they are by how they begin."""
+"""Tokens with a known prefix."""
 
 NAMED: Final = (*HEADERS, *VALUES, *ADDRESSES, SK)
 """Rules that also apply to short words."""
