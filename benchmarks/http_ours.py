@@ -18,13 +18,12 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import CoreLaunch
 from codex_mcp.mcp.calls.call import Call
-from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.metrics import Metrics
 from codex_mcp.mcp.http.serve import web_server
-from codex_mcp.mcp.methods import COMMON, Methods
+from codex_mcp.mcp.methods import COMMON, Exchange, Methods
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.threads import Threads

@@ -6,8 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from codex_mcp.mcp.client import CAPABILITY_FOR
-from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.methods import COMMON, Handler
+from codex_mcp.mcp.methods import COMMON, Exchange, Handler
 from codex_mcp.mcp.seal import BrokenSeal, seal, unseal
 from codex_mcp.rpc.errors import invalid_params, request_failed
 from codex_mcp.wire import mcp

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.serving import add_serving_arguments, serve
-from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.methods import Methods
+from codex_mcp.mcp.methods import Exchange, Methods
 from codex_mcp.mcp.tools.product import MakeProduct, Product, plain_product
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp

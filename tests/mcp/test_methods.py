@@ -4,10 +4,13 @@ import os
 from pathlib import Path
 
 import mcp_types
+import msgspec
 import pytest
 
 from codex_mcp import __version__
-from codex_mcp.mcp.methods import CACHE_HINTS, HANDSHAKE_ONLY, INSTRUCTIONS, PRODUCT, STATELESS_ONLY
+from codex_mcp.mcp.methods import CACHE_HINTS, HANDSHAKE_ONLY, INSTRUCTIONS, PRODUCT, STATELESS_ONLY, Exchange
+from codex_mcp.mcp.session import Session
+from codex_mcp.wire.jsonrpc import Request
 from codex_mcp.wire.mcp import (
     CAPABILITIES_KEY,
     REVISIONS,
@@ -15,8 +18,12 @@ from codex_mcp.wire.mcp import (
     STATELESS_REVISIONS,
     TASKS_EXTENSION,
     VERSION_KEY,
+    CallTool,
 )
-from tests.support.servers.mcp_session import Json, memory_session
+from tests.support.http.endpoints import NoTools
+from tests.support.rpc.memory_channel import memory_pair
+from tests.support.servers.mcp_session import FarEnd, Json, memory_session, plain_peer
+from tests.support.settings import make_settings
 
 CLIENT = {"name": "ada", "version": "7"}
 
@@ -202,3 +209,26 @@ async def test_methods_of_the_handshake_are_unknown_without_it(tmp_path: Path, m
 async def test_what_our_capabilities_do_not_name_is_unknown_without_a_handshake(tmp_path: Path, method: str) -> None:
     async with memory_session(tmp_path) as (client, _session):
         assert (await client.ask(method, {"_meta": META}))["error"]["code"] == -32601
+
+
+def exchange(home: Path, params: bytes) -> tuple[Exchange, FarEnd]:
+    ours, theirs = memory_pair()
+    session = Session(plain_peer(ours), NoTools(), make_settings(codex_home=str(home)).calls)
+    return Exchange(Request(7, "tools/call", msgspec.Raw(params)), session, session.client, {}), FarEnd(theirs)
+
+
+async def test_parameters_are_read_in_their_form(tmp_path: Path) -> None:
+    one, _far = exchange(tmp_path, b'{"name":"codex","arguments":{"a":1}}')
+    assert one.params(CallTool) == CallTool("codex", {"a": 1})
+
+
+async def test_parameters_of_another_form_are_an_error(tmp_path: Path) -> None:
+    one, _far = exchange(tmp_path, b'{"name":1}')
+    with pytest.raises(msgspec.ValidationError):
+        one.params(CallTool)
+
+
+async def test_what_a_handler_says_reaches_the_client(tmp_path: Path) -> None:
+    one, far = exchange(tmp_path, b"{}")
+    one.notify("note", {"a": 1})
+    assert (await far.next())["params"] == {"a": 1}

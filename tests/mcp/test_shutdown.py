@@ -8,7 +8,7 @@ from typing import Any
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.mcp.seal import KEY_BYTES
-from codex_mcp.mcp.shutdown import Ending
+from codex_mcp.mcp.shutdown import Shutdown
 from codex_mcp.mcp.tools.product import Product, plain_product
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.threads import Threads
@@ -18,8 +18,8 @@ from tests.support.settings import make_settings
 from tests.threads.test_thread import GATE, end, open_thread, submit
 
 
-def ending_of(threads: Threads, home: Path, **settings: Any) -> Ending:
-    return Ending(list, threads, make_settings(codex_home=str(home), **settings).calls)
+def shutdown_of(threads: Threads, home: Path, **settings: Any) -> Shutdown:
+    return Shutdown(list, threads, make_settings(codex_home=str(home), **settings).calls)
 
 
 async def test_a_turn_that_ends_within_the_grace_is_not_interrupted(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ async def test_a_turn_that_ends_within_the_grace_is_not_interrupted(tmp_path: Pa
         turn = submit(await open_thread(threads, tmp_path), GATE)
         await model.wait_for_gate("gate")
         tasks = TaskSet()
-        finishing = tasks.spawn(ending_of(threads, tmp_path).finish(asyncio.Queue()), name="finish")
+        finishing = tasks.spawn(shutdown_of(threads, tmp_path).finish(asyncio.Queue()), name="finish")
         model.release("gate")
         await finishing
         assert (await end(turn)).status is Status.COMPLETED
@@ -38,7 +38,7 @@ async def test_no_turn_goes_on_longer_than_the_product_allows(tmp_path: Path) ->
     async with scripted_threads(tmp_path) as (threads, model):
         turn = submit(await open_thread(threads, tmp_path), GATE)
         await model.wait_for_gate("gate")
-        await ending_of(threads, tmp_path, shutdown_grace=3600).finish(asyncio.Queue(), 0.01)
+        await shutdown_of(threads, tmp_path, shutdown_grace=3600).finish(asyncio.Queue(), 0.01)
         assert (await end(turn)).status is Status.INTERRUPTED
 
 
@@ -48,7 +48,7 @@ async def test_a_signal_ends_the_grace(tmp_path: Path) -> None:
         await model.wait_for_gate("gate")
         signals: asyncio.Queue[int] = asyncio.Queue()
         signals.put_nowait(signal.SIGTERM)
-        await ending_of(threads, tmp_path, shutdown_grace=PATIENCE).finish(signals)
+        await shutdown_of(threads, tmp_path, shutdown_grace=PATIENCE).finish(signals)
         assert (await end(turn)).status is Status.INTERRUPTED
 
 
@@ -66,7 +66,7 @@ async def test_what_the_product_does_at_its_end_happens_while_the_core_runs_unle
 
         settings = make_settings(codex_home=str(tmp_path))
         plain = plain_product(threads, settings, bytes(KEY_BYTES))
-        await ending_of(threads, tmp_path).close(Product(plain.methods, plain.tools, last_words), asyncio.Queue())
+        await shutdown_of(threads, tmp_path).close(Product(plain.methods, plain.tools, last_words), asyncio.Queue())
         assert done == ["the end"]
         assert threads.supervisor.pid is None
 
@@ -85,5 +85,5 @@ async def test_a_product_that_takes_its_time_is_cut_short_by_a_signal(tmp_path: 
         plain = plain_product(threads, make_settings(codex_home=str(tmp_path)), bytes(KEY_BYTES))
         signals: asyncio.Queue[int] = asyncio.Queue()
         signals.put_nowait(signal.SIGTERM)
-        await ending_of(threads, tmp_path).close(Product(plain.methods, plain.tools, for_ever), signals)
+        await shutdown_of(threads, tmp_path).close(Product(plain.methods, plain.tools, for_ever), signals)
         assert cut.is_set()

@@ -13,8 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.methods import Handler, Methods
+from codex_mcp.mcp.methods import Exchange, Handler, Methods
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tracing import Tracing
 from codex_mcp.rpc.errors import RequestFailed, invalid_params

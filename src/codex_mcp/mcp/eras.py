@@ -1,15 +1,15 @@
 """Pure. Which era a request belongs to, and whether it keeps that era's rules.
 
-    a request that                                              is
+    request                                                     era
     ----------------------------------------------------------  -------------------------------------------------
-    is `initialize`                                             of the handshake era
-    has no protocol version in `_meta`, and is no `server/…`    of the handshake era
-    has one that we speak, and the client's capabilities        stateless
-    has one that we do not speak                                refused, -32022, with those that we do
-    has no capabilities, or is `server/…` without a version     refused, -32602
+    `initialize`                                                handshake
+    no protocol version in `_meta`, and not `server/…`          handshake
+    a version that we support, and the client's capabilities    stateless
+    a version that we do not support                            refused, -32022, with the supported versions
+    no capabilities, or `server/…` without a version            refused, -32602
 
-Over HTTP the header decides first: without `MCP-Protocol-Version`, or with a date of the handshake era, a request is of
-that era; otherwise headers and `_meta` must agree (-32020).
+Over HTTP the header decides first. Without `MCP-Protocol-Version`, or with a version of the handshake era, a request
+belongs to that era; otherwise headers and `_meta` must agree (-32020).
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ NAMED_BY: Final = {
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",
 }
-"""Methods whose name (or address, or task) is repeated in the header `Mcp-Name`, and the parameter that it repeats."""
+"""Methods with the header `Mcp-Name`, and the parameter that it repeats."""
 
 ENCODED_PREFIX: Final = "=?base64?"
 ENCODED_SUFFIX: Final = "?="
-"""How a header value that is not plain ASCII is wrapped."""
+"""Around a header value that is not plain ASCII."""
 
 
 class Handshake(Struct, frozen=True):
-    """The request belongs to a client that has shaken hands, or will."""
+    """The request belongs to a session that begins with `initialize`."""
 
 
 class Stateless(Struct, frozen=True):
-    """The request stands for itself."""
+    """The request describes its client itself."""
 
     revision: str
     capabilities: Mapping[str, object]
@@ -57,7 +57,7 @@ class Stateless(Struct, frozen=True):
 
 
 class OutOfRules(Struct, frozen=True):
-    """The request cannot be served, and why."""
+    """The request breaks the rules of its era."""
 
     error: ErrorObject
 
@@ -82,7 +82,7 @@ _decoder = msgspec.json.Decoder(_Params)
 
 
 def era_of(request: Request) -> Era:
-    """The era of a request on a pipe or a socket, where both eras may come."""
+    """The era of a request over stdio, the bus or a WebSocket, where both eras are served."""
     if request.method == "initialize":
         return Handshake()
     params = _read(request.params)
@@ -92,12 +92,12 @@ def era_of(request: Request) -> Era:
 
 
 def is_stateless_header(version: str | None) -> bool:
-    """Does this header announce a stateless request? A version that nobody knows is taken for a newer one."""
+    """Does this header announce a stateless request? An unknown version is taken for a newer one."""
     return version is not None and version not in mcp.REVISIONS
 
 
 def era_over_http(request: Request, headers: Mapping[str, str]) -> Era:
-    """The era of a stateless request over HTTP: as above, and headers and body agree. Header names are lower case."""
+    """The era of a stateless request over HTTP, whose headers must agree with its body. Header names are lower case."""
     params = _read(request.params)
     if params.meta.version is None or params.meta.capabilities is None:
         return _checked(params.meta)
@@ -113,14 +113,14 @@ def era_over_http(request: Request, headers: Mapping[str, str]) -> Era:
 
 
 def stateless_caller(principal: str, era: Era, user_agent: str) -> str:
-    """What tells the clients of the stateless era apart, whose sessions last for one request: who they say they are."""
+    """What identifies a stateless client across its requests: its principal, and what it says about itself."""
     client = era.client if isinstance(era, Stateless) else None
     said = (client.name, client.version) if client is not None else ("", "")
     return msgspec.json.encode((principal, *said, user_agent)).decode()
 
 
 def decoded_header(value: str) -> str:
-    """A header's value, unwrapped if it was wrapped."""
+    """A header's value without its base64 wrapping."""
     value = value.strip()
     if not (value.startswith(ENCODED_PREFIX) and value.endswith(ENCODED_SUFFIX)):
         return value
@@ -151,7 +151,6 @@ def _checked(meta: _Meta) -> Era:
 
 
 def unsupported(requested: str) -> ErrorObject:
-    """The error for a version that we do not speak."""
     supported = [*mcp.STATELESS_REVISIONS, *mcp.REVISIONS]
     return ErrorObject(
         mcp.UNSUPPORTED_VERSION,

@@ -1,7 +1,7 @@
-"""Every method that a client may call, on one page, for both eras of MCP.
+"""Every method that a client may call, in both eras of MCP.
 
-A handler takes an `Exchange` and returns the answer, or a coroutine that will. What the eras have in common stands
-once: a stateless answer is the same answer with `resultType`, and with cache hints where the specification wants them.
+A handler takes an `Exchange` and returns the answer, or a coroutine that will. Both eras share the handlers: a
+stateless answer adds `resultType`, and cache hints where the specification wants them.
 """
 
 from __future__ import annotations
@@ -9,29 +9,59 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct, field
 
 from codex_mcp import __version__
+from codex_mcp.base.logs import Subject
+from codex_mcp.mcp.client import Client
 from codex_mcp.mcp.eras import Era, Handshake, OutOfRules, Stateless, era_of
-from codex_mcp.mcp.exchange import Exchange
 from codex_mcp.mcp.schema import catalogue
-from codex_mcp.mcp.session import Session
+from codex_mcp.mcp.session import LOGGED_CHARS, Session
 from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, Notification, Request
 
 SERVER_NAME: Final = "codex-mcp-server"
 
+Params = TypeVar("Params")
+
+
+class Exchange(Struct, frozen=True):
+    """One request, with everything that its handler may use."""
+
+    request: Request
+    session: Session
+    client: Client
+    """As it described itself, at the handshake or in this request."""
+    capabilities: Mapping[str, object]
+    """The server's own capabilities."""
+    instructions: str = ""
+    """The server's description of itself, for a model."""
+
+    @property
+    def subject(self) -> Subject:
+        """The session, the principal and the request, for the log."""
+        return self.session.subject._replace(request=str(self.request.id)[:LOGGED_CHARS])
+
+    def params(self, kind: type[Params]) -> Params:
+        """The parameters as a value. Raises MsgspecError, which becomes -32602."""
+        return msgspec.json.decode(self.request.params, type=kind)
+
+    def notify(self, method: str, params: object) -> None:
+        """Send the client a notification about this request."""
+        self.client.notify(method, params, self.request.id)
+
+
 Handler: TypeAlias = Callable[[Exchange], object]
 
 Around: TypeAlias = Callable[[Session, Request, Callable[[], object]], object]
-"""What may be put around the handling of every request: it calls the last argument, and returns what that returns."""
+"""Wraps the handling of every request: calls its last argument and returns the result."""
 
 CACHE_HINTS: Final = {"ttlMs": 60_000, "cacheScope": "private"}
-"""Our lists change with a release and not before; a minute keeps a client from asking before every call."""
+"""Our lists change only with a release; a minute keeps a client from asking before every call."""
 
 CACHED: Final = frozenset(
     {"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
@@ -39,7 +69,7 @@ CACHED: Final = frozenset(
 """Methods whose stateless answers carry cache hints."""
 
 EXTENSIONS: Final = "extensions"
-"""A capability that clients who shake hands do not know."""
+"""A capability that clients of the handshake era do not know."""
 
 HANDSHAKE_ONLY: Final = frozenset(
     {"initialize", "ping", "shutdown", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
@@ -54,16 +84,16 @@ INSTRUCTIONS: Final = (
     "`codex-reply` continues that thread. Several agents can work at once: give each call `background: true`, then "
     "collect the answers with `codex_wait`, which is also what to call when a result says status `running`."
 )
-"""Clients show this to their model at once, and the tools' own descriptions only when it looks for them."""
+"""Clients show this to their model at once; some show the tools' own descriptions only on request."""
 
 
 class Methods(Struct, frozen=True):
-    """What a server answers to. The product's are made in `mcp/product.py`."""
+    """The methods of a server; those of the product are put together in `mcp/tools/product.py`."""
 
     table: Mapping[str, Handler]
     capabilities: Mapping[str, object] = field(default_factory=lambda: {"tools": {}})
     stateless: bool = True
-    """Also speak the era without a handshake."""
+    """Serve stateless requests as well."""
     around: Around | None = None
     instructions: str = INSTRUCTIONS
 
@@ -95,7 +125,7 @@ class Methods(Struct, frozen=True):
 
 
 def handle_notification(session: Session, message: Notification) -> None:
-    """Take note. What is unknown or unreadable is ignored, as JSON-RPC wants it."""
+    """Handle a cancellation. Unknown and unreadable notifications are ignored, as JSON-RPC wants."""
     if message.method == "notifications/cancelled":
         try:
             session.cancel(msgspec.json.decode(message.params, type=mcp.Cancelled))
@@ -166,7 +196,7 @@ def _shutdown(exchange: Exchange) -> object:
 
 
 def listing(tools: Sequence[catalogue.Tool]) -> Handler:
-    """What answers `tools/list` with these."""
+    """The handler of `tools/list` for these tools."""
     listed = {"tools": [tool.listed() for tool in tools]}
 
     def answer(exchange: Exchange) -> object:
@@ -181,9 +211,9 @@ def _tools_call(exchange: Exchange) -> object:
 
 
 def _empty(key: str) -> Handler:
-    """Some clients drop a server that does not know these, so that it has none of them rather than not knowing them.
+    """Answer with an empty list, because some clients drop a server that does not know the method.
 
-    Clients of the stateless era look at the capabilities first, and want these to be unknown where they are not named.
+    Stateless clients look at the capabilities first, and expect an error for what is not declared.
     """
 
     def answer(exchange: Exchange) -> object:
@@ -202,7 +232,7 @@ COMMON: Final[dict[str, Handler]] = {
     "server/discover": _discover,
     "subscriptions/listen": _listen,
 }
-"""What every MCP server answers."""
+"""Methods of every MCP server."""
 
 PRODUCT: Final[dict[str, Handler]] = {
     **COMMON,

@@ -1,6 +1,7 @@
-"""MCP over stdio, from the first byte to an orderly end: stdin ends or a signal comes, what runs gets its grace
-(`ending`), the core ends, what is queued is written. Once nobody reads stdout, what runs is stopped without a grace:
-its answers would reach nobody.
+"""MCP over stdio, from the first byte to an orderly end.
+
+The server ends when stdin ends or a signal comes (`shutdown`); queued answers are written last. Once stdout is closed,
+running turns are interrupted at once, because their answers could not be delivered.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from codex_mcp.codex.supervisor import Launcher
 from codex_mcp.mcp.methods import handle_notification
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
-from codex_mcp.mcp.shutdown import Ending
+from codex_mcp.mcp.shutdown import Shutdown
 from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
@@ -33,14 +34,14 @@ MAX_REQUESTS: Final = 1024
 """Requests of one client at once. Each may be a turn of its own; more than this is a client in a loop."""
 
 UNREAD_LIMIT: Final = 64 * 1024 * 1024
-"""Unread bytes beyond which we stop reading the client's requests, since it does not read our answers."""
+"""Unread bytes beyond which we stop reading requests, because the client does not read our answers."""
 
 FLUSH_GRACE: Final = 2.0
 """Seconds that a client gets to read the last answers."""
 
 
 class StdioServer:
-    """One client on stdin and stdout, and the threads that it works with."""
+    """One client on stdin and stdout, and its threads."""
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class StdioServer:
         self._reading: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Serve until stdin ends, nobody reads stdout any longer or a signal comes, then stop in order."""
+        """Serve until stdin ends, stdout is closed or a signal comes, then stop in order."""
         with about_only(self._session.subject):
             logger.info("serving on stdio")
             with signals_received() as signals:
@@ -74,17 +75,16 @@ class StdioServer:
                 await first(reading, signals, unread)
                 self._peer.stop_accepting()
                 logger.info("stopping: %s", _why_stopped(reading, unread))
-                ending = Ending(lambda: [self._session], self._threads, self._settings.calls)
-                await ending.finish(signals, self._product.longest_grace, unread)
-                # Still inside: a further signal must not end us before what we leave behind is ended.
-                await ending.close(self._product, signals)
+                # Inside `signals_received`: a further signal must not kill us before the core has ended.
+                shutdown = Shutdown(lambda: [self._session], self._threads, self._settings.calls)
+                await shutdown.run(self._product, signals, unread=unread)
                 await self._close()
             logger.info("stopped")
 
     async def _close(self) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FLUSH_GRACE):
-                # The calls have their answers now; this only waits until they are written.
+                # All calls are answered; wait until the answers are written.
                 await self._session.wait_idle(FLUSH_GRACE)
                 await self._peer.aclose()
         await self._tasks.aclose()
@@ -111,7 +111,7 @@ def _why_stopped(reading: asyncio.Task[None], unread: asyncio.Task[None]) -> str
     if reading.cancelled():
         return "the client asked for it"
     if unread.done():
-        return "nobody reads stdout any longer"
+        return "stdout is closed"
     return "stdin has ended" if reading.done() else "a signal came"
 
 

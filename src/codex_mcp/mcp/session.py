@@ -1,4 +1,4 @@
-"""One client's stay: who it is, and the calls that it has running."""
+"""One client: who it is, and its running calls and subscriptions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from codex_mcp.wire.jsonrpc import Id
 logger = logging.getLogger(__name__)
 
 ID_BYTES: Final = 6
-"""As many as the log shows of an HTTP session's id; two sessions of one log never share them."""
+"""As many as the log shows of an HTTP session's id; enough to tell the sessions of a log apart."""
 
 LOGGED_CHARS: Final = 200
-"""What the log shows of a client's own words, which may be megabytes."""
+"""What the log shows of a client's text, which may have megabytes."""
 
 
 class ToolBox(Protocol):
-    """What the tools of a server can do."""
+    """The tools of a server."""
 
     def run(self, call: Call) -> Awaitable[object]:
         """Run one call to its end."""
@@ -38,14 +38,14 @@ class ToolBox(Protocol):
         """The answer to a call that has nothing to wait for; None if the call must run."""
 
     def warm_up(self) -> None:
-        """Somebody will call soon."""
+        """Prepare for a call that will come soon."""
 
     def answer_lost(self, caller: str, request_id: Id) -> None:
-        """The answer to a call did not reach this caller, which may ask for it again."""
+        """The answer to a call did not reach this caller; it is news again."""
 
 
 class Listener:
-    """Somebody who wants to hear of changes."""
+    """A subscription to changes."""
 
     def __init__(self, client: Client, wanted: mcp.Wanted) -> None:
         self.client = client
@@ -99,32 +99,31 @@ class Session:
 
     @property
     def running(self) -> int:
-        """How many calls run."""
         return len(self._calls)
 
     @property
     def busy(self) -> bool:
-        """A call runs, or somebody listens."""
+        """A call or a subscription is open."""
         return bool(self._calls or self._listeners)
 
     def introduce(self, params: mcp.Initialize) -> None:
-        """The client says who it is. It will want a turn soon, so that the core may as well start now."""
+        """Take note of who the client is, and start the core, which it will need soon."""
         self.client.introduce(params.client_info, params.capabilities)
         info = params.client_info
         said = (info.name, info.version, params.protocol_version)
         with about_only(self.subject):
             logger.info("client %s %s asks for MCP %s", *(text[:LOGGED_CHARS] for text in said))
-        # After the answer is on its way: the client waits for that first.
+        # Later, because the client waits for the answer to this first.
         asyncio.get_running_loop().call_soon(self._tools.warm_up)
 
     def shut_down(self) -> None:
-        """The client asks to end its session: what it has running is ended as well, after this request is answered."""
+        """End the session and its calls, once this request is answered."""
         logger.info("the client asks to end the session")
         if self._on_shutdown is not None:
             asyncio.get_running_loop().call_soon(self._on_shutdown)
 
     def call_tool(self, request_id: Id, params: mcp.CallTool, client: Client) -> object:
-        """Answer a call at once, without a task of its own, or begin it: from then on it can be cancelled."""
+        """Answer a call at once, without a task of its own, or begin it; from then on it can be cancelled."""
         subject = Subject(self.id, self.principal, str(request_id)[:LOGGED_CHARS])
         name = params.name[:LOGGED_CHARS]
         with about_only(subject):
@@ -155,7 +154,7 @@ class Session:
                     self._idle.set()
 
     async def listen(self, request_id: Id, client: Client, wanted: mcp.Wanted) -> object:
-        """Keep a subscription to these changes open until the client takes it back or we stop."""
+        """Keep a subscription to these changes open until the client cancels it or the server stops."""
         listener = Listener(client, wanted)
         self._listeners[request_id] = listener
         meta = {mcp.SUBSCRIPTION_KEY: request_id}
@@ -168,7 +167,7 @@ class Session:
         return {"_meta": meta}
 
     def announce(self, change: mcp.Change) -> None:
-        """A list has changed: tell who listens, and a client that has shaken hands, which need not ask for it."""
+        """Report a changed list to its subscriptions, and to a client of the handshake era, which needs none."""
         method = f"notifications/{change}/list_changed"
         if self.client.info is not None:
             self.client.notify(method, {})
@@ -177,7 +176,7 @@ class Session:
                 listener.client.notify(method, {"_meta": {mcp.SUBSCRIPTION_KEY: request_id}}, request_id)
 
     def cancel(self, message: mcp.Cancelled) -> None:
-        """The client takes a request back. It may be over, or never have been: then nothing happens."""
+        """The client cancels a request, which may be over already, or unknown."""
         call = self._calls.get(message.request_id)
         if call is not None:
             reason = (message.reason or "no reason given")[:LOGGED_CHARS]
@@ -187,11 +186,11 @@ class Session:
         elif message.request_id in self._listeners:
             self._listeners[message.request_id].ended.set()
         else:
-            # It may cross our answer, which its client then ignores.
+            # It may have crossed our answer, which its client then ignores.
             self._tools.answer_lost(self.caller, message.request_id)
 
     def answer_unread(self, request_id: Id) -> None:
-        """The connection that was to read the answer is gone; the client may come back for it, or ask again."""
+        """The connection that was to read the answer is gone; the client may reconnect, or ask again."""
         call = self._calls.get(request_id)
         if call is not None:
             call.answer_unread()
@@ -199,24 +198,24 @@ class Session:
             self._tools.answer_lost(self.caller, request_id)
 
     def answer_read_again(self, request_id: Id) -> None:
-        """The client has come back to read the answer."""
+        """The client has reconnected to read the answer."""
         call = self._calls.get(request_id)
         if call is not None:
             call.answer_read_again()
 
     def cancel_all(self) -> None:
-        """Take everything back."""
+        """Cancel every call, and end the subscriptions."""
         for call in list(self._calls.values()):
             call.cancel()
         self.stop_listening()
 
     def stop_listening(self) -> None:
-        """End the subscriptions in order."""
+        """Answer the subscriptions."""
         for listener in self._listeners.values():
             listener.ended.set()
 
     async def wait_idle(self, timeout: float) -> bool:
-        """Wait until no call runs; False if time is up before."""
+        """Wait until no call runs; False if time is up first."""
         try:
             async with asyncio.timeout(timeout):
                 while self._calls:

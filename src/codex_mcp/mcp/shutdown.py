@@ -1,9 +1,12 @@
-"""The orderly end of a server, whatever its clients came by.
+"""The orderly end of a server, over stdio and HTTP alike.
 
-finishing  no call and no turn runs any longer  -> done
-finishing  the grace is over, another signal comes,
-           or nobody reads the answers          -> stopping: everything is interrupted
-stopping   nothing runs, or the grace is over   -> done
+finishing  no call and no turn runs any longer   -> done
+finishing  `shutdown_grace` is over, another signal comes,
+           or the answers are not read any more  -> stopping: everything is interrupted
+stopping   nothing runs, another signal comes,
+           or `interrupt_grace` is over          -> done
+
+Then the sessions are closed, then the product, while the core still runs, then the core.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from codex_mcp.threads.questions.decisions import SERVER_STOPPING
 from codex_mcp.threads.threads import Threads
 
 
-class Ending:
-    """Brings what runs to its end: the calls of these sessions, and the turns of these threads."""
+class Shutdown:
+    """Ends the calls of these sessions and the turns of these threads."""
 
     def __init__(self, sessions: Callable[[], Iterable[Session]], threads: Threads, settings: CallSettings) -> None:
         self._sessions = sessions
@@ -30,13 +33,26 @@ class Ending:
         self._settings = settings
         self._tasks = TaskSet()
 
+    async def run(
+        self,
+        product: Product,
+        signals: asyncio.Queue[int],
+        close_sessions: Callable[[], Awaitable[None]] | None = None,
+        unread: asyncio.Task[None] | None = None,
+    ) -> None:
+        """Carry out the whole sequence. `unread` is done once the answers are not read any more."""
+        await self.finish(signals, product.longest_grace, unread)
+        if close_sessions is not None:
+            await close_sessions()
+        await self.close(product, signals)
+
     async def finish(
         self,
         signals: asyncio.Queue[int],
         longest_grace: float = math.inf,
         unread: asyncio.Task[None] | None = None,
     ) -> None:
-        """Let what runs come to its end, for a while, and at most until `unread` is done; then interrupt it."""
+        """Let what runs end by itself for a while, at most until `unread` is done; then interrupt it."""
         grace = min(self._settings.shutdown_grace, longest_grace)
         for session in self._sessions():
             session.stop_listening()
@@ -53,14 +69,14 @@ class Ending:
             await first(stopping, signals)
 
     async def close(self, product: Product, signals: asyncio.Queue[int]) -> None:
-        """Do what the product does at its end, until the next signal; then end the core."""
+        """Close the product, unless another signal comes, then the core."""
         closing = self._tasks.spawn(_awaited(product.aclose()), name="end of the product")
         await first(closing, signals)
         await self._tasks.aclose()
         await self._threads.aclose()
 
     async def _wait_idle(self, timeout: float) -> bool:
-        """Wait until no call and no turn runs."""
+        """Wait until no call and no turn runs; False if time is up before."""
         try:
             async with asyncio.timeout(timeout):
                 for session in self._sessions():

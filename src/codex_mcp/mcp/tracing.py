@@ -1,7 +1,7 @@
-"""A span of OpenTelemetry for every request of a client, for those who have installed `codex-mcp[otel]`.
+"""An OpenTelemetry span for every request of a client; needs `codex-mcp[otel]`.
 
-A span says which method and tool, which thread, and how it ended; never what was said. Its parent is the `traceparent`
-in the request's `_meta`, else the one in the header. Import this module only where traces are wanted: it loads slowly.
+A span has the method, the tool, the thread and the outcome, and never the contents. Its parent is the `traceparent` in
+the request's `_meta`, else the one in the header. This module loads slowly: import it only where traces are wanted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from codex_mcp.wire.jsonrpc import Request
 SERVICE: Final = Resource({"service.name": "codex-mcp", "service.version": __version__})
 
 FLUSH_TIME: Final = 2.0
-"""Seconds for the last spans at the end; a collector that does not answer must not keep us."""
+"""Seconds for the last spans at the end; a collector that does not answer must not hold the server up."""
 
 _propagator: Final = TraceContextTextMapPropagator()
 
@@ -60,7 +60,7 @@ class Tracing:
     """Puts a span around the handling of each request."""
 
     def __init__(self, processor: SpanProcessor) -> None:
-        # What the environment says of the service (OTEL_SERVICE_NAME and so on) wins.
+        # OTEL_SERVICE_NAME and the like win over ours.
         self._provider = TracerProvider(resource=SERVICE.merge(OTELResourceDetector().detect()), shutdown_on_exit=False)
         self._provider.add_span_processor(processor)
         self._tracer = self._provider.get_tracer("codex_mcp", __version__)
@@ -79,7 +79,7 @@ class Tracing:
         return answer
 
     def close(self) -> None:
-        """Send what is left, but not for ever: a thread that is still at it ends with the process."""
+        """Send the remaining spans within `FLUSH_TIME`."""
         ending = Thread(target=self._provider.shutdown, name="last traces", daemon=True)
         ending.start()
         ending.join(FLUSH_TIME)
@@ -108,7 +108,7 @@ def _read(params: Raw) -> _Params:
 
 
 def _parent(request: Request, meta: _Meta) -> Context:
-    """What the client says that this is part of. An empty context: what runs here by chance is no parent."""
+    """The client's span. Starts from an empty context, so that no span of ours becomes the parent."""
     carrier = {"traceparent": request.traceparent}
     if isinstance(meta.traceparent, str):
         carrier = {"traceparent": meta.traceparent}
@@ -145,7 +145,7 @@ def _end_answered(span: Span, answer: object) -> None:
 
 
 def _end_failed(span: Span, exc: BaseException) -> None:
-    """The text of an error may hold what was said; its kind does not."""
+    """Record only the kind of error: its text may contain the client's data."""
     kind = str(exc.error.code) if isinstance(exc, RequestFailed) else type(exc).__name__
     span.set_attribute("error.type", kind)
     span.set_status(StatusCode.ERROR)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from codex_mcp.mcp.asking.inputs import (
     Asked,
     OpenQuestion,
-    State,
+    RequestState,
     answers_by_place,
     input_required,
     numbered,
@@ -21,11 +21,11 @@ from tests.support.core.questions import COMMAND, ask
 
 KEY = bytes(range(KEY_BYTES))
 PLACE = Asked("thread-1", "turn-1", "question-1")
-STATE = State({"approval-1": PLACE}, "ada", "digest", expires=100.0)
+STATE = RequestState({"approval-1": PLACE}, "ada", "digest", expires=100.0)
 QUESTION = OpenQuestion(PLACE, ask(Method.EXEC, COMMAND))
 
 
-def brought(text: str, *, principal: str = "ada", call: str = "digest", now: float = 50.0) -> State | None:
+def brought(text: str, *, principal: str = "ada", call: str = "digest", now: float = 50.0) -> RequestState | None:
     return unsealed(KEY, text, principal=principal, call=call, now=now)
 
 

@@ -17,7 +17,7 @@ from codex_mcp.mcp.schema.arguments import (
     wait_arguments,
 )
 from codex_mcp.mcp.schema.catalogue import CODEX, CODEX_REPLY, CODEX_WAIT, Tool
-from codex_mcp.mcp.schema.fields import BadArguments, Field, Kind
+from codex_mcp.mcp.schema.fields import BadArguments, Field, FieldKind
 from tests.support.json_values import JSON_VALUES
 
 Reader = Callable[[Mapping[str, object]], msgspec.Struct]
@@ -30,12 +30,12 @@ READERS: list[tuple[Tool, Reader, type[msgspec.Struct]]] = [
 
 EACH_FIELD = [(tool, reader, field) for tool, reader, _ in READERS for field in tool.fields]
 
-SAMPLES: dict[Kind, object] = {
-    Kind.STRING: "some text",
-    Kind.BOOLEAN: True,
-    Kind.NUMBER: 2.5,
-    Kind.OBJECT: {"a": 1},
-    Kind.STRINGS: ["one", "two"],
+SAMPLES: dict[FieldKind, object] = {
+    FieldKind.STRING: "some text",
+    FieldKind.BOOLEAN: True,
+    FieldKind.NUMBER: 2.5,
+    FieldKind.OBJECT: {"a": 1},
+    FieldKind.STRINGS: ["one", "two"],
 }
 
 

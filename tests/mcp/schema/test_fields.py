@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.mcp.schema.fields import BadArguments, Field, Kind, input_schema, read_arguments
+from codex_mcp.mcp.schema.fields import BadArguments, Field, FieldKind, input_schema, read_arguments
 from tests.support.json_values import JSON_VALUES
 
 FIELDS = (
-    Field("prompt", Kind.STRING, "What to do.", required=True),
-    Field("approval-policy", Kind.STRING, "When to ask.", choices=("untrusted", "on-request", "never")),
-    Field("config", Kind.OBJECT, "Settings.", free_form=True),
-    Field("background", Kind.BOOLEAN, "At once."),
-    Field("wait-seconds", Kind.NUMBER, "How long."),
-    Field("threadIds", Kind.STRINGS, "Which."),
+    Field("prompt", FieldKind.STRING, "What to do.", required=True),
+    Field("approval-policy", FieldKind.STRING, "When to ask.", choices=("untrusted", "on-request", "never")),
+    Field("config", FieldKind.OBJECT, "Settings.", free_form=True),
+    Field("background", FieldKind.BOOLEAN, "At once."),
+    Field("wait-seconds", FieldKind.NUMBER, "How long."),
+    Field("threadIds", FieldKind.STRINGS, "Which."),
 )
 
 NAMES = "`prompt`, `approval-policy`, `config`, `background`, `wait-seconds`, `threadIds`"

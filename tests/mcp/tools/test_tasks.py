@@ -147,7 +147,7 @@ async def test_a_task_that_there_is_not_is_the_same_error_whether_made_up_or_pas
             for name in ("", "made-up", past)
         ]
     assert answers == [
-        {"error": {"code": -32602, "message": "Invalid params: there is no such task, or not any longer"}}
+        {"error": {"code": -32602, "message": "Invalid params: there is no such task, or not any more"}}
     ] * len(answers)
 
 

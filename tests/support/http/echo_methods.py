@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import Raw
 
-from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.methods import COMMON, Handler
+from codex_mcp.mcp.methods import COMMON, Exchange, Handler
 from tests.support.http.endpoints import Served, served
 from tests.support.patience import PATIENCE
 

@@ -1,7 +1,7 @@
-"""Pure. "Input required": the questions of turns as a result, and the client's answers when it comes again.
+"""Pure. `input_required`: questions as the result of a stateless call, and the answers in the client's next request.
 
-What the client carries between the two requests says which questions it was shown. It is sealed, names who may answer,
-for which call and until when; so it cannot be made up, lent, used for another call, or kept.
+Between the two requests the client carries a sealed state: which questions it was shown, and who may answer them, for
+which call and until when. So it cannot be forged, passed on, used for another call, or used too late.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ PURPOSE = "input required"
 
 
 class Asked(Struct, frozen=True):
-    """One question that was shown: where it waits."""
+    """Where a question waits."""
 
     thread_id: str
     turn_id: str
     key: str
 
 
-class State(Struct, frozen=True):
-    """What the client carries for us."""
+class RequestState(Struct, frozen=True):
+    """What the client carries between its requests."""
 
     asked: dict[str, Asked]
-    """By the key that the client sees."""
+    """By the keys that the client was given."""
     principal: str
     call: str
-    """The digest of the call that was made."""
+    """The digest of the call."""
     expires: float
     shown: float = 0.0
-    """When the questions were shown."""
+    """When the client was given the questions."""
 
 
 class OpenQuestion(Struct, frozen=True):
-    """A question that waits, and where."""
+    """A question, and where it waits."""
 
     at: Asked
     question: Question
 
 
 def input_required(questions: Sequence[OpenQuestion], request_id: Id, request_state: str) -> dict[str, object]:
-    """The result that asks the client to come again."""
+    """The result that asks the client to repeat its call with answers."""
     requests = {
         key: {
             "method": "elicitation/create",
@@ -59,19 +59,18 @@ def input_required(questions: Sequence[OpenQuestion], request_id: Id, request_st
 
 
 def numbered(questions: Sequence[OpenQuestion]) -> dict[str, OpenQuestion]:
-    """The questions under the keys that the client sees."""
+    """The questions by the keys that the client is given."""
     return {f"approval-{number}": question for number, question in enumerate(questions, 1)}
 
 
-def sealed(key: bytes, state: State) -> str:
-    """The state as the client carries it."""
+def sealed(key: bytes, state: RequestState) -> str:
     return seal(key, PURPOSE, state)
 
 
-def unsealed(key: bytes, text: str, *, principal: str, call: str, now: float) -> State | None:
-    """The state as it was sealed, if it is ours, and for this principal, this call and this time."""
+def unsealed(key: bytes, text: str, *, principal: str, call: str, now: float) -> RequestState | None:
+    """The state, if this server sealed it for this principal and call, and it has not expired."""
     try:
-        state = unseal(key, PURPOSE, text, State)
+        state = unseal(key, PURPOSE, text, RequestState)
     except BrokenSeal:
         return None
     if state.principal != principal or state.call != call or now > state.expires:
@@ -79,6 +78,6 @@ def unsealed(key: bytes, text: str, *, principal: str, call: str, now: float) ->
     return state
 
 
-def answers_by_place(state: State, responses: Mapping[str, object]) -> dict[Asked, object]:
-    """The answers that came, by the question they belong to. What was not asked is ignored."""
+def answers_by_place(state: RequestState, responses: Mapping[str, object]) -> dict[Asked, object]:
+    """The answers, by the questions they belong to. Other keys are ignored."""
     return {state.asked[key]: answer for key, answer in responses.items() if key in state.asked}

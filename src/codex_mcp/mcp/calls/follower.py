@@ -1,4 +1,4 @@
-"""A call follows its turn: to its end, to the client's own limit, or to what the client has to answer first."""
+"""A call follows its turn: to its end, to the client's time limit, or to a question that the client must answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.asking.inputs import (
     Asked,
     OpenQuestion,
-    State,
+    RequestState,
     answers_by_place,
     input_required,
     numbered,
@@ -34,32 +34,36 @@ from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 
 Names: TypeAlias = Callable[[str], Mapping[str, object]]
-"""What else a result says of a thread, by its id."""
+"""More fields of a result, by thread id."""
 
 
 class Says(Struct, frozen=True):
-    """What results say of a thread beside its turn."""
+    """What results say about a thread, besides its turn."""
 
     names: Names
     asks: Callable[[str], list[str]]
-    """The questions of a thread that wait for an answer, each with how to answer it."""
+    """The open questions of a thread in words, each with how to answer it."""
     goes_on: Callable[[str], GoesOn]
     """How the conversation of a thread can be continued."""
 
 
 class Follower:
-    """What calls and turns have to do with each other. `key` seals what clients carry for us."""
+    """Waits for turns on behalf of calls, and builds the results. `key` seals what clients carry for us."""
 
-    def __init__(self, threads: Threads, settings: CallSettings, key: bytes, says: Says) -> None:
+    def __init__(
+        self, threads: Threads, settings: CallSettings, key: bytes, says: Says, *, lists: bool = False
+    ) -> None:
         self._threads = threads
         self._settings = settings
         self._key = key
         self._says = says
         self.waiter = Waiter(threads)
         self.unattended = Unattended()
+        self.lists = lists
+        """There is a list of open questions, which one of the tools answers."""
 
     async def followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
-        """Wait for a turn as long as its caller wants; return what the caller is told."""
+        """Wait for a turn as long as its caller wants; return the result."""
         self.waiter.begun(call, turn)
         return await self._followed(call, thread, turn, how)
 
@@ -69,13 +73,13 @@ class Follower:
         return self._told(call, thread, turn, outcome)
 
     async def waited(self, call: Call, wait: Wait) -> Result:
-        """Wait for news of several agents; return what the caller is told."""
+        """Wait for news of several agents; return the result."""
         seen = await self.waiter.wait(call, wait)
         if seen is NOTHING:
             return NOTHING_NEW
         asking = [turn for turn in seen.running if seen.questions.intersection(question_keys(turn))]
         asked = self._input_required(call, asking)
-        if asked is not None:  # the rest is told when the client comes with its answers
+        if asked is not None:  # the rest is reported when the client returns with its answers
             self.waiter.report(call, (), seen.questions)
             return asked
         self.waiter.report(call, seen.finished, [*seen.questions, *(fact.news.key for fact in seen.facts)])
@@ -95,7 +99,7 @@ class Follower:
         return self._described(turn), self._says.goes_on(turn.thread_id)
 
     def _told(self, call: Call, thread: Thread, turn: Turn, outcome: Outcome) -> Result:
-        """What the client hears of its turn: what it asks, or that it goes on as a task, or how it stands."""
+        """The result of a call: its questions, a task that goes on, or the state of its turn."""
         questions = [key for each in (turn, *thread.unfinished()) for key in question_keys(each)]
         self.waiter.report(call, [turn] if turn.ended else [], questions)
         if call.is_cancelled and outcome.status is Status.INTERRUPTED:
@@ -120,7 +124,7 @@ class Follower:
         ]
         if not questions:
             return None
-        state = State(
+        state = RequestState(
             asked={key: question.at for key, question in numbered(questions).items()},
             principal=call.principal,
             call=_digest(call),
@@ -130,7 +134,7 @@ class Follower:
         return input_required(questions, call.request_id, sealed(self._key, state))
 
     def answered(self, call: Call) -> list[tuple[Thread, Turn]]:
-        """The client comes with answers: give them to the turns that asked, and return those."""
+        """Give the client's answers to the turns that asked; return these turns."""
         state = self._state(call)
         turns: dict[str, tuple[Thread, Turn]] = {}
         answers = answers_by_place(state, call.params.input_responses or {})
@@ -149,11 +153,11 @@ class Follower:
         return list(turns.values())
 
     def question_gone(self, call: Call) -> Result:
-        """The client comes with answers, and this server does not know the turn any longer that asked."""
+        """The result for answers whose turn this server does not know any more."""
         place = next(iter(self._state(call).asked.values()))
         return results.refused(f"The question is no longer open ({self._says.goes_on(place.thread_id)}).")
 
-    def _state(self, call: Call) -> State:
+    def _state(self, call: Call) -> RequestState:
         state = unsealed(
             self._key,
             call.params.request_state or "",

@@ -1,7 +1,7 @@
-"""Progress notifications of one call: a sign of life in every interval, and news when the agent does something else.
+"""Progress notifications of one call: one in every interval, and one when the agent's activity changes.
 
-Clients reset their timeouts on them and show the message to a person, so there is one at least every `interval`
-seconds, and news is not sent more often than a person can read.
+Clients reset their timeouts on them and show the message to a person. So there is one at least every `interval`
+seconds, and not more often than a person can read.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Final
 
 NEWS_INTERVAL: Final = 0.5
-"""Seconds between two pieces of news; faster ones would only flicker."""
+"""Seconds between two changes of activity; faster ones would only flicker."""
 
 MESSAGE_CHARS: Final = 200
-"""Claude Code shows no more than this of a progress message."""
+"""Claude Code shows no more of a progress message."""
 
 
 class Heartbeat:
@@ -31,12 +31,12 @@ class Heartbeat:
         self._timer = self._loop.call_later(interval, self._beat)
 
     def activity_changed(self, activity: str) -> None:
-        """The agent does something else now."""
+        """Send the new activity soon."""
         self._activity = activity
         self._schedule(max(self._sent_at + NEWS_INTERVAL, self._loop.time()))
 
     def stop(self) -> None:
-        """Send nothing more, whatever the agent does from now on."""
+        """Send nothing more."""
         self._timer.cancel()
 
     def _schedule(self, at: float) -> None:
@@ -47,7 +47,7 @@ class Heartbeat:
     def _beat(self) -> None:
         now = self._loop.time()
         self._sent_at = now
-        # Elapsed seconds, so that a client can show them; a clock too coarse must not make the number stand still.
+        # Elapsed seconds, for clients that show them; they must grow even if the clock is coarse.
         self._progress = max(round(now - self._began, 3), self._progress + 0.001)
         self._send(self._progress, self._activity[:MESSAGE_CHARS])
         self._timer = self._loop.call_at(now + self._interval, self._beat)

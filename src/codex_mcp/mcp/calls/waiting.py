@@ -1,7 +1,7 @@
-"""`codex_wait`: blocks until there is news of one of several agents that its caller was not told before.
+"""`codex_wait`: blocks until one of several agents has news that was not reported to the caller before.
 
-`threads.news` decides. A decision and the note of what is reported follow each other without a pause: of two waits of
-one caller, one reports a piece of news, and the other goes on.
+`threads.news` decides. There is no await between a decision and the note of what is reported, so that of two waits of
+one caller only one reports a piece of news.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.jsonrpc import Id
 
 LONGEST_IDLE: Final = UNKNOWN_CLIENT.without_progress
-"""Seconds that a wait without a limit of its own lasts while none of its agents has anything to do. Another caller may
-give one of them a prompt, but may as well never do so."""
+"""Seconds that a wait without a time limit lasts while all of its agents are idle. Another caller may give one of them a
+prompt, or never do so."""
 
 
 class Fact(Struct, frozen=True):
@@ -31,14 +31,14 @@ class Fact(Struct, frozen=True):
 
     news: News
     told: dict[str, object]
-    """What the caller is told of it."""
+    """What the result says about it."""
 
 
 class Watched(Struct, frozen=True):
-    """One agent that a wait is about, as it is now."""
+    """The current state of an agent that a wait is about."""
 
     keys: tuple[str, ...]
-    """Changes of these concern it."""
+    """The keys of `Changes` that concern it."""
     turns: tuple[Turn, ...] = ()
     facts: tuple[Fact, ...] = ()
 
@@ -48,11 +48,11 @@ class Watched(Struct, frozen=True):
         return next((turn for turn in reversed(self.turns) if turn.ended), None)
 
     def is_latest(self, news: News) -> bool:
-        """Would a caller that asks again be told this? Of several answers, the last."""
+        """Is this what `again` returns? Of several answers, that is the last."""
         return news.kind is not NewsKind.ANSWER or (self.newest is not None and self.newest.name == news.key)
 
     def news(self) -> list[News]:
-        """Everything that may be news to a caller."""
+        """Everything that may be news for a caller."""
         answers = [News(NewsKind.ANSWER, turn.name) for turn in self.turns if turn.ended]
         questions = [News(NewsKind.QUESTION, key) for turn in self.turns for key in question_keys(turn)]
         return [*answers, *questions, *(fact.news for fact in self.facts)]
@@ -62,36 +62,36 @@ class View(Protocol):
     """The agents that a wait is about."""
 
     async def prepare(self) -> None:
-        """Look up what takes time. Everything that changes from now on is told by the keys of `early`."""
+        """Look up what takes time. Changes from now on are announced by the keys of `early`."""
 
     @property
     def early(self) -> Iterable[str]:
-        """Keys of changes that concern what `prepare` looks up."""
+        """The keys of changes that concern what `prepare` looks up."""
 
     def watched(self) -> list[Watched]:
         """The agents as they are now."""
 
 
 class Wait(Struct, frozen=True):
-    """What a caller waits for, and how."""
+    """What a caller waits for."""
 
     view: View
     mode: WaitMode = WaitMode.FIRST
     again: bool = False
-    """Report also what was reported before."""
+    """Report again what was reported before."""
     timeout: float | None = None
     is_named: bool = True
-    """It names the agents; otherwise it is about the caller's own work, and is answered at once if there is none."""
+    """It names agents. Otherwise it is about the caller's own work, and returns at once if there is none."""
 
 
 class Seen(Struct, frozen=True):
-    """What a wait is answered with."""
+    """What a wait has found."""
 
     finished: list[Turn]
     running: list[Turn]
     facts: list[Fact]
     unchanged: list[Turn]
-    """Turns that ended, and whose answers the caller has."""
+    """Ended turns whose answers were reported before."""
     questions: frozenset[str]
     """Keys of the questions that are news."""
 
@@ -100,14 +100,14 @@ NOTHING: Final = Seen([], [], [], [], frozenset())
 
 
 def question_keys(turn: Turn) -> list[str]:
-    """The names of a turn's open questions."""
+    """The keys of a turn's open questions."""
     return [f"{turn.name}/{key}" for key in turn.parked.open]
 
 
 def turns_of(thread: Thread, caller: str) -> tuple[Turn, ...]:
-    """What there is to wait for in a thread that a caller names, or to collect from it.
+    """The turns of a thread that concern a caller who names it.
 
-    Its own turns, those that run, those whose answers nobody has, and the newest; not what others have collected.
+    These are its own turns, those that run, those whose answers were not delivered, and the newest.
     """
     return tuple(
         turn
@@ -117,7 +117,7 @@ def turns_of(thread: Thread, caller: str) -> tuple[Turn, ...]:
 
 
 class _InFlight:
-    """A wait that is not answered yet."""
+    """A wait that runs."""
 
     __slots__ = ("caller", "keys")
 
@@ -127,7 +127,7 @@ class _InFlight:
 
 
 class Waiter:
-    """Carries out waits for the agents of one server, and knows what was reported to which caller."""
+    """Carries out waits, and records what was reported to which caller."""
 
     def __init__(self, threads: Threads) -> None:
         self._reported: Reported = threads.reported
@@ -135,7 +135,7 @@ class Waiter:
         self._in_flight: list[_InFlight] = []
 
     async def wait(self, call: Call, wait: Wait) -> Seen:
-        """Wait for news. The caller of this method reports it, without a pause."""
+        """Wait for news. The caller must call `report` before its next await."""
         if not wait.is_named and not wait.view.watched():
             return NOTHING
         in_flight = _InFlight(call.caller)
@@ -146,7 +146,7 @@ class Waiter:
             self._in_flight.remove(in_flight)
 
     def is_waited_for(self, caller: str, key: str) -> bool:
-        """Does a wait of this caller that is not answered yet concern this thread or agent?"""
+        """Does a running wait of this caller concern this thread or agent?"""
         return any(each.caller == caller and key in each.keys for each in self._in_flight)
 
     async def _wait(self, call: Call, wait: Wait, in_flight: _InFlight) -> Seen:
@@ -181,7 +181,7 @@ class Waiter:
             for news in each.news()
             if not self._reported.has(call.caller, news.key) or (wait.again and each.is_latest(news))
         }
-        # An agent that is named twice, by two of its names for instance, answers once.
+        # An agent may be named twice, for instance by two of its names.
         turns = list(dict.fromkeys(turn for each in watched for turn in each.turns))
         facts = {fact.news.key: fact for each in watched for fact in each.facts}
         newest = dict.fromkeys(each.newest for each in watched)
@@ -194,15 +194,13 @@ class Waiter:
         )
         return seen, verdict(fresh.values(), wait.mode, runs=bool(seen.running))
 
-    # -- what was reported --------------------------------------------------------------------------------------------
-
     def begun(self, call: Call, turn: Turn) -> None:
-        """This turn is the caller's own work, unless another caller asked for it first."""
+        """Make this turn the caller's own work, unless another caller asked for it first."""
         turn.attribute_to(call.caller)
         self._changes.tell(call.caller, turn.thread_id)
 
     def report(self, call: Call, finished: Sequence[Turn], others: Iterable[str] = ()) -> None:
-        """A call is answered with these turns, and with other news of these keys."""
+        """Note that a call is answered with these turns, and with other news of these keys."""
         for turn in finished:
             if not call.is_unread:
                 turn.mark_delivered()
@@ -210,21 +208,21 @@ class Waiter:
             self._reported.add(call.caller, call.request_id, [*(turn.name for turn in finished), *others])
 
     def stopped(self, call: Call, turn: Turn) -> None:
-        """The caller has stopped this turn by cancelling its call: that is no news to it, though it gets no answer."""
+        """Note that the caller stopped this turn by cancelling its call: its end is not news for this caller."""
         self._reported.add(call.caller, (call.request_id, "cancelled"), [turn.name])
 
     def answer_lost(self, caller: str, request_id: Id) -> None:
-        """An answer did not reach its caller: what it told is news again."""
+        """Make the contents of an answer news again that did not reach its caller."""
         if self._reported.revoke(caller, request_id):
             self._changes.tell(caller)
 
     def still_open(self, call: Call, keys: Iterable[str]) -> None:
-        """The caller has come without answers to these questions: they are news to it again."""
+        """Make these questions news again for a caller that has not answered them."""
         self._reported.forget(call.caller, keys)
 
 
 def _patience(call: Call, wait: Wait, decided: WaitVerdict) -> float | None:
-    """Seconds to wait; None is no limit, 0 not at all."""
+    """Seconds to wait; None means no limit."""
     if wait.timeout == 0 or (decided is WaitVerdict.IDLE and not wait.is_named):
         return 0
     patience = call.patience(wait.timeout)
@@ -235,7 +233,7 @@ def _patience(call: Call, wait: Wait, decided: WaitVerdict) -> float | None:
 
 
 class NamedThreads:
-    """The threads of these ids. One that was unloaded is watched: it may come back."""
+    """The threads with these ids, even if they are unloaded: they may be loaded again."""
 
     early: tuple[str, ...] = ()
 
@@ -245,10 +243,9 @@ class NamedThreads:
         self._chosen = {thread.id: thread for thread in chosen}
 
     async def prepare(self) -> None:
-        """Nothing takes time."""
+        """Nothing to look up."""
 
     def watched(self) -> list[Watched]:
-        """As they are now."""
         for thread_id in self._chosen:
             self._chosen[thread_id] = self._threads.known(thread_id, self._call.principal) or self._chosen[thread_id]
         return [Watched((thread.id,), turns_of(thread, self._call.caller)) for thread in self._chosen.values()]
@@ -263,7 +260,7 @@ def own_turns(threads: Threads, principal: str, caller: str) -> list[tuple[Threa
 
 
 class OwnThreads:
-    """The work of the caller itself."""
+    """The caller's own work."""
 
     early: tuple[str, ...] = ()
 
@@ -272,8 +269,7 @@ class OwnThreads:
         self._whose = call.principal, call.caller
 
     async def prepare(self) -> None:
-        """Nothing takes time."""
+        """Nothing to look up."""
 
     def watched(self) -> list[Watched]:
-        """As they are now."""
         return [Watched((thread.id,), turns) for thread, turns in own_turns(self._threads, *self._whose)]

@@ -29,7 +29,7 @@ from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.ended_sessions import EndedSessions
 from codex_mcp.mcp.http.hub import Hub
 from codex_mcp.mcp.http.metrics import Metrics
-from codex_mcp.mcp.shutdown import Ending
+from codex_mcp.mcp.shutdown import Shutdown
 from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.owners import EmbeddedOwners
@@ -125,10 +125,8 @@ class HttpServer:
             await first(serving, signals)
             logger.info("stopping")
             self._hub.stop_accepting()
-            ending = Ending(self._hub.running, self._threads, self._settings.calls)
-            await ending.finish(signals, self._product.longest_grace)
-            await self._hub.aclose()
-            await ending.close(self._product, signals)
+            shutdown = Shutdown(self._hub.running, self._threads, self._settings.calls)
+            await shutdown.run(self._product, signals, self._hub.aclose)
             server.should_exit = True
             await asyncio.wait([serving], timeout=2 * END_GRACE)
             await self._tasks.aclose()

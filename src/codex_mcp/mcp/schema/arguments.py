@@ -1,4 +1,4 @@
-"""Pure. A call's arguments as values, read by the tables of the catalogue."""
+"""Pure. The arguments of each tool as values, read by the fields of the catalogue."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from codex_mcp.threads.news import WaitMode
 
 
 class HowToWait(Struct, frozen=True, kw_only=True, rename="kebab"):
-    """How long a call waits for its turn."""
+    """How long a call waits for its turn's end."""
 
     background: bool = False
     wait_seconds: float | None = None
 
 
 class TurnArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
-    """What every call that runs a turn may say."""
+    """The arguments of every call that runs a turn."""
 
     prompt: str
     images: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class ReplyArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
 
     @property
     def thread_id(self) -> str | None:
-        """The thread, by its new name or its old one."""
+        """The thread; `conversationId` is an older name of `threadId`."""
         return self.given_thread_id or self.conversation_id
 
 
@@ -82,7 +82,7 @@ def reply_arguments(arguments: Mapping[str, object]) -> ReplyArguments:
 
 
 def how_to_wait(arguments: Mapping[str, object]) -> HowToWait:
-    """How long a call that runs a turn waits, whatever else its arguments are. Raises BadArguments."""
+    """How long a call waits; other arguments are ignored. Raises BadArguments."""
     return msgspec.convert(read_some(catalogue.COMMON_FIELDS, arguments), HowToWait)
 
 

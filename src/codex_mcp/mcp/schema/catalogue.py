@@ -1,4 +1,4 @@
-"""Pure. The tools that we list: their arguments, their results, and how they introduce themselves to a model."""
+"""Pure. The tools without a team: arguments, results, and descriptions for a model."""
 
 from __future__ import annotations
 
@@ -8,109 +8,113 @@ from msgspec import Struct
 
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
-from codex_mcp.mcp.schema.fields import Field, Kind, input_schema
+from codex_mcp.mcp.schema.fields import Field, FieldKind, input_schema
 from codex_mcp.threads.news import WaitMode
 from codex_mcp.threads.record import Status
 
 COMMON_FIELDS: Final = (
     Field(
         "images",
-        Kind.STRINGS,
-        "Images to look at together with the prompt: paths of files, or http, https or data URLs.",
+        FieldKind.STRINGS,
+        "Images for the prompt: file paths, or http, https or data URLs.",
     ),
     Field(
         "output-schema",
-        Kind.OBJECT,
-        "A JSON Schema: the answer will be JSON of this form.",
+        FieldKind.OBJECT,
+        "A JSON Schema; the answer will be JSON that matches it.",
         free_form=True,
     ),
     Field(
         "background",
-        Kind.BOOLEAN,
+        FieldKind.BOOLEAN,
         "Return at once with status `running` and let the agent work; `codex_wait` collects the answer.",
     ),
     Field(
         "wait-seconds",
-        Kind.NUMBER,
+        FieldKind.NUMBER,
         "Return with status `running` if the agent has not finished after this many seconds; 0 waits without limit. "
-        "By default the server returns before this client would give up.",
+        "By default the server returns before this client times out.",
     ),
     Field(
         "events",
-        Kind.STRING,
+        FieldKind.STRING,
         "Which `codex/event` notifications this call sends.",
         choices=tuple(Events),
     ),
 )
 
 CODEX_FIELDS: Final = (
-    Field("prompt", Kind.STRING, "What the agent shall do.", required=True),
-    Field("model", Kind.STRING, "The model to use in place of the configured one, for example `gpt-5.5`."),
+    Field("prompt", FieldKind.STRING, "The task for the agent.", required=True),
+    Field("model", FieldKind.STRING, "The model, if not the configured one, for example `gpt-5.5`."),
     Field(
         "cwd",
-        Kind.STRING,
-        "The folder to work in. A relative path is resolved against the server's own working directory.",
+        FieldKind.STRING,
+        "The working folder. A relative path is resolved against the server's own working folder.",
     ),
     Field(
         "approval-policy",
-        Kind.STRING,
+        FieldKind.STRING,
         "When a person is asked before a command runs: `untrusted` asks for all but known safe commands, `on-request` "
-        "when the model asks to leave the sandbox, `never` does not ask; `on-failure` is treated as `on-request`.",
+        "when the model wants to leave the sandbox, `never` does not ask; `on-failure` is treated as `on-request`.",
         choices=("untrusted", "on-failure", "on-request", "never"),
     ),
     Field(
         "sandbox",
-        Kind.STRING,
+        FieldKind.STRING,
         "What commands may do: `read-only`, `workspace-write` (write below the working folder), `danger-full-access`.",
         choices=("read-only", "workspace-write", "danger-full-access"),
     ),
     Field(
         "config",
-        Kind.OBJECT,
-        "Settings that win over CODEX_HOME/config.toml; keys may be dotted.",
+        FieldKind.OBJECT,
+        "Settings that override CODEX_HOME/config.toml; keys may be dotted.",
         free_form=True,
     ),
-    Field("base-instructions", Kind.STRING, "Instructions in place of Codex's own system prompt."),
-    Field("developer-instructions", Kind.STRING, "Instructions in addition, as a developer message."),
-    Field("compact-prompt", Kind.STRING, "The prompt for compacting a long conversation."),
+    Field("base-instructions", FieldKind.STRING, "Instructions that replace Codex's own system prompt."),
+    Field("developer-instructions", FieldKind.STRING, "Additional instructions, as a developer message."),
+    Field("compact-prompt", FieldKind.STRING, "The prompt for compacting a long conversation."),
     Field(
-        "profile", Kind.STRING, "A profile of the Codex configuration: CODEX_HOME/NAME.config.toml or [profiles.NAME]."
+        "profile",
+        FieldKind.STRING,
+        "A profile of Codex: CODEX_HOME/NAME.config.toml or [profiles.NAME].",
     ),
     Field(
         "environment",
-        Kind.STRING,
-        "Where commands run, if the server has an exec-server: there (the default), or on the server's own machine.",
+        FieldKind.STRING,
+        "Where commands run, if the server uses an exec-server: there (the default), or on the server's own machine.",
         choices=(EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT),
     ),
-    Field("include-plan-tool", Kind.BOOLEAN, "Give the agent its planning tool."),
+    Field("include-plan-tool", FieldKind.BOOLEAN, "Give the agent its planning tool."),
     *COMMON_FIELDS,
 )
 
 REPLY_FIELDS: Final = (
-    Field("threadId", Kind.STRING, "The thread to continue, as returned by `codex`."),
-    Field("conversationId", Kind.STRING, "An older name of threadId."),
-    Field("prompt", Kind.STRING, "What to say next.", required=True),
+    Field("threadId", FieldKind.STRING, "The thread to continue, as returned by `codex`."),
+    Field("conversationId", FieldKind.STRING, "An older name of threadId."),
+    Field("prompt", FieldKind.STRING, "What to say next.", required=True),
     *COMMON_FIELDS,
 )
 
 WAIT_FIELDS: Final = (
     Field(
         "threadIds",
-        Kind.STRINGS,
-        "The threads to wait for. Without it: those that you gave a prompt in this session.",
+        FieldKind.STRINGS,
+        "The threads to wait for. By default, those that you gave a prompt in this session.",
     ),
     Field(
         "mode",
-        Kind.STRING,
-        "`first` (the default) returns with the first news, `all` when nothing runs any more or a question is asked.",
+        FieldKind.STRING,
+        "`first` (the default) returns with the first news, `all` when nothing runs any more or a question is open.",
         choices=tuple(WaitMode),
     ),
-    Field("again", Kind.BOOLEAN, "Return the latest answers and open questions even if you were told before."),
+    Field(
+        "again", FieldKind.BOOLEAN, "Return the latest answers and open questions even if they were returned before."
+    ),
     Field(
         "timeout-seconds",
-        Kind.NUMBER,
-        "Return after this many seconds at the latest, with what is still running; 0 looks without waiting. "
-        "By default, before this client would give up.",
+        FieldKind.NUMBER,
+        "Return after this many seconds at the latest, with what is still running; 0 does not wait. "
+        "By default, before this client times out.",
     ),
 )
 
@@ -139,7 +143,7 @@ class Tool(Struct, frozen=True):
 
 _TOKENS: Final = {
     "type": "object",
-    "description": "Tokens that this turn used.",
+    "description": "Tokens used by this turn.",
     "properties": {
         name: {"type": "integer"}
         for name in ("inputTokens", "cachedInputTokens", "outputTokens", "reasoningOutputTokens", "totalTokens")
@@ -148,7 +152,7 @@ _TOKENS: Final = {
 
 _FILES: Final = {
     "type": "array",
-    "description": "Files that the agent's patches changed in this turn.",
+    "description": "Files changed by the agent's patches in this turn.",
     "items": {
         "type": "object",
         "properties": {"path": {"type": "string"}, "kind": {"type": "string", "enum": ["add", "update", "delete"]}},
@@ -180,7 +184,7 @@ WAIT_OUTPUT: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
         "finished": {"type": "array", "description": "Turns that have ended.", "items": TURN_OUTPUT},
-        "running": {"type": "array", "description": "Turns that go on; wait again for them.", "items": TURN_OUTPUT},
+        "running": {"type": "array", "description": "Turns that still run; wait again for them.", "items": TURN_OUTPUT},
         "unchanged": UNCHANGED_OUTPUT,
     },
     "required": ["finished", "running"],
@@ -190,7 +194,7 @@ CODEX: Final = Tool(
     "codex",
     "Codex",
     "Start a Codex coding agent on a task in a folder and wait for its answer. Returns the answer and a threadId; "
-    "`codex-reply` continues the conversation. A long task may return with status `running`: call `codex_wait` then.",
+    "`codex-reply` continues the conversation. A long task may return with status `running`; then call `codex_wait`.",
     CODEX_FIELDS,
     TURN_OUTPUT,
     read_only=False,
@@ -198,8 +202,8 @@ CODEX: Final = Tool(
 CODEX_REPLY: Final = Tool(
     "codex-reply",
     "Codex Reply",
-    "Continue a Codex conversation by thread id, also one of an earlier server process. Replies to a busy thread wait "
-    "for their turn.",
+    "Continue a Codex conversation by thread id, including one from an earlier server process. Replies to a busy "
+    "thread wait for their turn.",
     REPLY_FIELDS,
     TURN_OUTPUT,
     read_only=False,
@@ -207,7 +211,7 @@ CODEX_REPLY: Final = Tool(
 CODEX_WAIT: Final = Tool(
     "codex_wait",
     "Codex Wait",
-    "Wait for news of Codex agents that returned with status `running`: an answer, a question, a pause, a close. "
+    "Wait for news of Codex agents that returned with status `running`: an answer, a question, a pause or a close. "
     "Each is returned once.",
     WAIT_FIELDS,
     WAIT_OUTPUT,

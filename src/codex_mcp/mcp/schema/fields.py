@@ -1,6 +1,6 @@
-"""Pure. The arguments of the tools: one table that the schemas are made from and that calls are read by.
+"""Pure. Fields of tool arguments: the schemas are built from them, and calls are read by them.
 
-A name may be spelled approval-policy, approval_policy or approvalPolicy. The texts of errors are those of 0.153.4:
+A name may be spelled approval-policy, approval_policy or approvalPolicy. Error texts are those of 0.153.4, because
 clients show them to their users and models.
 """
 
@@ -17,14 +17,14 @@ from msgspec import Struct
 BAD_ARGUMENTS: Final = "Failed to parse configuration for Codex tool: "
 
 LARGEST_NUMBER: Final = 1e308
-"""Numbers become floats, and a whole number beyond this does not fit into one."""
+"""Numbers become floats; a larger integer does not fit."""
 
 
 class BadArguments(Exception):
-    """The call cannot be made; the text says why."""
+    """The arguments are invalid; the text says why."""
 
 
-class Kind(StrEnum):
+class FieldKind(StrEnum):
     """The type of an argument, in the words of an error text."""
 
     STRING = "a string"
@@ -35,15 +35,15 @@ class Kind(StrEnum):
 
 
 class Field(Struct, frozen=True, eq=False):
-    """One argument. Known by its identity: a table of them is looked up with every call."""
+    """One argument. Compared by identity, because tables of fields are looked up with every call."""
 
     name: str
-    kind: Kind
+    kind: FieldKind
     description: str
     choices: tuple[str, ...] = ()
     required: bool = False
     free_form: bool = False
-    """Of an object: any keys are welcome."""
+    """For an object: any keys are allowed."""
 
     def schema(self) -> dict[str, object]:
         """The argument in JSON Schema."""
@@ -55,12 +55,12 @@ class Field(Struct, frozen=True, eq=False):
         return schema
 
 
-_SCHEMAS: Final[Mapping[Kind, Mapping[str, object]]] = {
-    Kind.STRING: {"type": "string"},
-    Kind.BOOLEAN: {"type": "boolean"},
-    Kind.NUMBER: {"type": "number", "minimum": 0},
-    Kind.OBJECT: {"type": "object"},
-    Kind.STRINGS: {"type": "array", "items": {"type": "string"}},
+_SCHEMAS: Final[Mapping[FieldKind, Mapping[str, object]]] = {
+    FieldKind.STRING: {"type": "string"},
+    FieldKind.BOOLEAN: {"type": "boolean"},
+    FieldKind.NUMBER: {"type": "number", "minimum": 0},
+    FieldKind.OBJECT: {"type": "object"},
+    FieldKind.STRINGS: {"type": "array", "items": {"type": "string"}},
 }
 
 
@@ -75,7 +75,7 @@ def input_schema(fields: Sequence[Field]) -> dict[str, object]:
 
 
 def read_arguments(fields: Sequence[Field], arguments: Mapping[str, object]) -> dict[str, object]:
-    """The arguments under their own names; what was left out, or is null, is missing. Raises BadArguments."""
+    """The arguments by field name, without those that are null. Raises BadArguments."""
     by_spelling = _by_spelling(tuple(fields))
     values: dict[str, object] = {}
     for name, value in arguments.items():
@@ -101,7 +101,7 @@ def read_some(fields: Sequence[Field], arguments: Mapping[str, object]) -> dict[
     return read_arguments(fields, known)
 
 
-@functools.cache  # of few tools, and every call asks
+@functools.cache  # there are few tools, and every call needs this
 def _by_spelling(fields: tuple[Field, ...]) -> Mapping[str, Field]:
     return {spelling: field for field in fields for spelling in (field.name, _kebab(field.name))}
 
@@ -115,23 +115,23 @@ def _checked(field: Field, value: object) -> object:
         raise BadArguments(f"{BAD_ARGUMENTS}invalid type: {_described(value)}, expected {field.kind}")
     if field.choices and value not in field.choices:
         raise BadArguments(f"{BAD_ARGUMENTS}unknown variant `{value}`, expected {_one_of(field.choices)}")
-    if field.kind is Kind.NUMBER and isinstance(value, (int, float)) and not 0 <= value <= LARGEST_NUMBER:
+    if field.kind is FieldKind.NUMBER and isinstance(value, (int, float)) and not 0 <= value <= LARGEST_NUMBER:
         shown = f"{value:g}" if abs(value) <= LARGEST_NUMBER else "number"
         raise BadArguments(f"{BAD_ARGUMENTS}invalid value: {shown}, expected a number that is not negative")
     return value
 
 
-def _fits(kind: Kind, value: object) -> bool:
+def _fits(kind: FieldKind, value: object) -> bool:
     match kind:
-        case Kind.STRING:
+        case FieldKind.STRING:
             return isinstance(value, str)
-        case Kind.BOOLEAN:
+        case FieldKind.BOOLEAN:
             return isinstance(value, bool)
-        case Kind.NUMBER:
+        case FieldKind.NUMBER:
             return isinstance(value, (int, float)) and not isinstance(value, bool)
-        case Kind.OBJECT:
+        case FieldKind.OBJECT:
             return isinstance(value, dict)
-        case Kind.STRINGS:
+        case FieldKind.STRINGS:
             return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 

@@ -1,7 +1,7 @@
-"""Pure. How an outcome looks to a client.
+"""Pure. The results of `codex`, `codex-reply` and `codex_wait`.
 
-Some clients show their model only `structuredContent`, others only `content`, and of an error only `content`. So each
-says everything that is needed to go on: an error text ends with the thread id.
+Some clients show their model only `structuredContent`, others only `content`, and for an error only `content`. So each
+has everything that is needed to continue: an error text ends with the thread id.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from codex_mcp.threads.record import Outcome, Status
 Result = dict[str, object]
 
 FACTS: Final = {NewsKind.PAUSE: "paused", NewsKind.CLOSE: "closed"}
-"""Where a result of `codex_wait` has news that is no turn."""
+"""The fields of a `codex_wait` result for news that is not a turn."""
 
 STILL_RUNNING: Final = (
     "The agent is still working ({activity}, {seconds:.0f} s so far). It goes on without this call: "
@@ -48,12 +48,12 @@ class GoesOn(StrEnum):
 
 
 def refused(text: str) -> Result:
-    """A call that could not even begin."""
+    """The result of a call that could not begin."""
     return {"content": [_text(text)], "isError": True}
 
 
 def refused_in_thread(text: str, thread_id: str) -> Result:
-    """A call that failed in a thread whose id is known."""
+    """The result of a call that failed in a thread whose id is known."""
     structured = {"threadId": thread_id, "content": text, "status": Status.FAILED}
     return {"content": [_text(text)], "structuredContent": structured, "isError": True}
 
@@ -65,11 +65,11 @@ def turn_result(
     *,
     goes_on: GoesOn = GoesOn.REPLY,
 ) -> Result:
-    """The result of `codex` and `codex-reply`; `names` is what else is known of the thread."""
+    """The result of `codex` and `codex-reply`; `names` are more fields about the thread."""
     structured = described(outcome, names, asks)
     if outcome.status in (Status.FAILED, Status.INTERRUPTED):
         if not outcome.thread_id and not names:
-            return refused(str(structured["content"]))  # an old Codex did not even begin the thread
+            return refused(str(structured["content"]))  # an old Codex did not begin the thread
         name = f"codex_id: {structured['codex_id']}, " if "codex_id" in structured else ""
         text = f"{_words(structured)}\n\n{name}threadId: {outcome.thread_id} ({goes_on})"
         return {"content": [_text(text)], "structuredContent": structured, "isError": True}
@@ -77,23 +77,23 @@ def turn_result(
 
 
 def no_names(_: str) -> Mapping[str, object]:
-    """What is known of a thread besides its id, where nothing is."""
+    """No more fields about a thread."""
     return {}
 
 
 class WaitReport(Struct, frozen=True):
-    """What `codex_wait` tells; turns as `described` has them."""
+    """The contents of a `codex_wait` result; turns are in the form of `described`."""
 
     finished: Sequence[dict[str, object]] = ()
     running: Sequence[dict[str, object]] = ()
     unchanged: Sequence[tuple[dict[str, object], GoesOn]] = ()
-    """Turns that ended and whose answers the caller has, and how their conversations can be continued."""
+    """Ended turns whose answers were returned before, and how their conversations can be continued."""
     facts: Sequence[tuple[NewsKind, dict[str, object]]] = ()
-    """Agents that were paused or closed; `content` says it in words."""
+    """Agents that were paused or closed; `content` has it in words."""
 
 
 def wait_result(report: WaitReport) -> Result:
-    """The result of `codex_wait`. What has not changed is named only if there is nothing else to say."""
+    """The result of `codex_wait`. Unchanged turns are listed only if there is no news."""
     structured: dict[str, object] = {"finished": list(report.finished), "running": list(report.running)}
     for kind, name in FACTS.items():
         if facts := [fact for each, fact in report.facts if each is kind]:
@@ -120,9 +120,9 @@ def _shown_name(turn: Mapping[str, object]) -> object:
 def described(
     outcome: Outcome, names: Mapping[str, object] | None = None, asks: Sequence[str] = ()
 ) -> dict[str, object]:
-    """An outcome as structured content: what may be long comes last, since of much text a model sees the beginning.
+    """An outcome as structured content; `asks` are the open questions in words.
 
-    `asks` are the questions that wait for an answer, in words.
+    Long fields come last, because clients cut long results off at the end.
     """
     described: dict[str, object] = {
         **(names or {}),
@@ -140,7 +140,6 @@ def described(
 
 
 def _words(turn: Mapping[str, object]) -> str:
-    """What a text says of a turn: its warnings, then its content."""
     warnings = turn.get("warnings", ())
     assert isinstance(warnings, Sequence)
     return "\n\n".join([*(f"Warning: {warning}" for warning in warnings), str(turn["content"])])
@@ -164,4 +163,4 @@ def _text(text: str) -> dict[str, object]:
 
 
 NOTHING_NEW: Final = wait_result(WaitReport())
-"""The result of a wait that has nothing to wait for."""
+"""The result of a wait without anything to wait for."""

@@ -1,13 +1,13 @@
-"""Pure. Turns as tasks, the extension of MCP for what takes longer than a call.
+"""Pure. Turns as tasks, MCP's extension for work that takes longer than a call.
 
-A turn that is                                     is a task that is
+turn                                               task
 -------------------------------------------------  ----------------------------------------------------------
-running or waiting, and asks nothing               working
-running, and asks                                  input_required, with the questions
+running or waiting, without a question             working
+running, with questions                            input_required, with the questions
 completed or failed                                completed, with the result that the call would have had
 interrupted                                        cancelled
 
-The extension's own `failed` is for a server that broke. A task's id is its name, sealed: nothing is stored for it.
+The extension's own `failed` means that the server failed. A task's id is its sealed name: nothing is stored for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from codex_mcp.threads.record import Outcome, Status
 PURPOSE: Final = "task"
 
 POLL_INTERVAL_MS: Final = 1000
-"""A turn takes seconds to minutes: looking once a second costs little and loses little."""
+"""A turn takes seconds to minutes, so that a poll per second is cheap and soon enough."""
 
 WORKING: Final = "working"
 INPUT_REQUIRED: Final = "input_required"
@@ -37,7 +37,7 @@ CANCELLED: Final = "cancelled"
 
 
 class TaskName(Struct, frozen=True):
-    """Which turn a task is, whose, and since when."""
+    """Which turn a task is, its principal, and when it began."""
 
     thread_id: str
     turn: str
@@ -47,24 +47,23 @@ class TaskName(Struct, frozen=True):
 
 
 class TurnNews(Struct, frozen=True):
-    """What there is to say of a task's turn."""
+    """The state of a task's turn."""
 
     outcome: Outcome
     asks: Mapping[str, object]
-    """What it wants to know."""
+    """Its questions."""
     names: Mapping[str, object]
-    """What else is known of its thread."""
+    """More fields about its thread."""
     goes_on: GoesOn = GoesOn.REPLY
     """How its conversation can be continued."""
 
 
 def task_id(key: bytes, name: TaskName) -> str:
-    """The name as the client carries it."""
     return seal(key, PURPOSE, name)
 
 
 def task_name(key: bytes, text: str, principal: str) -> TaskName | None:
-    """The name that this id stands for, if it is ours and this principal's."""
+    """The name in this id, if this server sealed it for this principal."""
     try:
         name = unseal(key, PURPOSE, text, TaskName)
     except BrokenSeal:
@@ -73,12 +72,12 @@ def task_name(key: bytes, text: str, principal: str) -> TaskName | None:
 
 
 def created_task(key: bytes, name: TaskName, outcome: Outcome, kept: float) -> Result:
-    """The answer to a call whose turn goes on as a task. `kept`: seconds for which an outcome can be fetched."""
+    """The result of a call whose turn goes on as a task; `kept` is how long its outcome can be fetched, in seconds."""
     return {"resultType": "task", **_task(task_id(key, name), WORKING, name.created, outcome, kept)}
 
 
 def described_task(text: str, name: TaskName, news: TurnNews, kept: float) -> dict[str, object]:
-    """A task as it stands; `text` is its id."""
+    """The current state of a task; `text` is its id."""
     status = _status(news.outcome, news.asks)
     task = _task(text, status, name.created, news.outcome, kept)
     match status:
@@ -92,7 +91,7 @@ def described_task(text: str, name: TaskName, news: TurnNews, kept: float) -> di
 
 
 def asked_by_task(questions: Mapping[str, Question], call_id: str) -> dict[str, object]:
-    """Questions as requests to the client. Under one key they are the same whenever they are read."""
+    """Questions as requests to the client. A key always stands for the same question."""
     return {
         key: {"method": "elicitation/create", "params": elicitation_params(question, tool_call_id=call_id)}
         for key, question in questions.items()
@@ -116,7 +115,7 @@ def _task(text: str, status: str, created: float, outcome: Outcome, kept: float)
         "statusMessage": outcome.activity,
         "createdAt": _date(created),
         "lastUpdatedAt": _date(created + outcome.seconds),
-        # Counted from the beginning, so that it grows while the turn runs: it is kept from its end.
+        # Counts from the beginning, and the outcome is kept from the end: so it grows while the turn runs.
         "ttlMs": round((outcome.seconds + kept) * 1000),
         "pollIntervalMs": POLL_INTERVAL_MS,
     }

@@ -1,4 +1,4 @@
-"""Pure. A team call's arguments as values, and the three ways to start an agent."""
+"""Pure. The arguments of each tool of a team as values, and the three ways to give an agent a task."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from codex_mcp.mcp.seal import digest
 from codex_mcp.team.agent import RequestKey
 
 ROWS: Final = 50
-"""Agents in a list, if nobody says how many."""
+"""Agents in a list by default."""
 
 LONGEST_REQUEST_ID: Final = 1000
 """Characters. The store remembers ten thousand of them."""
 
 NOT_COMPARED: Final = ("request_id", "background", "wait_seconds", "events")
-"""What may differ between a call and its repeat: how the caller waits and what it is shown meanwhile."""
+"""Arguments that may differ between a call and its repeat: how the caller waits, and what it sees meanwhile."""
 
 GO_ON: Final = "Go on with your task."
-"""What a resumed agent is told by a caller who says nothing."""
+"""The prompt of a resumed agent whose caller gives none."""
 
 
 class Way(StrEnum):
-    """How an agent comes to its task."""
+    """How an agent gets its task."""
 
     PROMPT = "prompt"
     FILE = "agent_file"
@@ -57,7 +57,7 @@ class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="keba
 
     @property
     def references(self) -> list[str]:
-        """Whom it is for, by all of the names that it gives."""
+        """All names given for the agent."""
         given = (self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
         return [reference for reference in given if reference]
 
@@ -69,7 +69,7 @@ class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True, rename="kebab"
 
     @property
     def references(self) -> tuple[str, ...] | None:
-        """For whom; None is for everybody who has news."""
+        """The agents to wait for; None means the caller's own work."""
         if self.ids is None and self.thread_ids is None:
             return None
         return (*(self.ids or ()), *(self.thread_ids or ()))
@@ -92,7 +92,7 @@ class CloseArguments(Struct, frozen=True, kw_only=True):
 
     @property
     def references(self) -> list[str]:
-        """Whom to close, by all of the names that it gives."""
+        """All names given for the agent."""
         return [reference for reference in (self.codex_id, self.identity, self.thread_id) if reference]
 
 
@@ -114,7 +114,7 @@ def team_arguments(tool: Tool, given: Mapping[str, object], kind: type[Arguments
 
 
 def approval_answer(decision: str, reason: str | None) -> dict[str, object]:
-    """The answer that `codex_approvals` gives, in the spelling of 0.153.4: only a refusal has a reason."""
+    """A decision in the spelling of 0.153.4, where only a denial has a reason."""
     if decision == "denied" and reason is not None:
         return {"decision": {"denied": {"rejection": reason}}}
     return {"decision": decision}
@@ -135,18 +135,18 @@ NEW_ONLY: Final = (
     "role",
     "identity",
 )
-"""What is decided when an agent is started, and cannot be changed when it is resumed."""
+"""Arguments for starting an agent that cannot be changed when it is resumed."""
 
 
 def way_of(arguments: StartArguments) -> Way:
-    """Which of the three ways a call asks for. Raises BadArguments unless it is exactly one."""
+    """The way that a call asks for. Raises BadArguments unless it is exactly one."""
     if arguments.codex_id is not None:
         if arguments.agent_file is not None:
             raise _refused("`codex_id` and `agent_file` exclude each other: resume an agent, or start one from a file")
         changed = [name for name in NEW_ONLY if getattr(arguments, name) not in (None, {})]
         if changed:
             names = ", ".join(f"`{name}`" for name in changed)
-            raise _refused(f"an agent that is resumed keeps what it was started with; leave out {names}")
+            raise _refused(f"a resumed agent keeps the settings that it was started with; leave out {names}")
         return Way.RESUME
     if arguments.agent_file is not None:
         if arguments.prompt:
@@ -166,7 +166,7 @@ def start_arguments(given: Mapping[str, object]) -> StartArguments:
 
 
 def request_of(arguments: StartArguments) -> RequestKey | None:
-    """The request that a call says it is: its id, and a digest of what it asks for."""
+    """A call's `request_id`, and a digest of its arguments."""
     if arguments.request_id is None:
         return None
     asked = {name: value for name, value in structs.asdict(arguments).items() if name not in NOT_COMPARED}

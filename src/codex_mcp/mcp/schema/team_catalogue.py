@@ -1,4 +1,4 @@
-"""Pure. The tools of a team: those of one agent, with names, and those that look after many."""
+"""Pure. The tools of a team: arguments, results, and descriptions for a model."""
 
 from __future__ import annotations
 
@@ -8,66 +8,66 @@ from msgspec.structs import replace
 
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import CODEX_FIELDS, COMMON_FIELDS, TURN_OUTPUT, UNCHANGED_OUTPUT, WAIT_FIELDS, Tool
-from codex_mcp.mcp.schema.fields import Field, Kind
+from codex_mcp.mcp.schema.fields import Field, FieldKind
 from codex_mcp.team.agent import AgentState, AgentStatus
 
 _REFERENCE: Final = "its codex_id, identity or threadId"
 
 START_FIELDS: Final = (
-    Field("prompt", Kind.STRING, "What the agent shall do. Not together with agent_file."),
-    Field("identity", Kind.STRING, "The name of the new agent: small letters, digits, hyphens. Unique in the team."),
+    Field("prompt", FieldKind.STRING, "The task for the agent. Not together with agent_file."),
+    Field("identity", FieldKind.STRING, "The new agent's name: small letters, digits, hyphens. Unique in the team."),
     Field(
         "agent_file",
-        Kind.STRING,
-        "A file with the agent's prompt, such as .claude/agents/NAME.md, in place of prompt.",
+        FieldKind.STRING,
+        "A file with the agent's prompt, such as .claude/agents/NAME.md, instead of `prompt`.",
     ),
-    Field("codex_id", Kind.STRING, "Resume this agent, also a closed one, in place of starting a new one."),
-    Field("role", Kind.STRING, "A role of the configuration: model, sandbox, approval policy, instructions."),
-    Field("tag", Kind.STRING, "A note of yours, shown in lists."),
+    Field("codex_id", FieldKind.STRING, "Resume this agent, even if it is closed, instead of starting a new one."),
+    Field("role", FieldKind.STRING, "A configured role: model, sandbox, approval policy, instructions."),
+    Field("tag", FieldKind.STRING, "A note of yours, shown in lists."),
     Field(
         "request_id",
-        Kind.STRING,
-        "An id of your choice that makes the call safe to repeat: it runs once, and a repeat gets the same answer.",
+        FieldKind.STRING,
+        "An id of your choice that makes the call safe to repeat: it runs once, and a repeat returns the same answer.",
     ),
     *(field for field in CODEX_FIELDS if field.name != "prompt"),
 )
 
 TEAM_REPLY_FIELDS: Final = (
-    Field("codex_id", Kind.STRING, "The agent to talk to, as returned by `codex`."),
-    Field("identity", Kind.STRING, "Its name, in place of codex_id."),
-    Field("threadId", Kind.STRING, "Its thread, in place of codex_id."),
-    Field("conversationId", Kind.STRING, "An older name of threadId."),
-    Field("prompt", Kind.STRING, "What to say next.", required=True),
+    Field("codex_id", FieldKind.STRING, "The agent, as returned by `codex`."),
+    Field("identity", FieldKind.STRING, "Its name, instead of codex_id."),
+    Field("threadId", FieldKind.STRING, "Its thread, instead of codex_id."),
+    Field("conversationId", FieldKind.STRING, "An older name of threadId."),
+    Field("prompt", FieldKind.STRING, "What to say next.", required=True),
     *COMMON_FIELDS,
 )
 
 TEAM_WAIT_FIELDS: Final = (
     Field(
         "ids",
-        Kind.STRINGS,
-        f"The agents to wait for, each by {_REFERENCE}. Without it: those that you gave a prompt in this session.",
+        FieldKind.STRINGS,
+        f"The agents to wait for, each by {_REFERENCE}. By default, those that you gave a prompt in this session.",
     ),
     *WAIT_FIELDS,
 )
 
 THREADS_FIELDS: Final = (
-    Field("identity", Kind.STRING, "Only agents of this name."),
-    Field("include_closed", Kind.BOOLEAN, "Also those that are closed; yes if left out."),
-    Field("limit", Kind.NUMBER, "At most so many, those used last first; 50 if left out."),
+    Field("identity", FieldKind.STRING, "Only agents with this name."),
+    Field("include_closed", FieldKind.BOOLEAN, "Include closed agents; true by default."),
+    Field("limit", FieldKind.NUMBER, "At most this many, the most recently used first; 50 by default."),
 )
 
 CLOSE_FIELDS: Final = (
-    Field("codex_id", Kind.STRING, "The agent to close."),
-    Field("identity", Kind.STRING, "Its name, in place of codex_id."),
-    Field("threadId", Kind.STRING, "Its thread, in place of codex_id."),
+    Field("codex_id", FieldKind.STRING, "The agent to close."),
+    Field("identity", FieldKind.STRING, "Its name, instead of codex_id."),
+    Field("threadId", FieldKind.STRING, "Its thread, instead of codex_id."),
 )
 
 APPROVALS_FIELDS: Final = (
-    Field("id", Kind.STRING, "The question to answer, as listed. Without it all open questions are listed."),
+    Field("id", FieldKind.STRING, "The question to answer, as listed. Without it, all open questions are listed."),
     Field(
         "decision",
-        Kind.STRING,
-        "The answer, one of those that are listed with the question.",
+        FieldKind.STRING,
+        "The answer, one of those listed with the question.",
         choices=(
             "approved",
             "approved_for_session",
@@ -79,11 +79,11 @@ APPROVALS_FIELDS: Final = (
             "abort",
         ),
     ),
-    Field("reason", Kind.STRING, "Why not: the agent is told."),
+    Field("reason", FieldKind.STRING, "For `denied`: why. The agent is told."),
 )
 
 _NAMES: Final = {
-    "codex_id": {"type": "string", "description": "Pass it to codex-reply, codex_close or codex to go on."},
+    "codex_id": {"type": "string", "description": "Pass it to codex-reply, codex_close or codex."},
     "identity": {"type": "string", "description": "The agent's name in the team."},
     "team": {"type": "string"},
 }
@@ -96,7 +96,10 @@ _APPROVAL: Final = {
         "identity": {"type": "string"},
         "question": {"type": "string"},
         "decisions": {"type": "array", "items": {"type": "string"}},
-        "owner": {"type": "object", "description": "The other server, pid and host, where alone it can be answered."},
+        "owner": {
+            "type": "object",
+            "description": "The other server (pid and host), the only one where it can be answered.",
+        },
     },
     "required": ["id", "question"],
 }
@@ -105,7 +108,7 @@ _APPROVAL: Final = {
 def _with_names(output: dict[str, object]) -> dict[str, object]:
     properties = output["properties"]
     assert isinstance(properties, dict)
-    approvals = {"type": "array", "description": "What waits for an answer by codex_approvals.", "items": _APPROVAL}
+    approvals = {"type": "array", "description": "Questions to be answered with codex_approvals.", "items": _APPROVAL}
     return {**output, "properties": {**_NAMES, **properties, "approvals": approvals}}
 
 
@@ -115,7 +118,7 @@ TEAM_WAIT_OUTPUT: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
         "finished": {"type": "array", "description": "Turns that have ended.", "items": TEAM_TURN_OUTPUT},
-        "running": {"type": "array", "description": "Turns that go on; wait again.", "items": TEAM_TURN_OUTPUT},
+        "running": {"type": "array", "description": "Turns that still run; wait again.", "items": TEAM_TURN_OUTPUT},
         "paused": {"type": "array", "description": "Agents that reached a limit.", "items": {"type": "object"}},
         "closed": {"type": "array", "description": "Agents that were closed.", "items": {"type": "object"}},
         "unchanged": UNCHANGED_OUTPUT,
@@ -145,12 +148,12 @@ THREADS_OUTPUT: Final[dict[str, object]] = {
 STATUS_OUTPUT: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
-        "core": {"type": "object", "description": "The Codex that runs the agents."},
+        "core": {"type": "object", "description": "The Codex process that runs the agents."},
         "team": {"type": "string"},
         "uptime_seconds": {"type": "number"},
         "threads": {"type": "object", "description": "How many are active, busy, idle."},
-        "identities": {"type": "object", "description": "Which agent has which name."},
-        "queues": {"type": "object", "description": "Turns that wait, by name."},
+        "identities": {"type": "object", "description": "Agents by name."},
+        "queues": {"type": "object", "description": "Waiting turns by name."},
         "pending_mail": {"type": "integer"},
         "pending_approvals": {"type": "integer"},
     },
@@ -178,15 +181,15 @@ APPROVALS_OUTPUT: Final[dict[str, object]] = {
 
 CODEX: Final = replace(
     catalogue.CODEX,
-    description="Start a Codex coding agent with a name, on a task in a folder, and wait for its answer; or resume one "
-    "by codex_id. Returns the answer and a codex_id; `codex-reply` continues. A long task may return with status "
-    "`running`: call `codex_wait` then.",
+    description="Start a named Codex coding agent on a task in a folder and wait for its answer, or resume one by "
+    "codex_id. Returns the answer and a codex_id; `codex-reply` continues. A long task may return with status "
+    "`running`; then call `codex_wait`.",
     fields=START_FIELDS,
     output=TEAM_TURN_OUTPUT,
 )
 CODEX_REPLY: Final = replace(
     catalogue.CODEX_REPLY,
-    description="Continue a conversation with an agent, named by codex_id, identity or threadId, also after a restart. "
+    description="Continue a conversation with an agent by codex_id, identity or threadId, even after a restart. "
     "Replies to a busy agent wait for their turn.",
     fields=TEAM_REPLY_FIELDS,
     output=TEAM_TURN_OUTPUT,
@@ -195,7 +198,7 @@ CODEX_WAIT: Final = replace(catalogue.CODEX_WAIT, fields=TEAM_WAIT_FIELDS, outpu
 CODEX_THREADS: Final = Tool(
     "codex_threads",
     "Codex Threads",
-    "List the agents of the team: name, state, folder, branch, last activity.",
+    "List the agents of the team with name, state, folder, branch and last activity.",
     THREADS_FIELDS,
     THREADS_OUTPUT,
     read_only=True,
@@ -203,7 +206,7 @@ CODEX_THREADS: Final = Tool(
 CODEX_STATUS: Final = Tool(
     "codex_status",
     "Codex Status",
-    "Is Codex alive, how many agents are busy, who has which name, what waits.",
+    "Show whether Codex runs, which agents there are and how many are busy, and what is waiting.",
     (),
     STATUS_OUTPUT,
     read_only=True,
@@ -211,7 +214,7 @@ CODEX_STATUS: Final = Tool(
 CODEX_CLOSE: Final = Tool(
     "codex_close",
     "Codex Close",
-    "Close an agent: what it does is stopped, it sums up its work if it was busy, and its name is free again. "
+    "Close an agent: its turn is stopped, it sums up its work if it was busy, and its name becomes free. "
     "`codex` with its codex_id resumes it.",
     CLOSE_FIELDS,
     CLOSE_OUTPUT,
@@ -220,7 +223,7 @@ CODEX_CLOSE: Final = Tool(
 CODEX_APPROVALS: Final = Tool(
     "codex_approvals",
     "Codex Approvals",
-    "List what agents ask permission for and nobody could be asked about, or answer one of these questions.",
+    "List questions of agents that no person could be asked, or answer one of them.",
     APPROVALS_FIELDS,
     APPROVALS_OUTPUT,
     read_only=False,
@@ -237,11 +240,11 @@ TEAM_TOOLS: Final = (
 )
 
 ALIASES: Final = {"agent_sessions": CODEX_THREADS, "agent_status": CODEX_STATUS, "agent_close": CODEX_CLOSE}
-"""Names of an earlier implementation, which are understood and not listed."""
+"""Names from an earlier implementation, accepted but not listed."""
 
 TEAM_INSTRUCTIONS: Final = (
     "A team of Codex coding agents with names. `codex` starts an agent on a task (give it an `identity`) and returns "
-    "its answer and a codex_id; `codex-reply` goes on with it. Several can work at once: give each call "
+    "its answer and a codex_id; `codex-reply` continues with it. Several can work at once: give each call "
     "`background: true`, then collect the answers with `codex_wait`, which is also what to call when a result says "
     "status `running`. "
     "`codex_threads` lists the agents, `codex_close` ends one, `codex_approvals` answers what they ask."

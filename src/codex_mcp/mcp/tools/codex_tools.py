@@ -1,4 +1,4 @@
-"""`codex`, `codex-reply` and `codex_wait`, as whoever knows no team has them."""
+"""`codex`, `codex-reply` and `codex_wait` without a team (`codex-mcp mcp-server`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class CodexTools:
-    """The three tools, with what they work on."""
+    """The three tools."""
 
     def __init__(self, threads: Threads, settings: Settings, key: bytes) -> None:
         self._threads = threads
@@ -36,15 +36,13 @@ class CodexTools:
         self._follower = Follower(threads, settings.calls, key, self.says)
 
     def tools(self) -> Tools:
-        """By name."""
         bodies = {
             catalogue.CODEX.name: self._codex,
             catalogue.CODEX_REPLY.name: self._codex_reply,
             catalogue.CODEX_WAIT.name: self._codex_wait,
         }
-        tools = Tools(bodies, self._follower, self._threads.warm_up)
-        tools.at_once = {catalogue.CODEX_WAIT.name: self._nothing_to_wait_for}
-        return tools
+        at_once = {catalogue.CODEX_WAIT.name: self._nothing_to_wait_for}
+        return Tools(bodies, self._follower, self._threads.warm_up, at_once)
 
     async def _codex(self, call: Call, given: Json) -> Result:
         arguments = codex_arguments(given)
@@ -100,7 +98,7 @@ class CodexTools:
         try:
             ids = wait_arguments(given).thread_ids if given else None
         except BadArguments:
-            return None  # the body says what is wrong
+            return None  # the tool itself reports the error
         return None if ids or own_turns(self._threads, principal, caller) else results.NOTHING_NEW
 
     def _known(self, call: Call, thread_id: str) -> Thread:

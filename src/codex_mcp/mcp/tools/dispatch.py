@@ -1,4 +1,4 @@
-"""Calls of tools: each to its body. What goes wrong is a result, as MCP wants it, and never an exception."""
+"""Gives each `tools/call` to its tool. A failure becomes a result, as MCP wants, and never an exception."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Body: TypeAlias = Callable[[Call, Json], Awaitable[Result]]
 """What a tool does with its arguments."""
 
 AtOnce: TypeAlias = Callable[[Json, str, str], Result | None]
-"""What a tool answers to its arguments, a principal and a caller without waiting; None if it must wait."""
+"""A tool's immediate answer to its arguments, a principal and a caller; None if the call must wait."""
 
 MISSING: Final = {
     catalogue.CODEX.name: "Missing arguments for codex tool-call; the `prompt` field is required.",
@@ -35,7 +35,7 @@ MISSING: Final = {
 
 
 MAX_PROMPT_CHARS: Final = 1 << 20
-"""What Codex takes, in characters; it would refuse more after the prompt has waited for its turn."""
+"""Codex's own limit, in characters. Codex would refuse a longer prompt only after it has waited for its turn."""
 
 
 TOO_LONG: Final = (
@@ -52,31 +52,24 @@ class Tools:
         bodies: Mapping[str, Body],
         follower: Follower,
         warm_up: Callable[[], None],
+        at_once: Mapping[str, AtOnce] | None = None,
         before_answer: Callable[[], Awaitable[None]] | None = None,
-        *,
-        parks: bool = False,
     ) -> None:
-        """`parks`: a question that a client cannot be asked is listed, and one of the tools answers it."""
+        """`at_once`: tools that can answer some calls without waiting. `before_answer` is awaited in other calls."""
         self._bodies = bodies
         self._follower = follower
         self._before_answer = before_answer
-        self._parks = parks
         self.answer_lost = follower.waiter.answer_lost
-        """Called with caller and request when an answer did not reach its caller."""
-        self.at_once: Mapping[str, AtOnce] = {}
-        """Tools that can answer some calls without waiting."""
         self.warm_up = warm_up
-        """Somebody will call soon."""
+        self._at_once = at_once or {}
 
     def answer_at_once(self, params: mcp.CallTool, principal: str, caller: str) -> Result | None:
-        """The answer to a call that has nothing to wait for; None if the call must run."""
-        answer = self.at_once.get(params.name)
+        answer = self._at_once.get(params.name)
         if answer is None or params.request_state is not None:
             return None
         return answer(params.arguments or {}, principal, caller)
 
     async def run(self, call: Call) -> Result:
-        """Run one call to its end."""
         result = await self._result(call)
         if self._before_answer is not None:
             await self._before_answer()
@@ -92,7 +85,7 @@ class Tools:
         prompt = (arguments or {}).get("prompt")
         if isinstance(prompt, str) and len(prompt) > MAX_PROMPT_CHARS:
             return results.refused(TOO_LONG.format(MAX_PROMPT_CHARS, len(prompt)))
-        call.begin(lists=self._parks, unattended=self._follower.unattended)
+        call.begin(lists=self._follower.lists, unattended=self._follower.unattended)
         try:
             if call.params.request_state is not None:
                 return await self._again(call, body)
@@ -110,7 +103,7 @@ class Tools:
             call.end()
 
     async def _again(self, call: Call, body: Body) -> Result:
-        """The client comes with answers: give them to the turns that asked, and go on waiting for those."""
+        """Give the client's answers to the turns that asked, and go on waiting for these turns."""
         turns = self._follower.answered(call)
         if call.params.name == catalogue.CODEX_WAIT.name:
             return await body(call, call.params.arguments or {})

@@ -1,4 +1,4 @@
-"""From the arguments of a call to what the core is told: settings laid over each other, paths checked."""
+"""From a call's arguments to the thread and the turn that Codex is asked for: merges configuration, checks paths."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ URL_SCHEMES: Final = ("http:", "https:", "data:")
 
 
 class NewThread(Struct, frozen=True):
-    """A thread to be, and what its caller gets only approximately."""
+    """The thread to start, and warnings about arguments that Codex supports only in part."""
 
     spec: ThreadSpec
     warnings: tuple[str, ...]
@@ -60,11 +60,11 @@ def _layers(
     layers: list[Mapping[str, object]] = []
     server_profile = settings.profile or profile_of_core
     if server_profile is not None:
-        # The server's -c beat its profile, so that they must follow it here although the core was started with them.
+        # The server's -c override its profile, so they must follow it here although the core was started with them.
         given = parse_overrides(settings.overrides)
         given.pop("profile", None)
         layers += [read_profile(settings.codex_home, server_profile), given]
-    # null stands for the empty text, as in 0.153.4: TOML has no null.
+    # null means the empty text, as in 0.153.4: TOML has no null.
     given_config = {key: "" if value is None else value for key, value in arguments.config.items()}
     config, profile_in_config = lift_profile(given_config)
     refuse_trust(config)
@@ -91,7 +91,7 @@ def events_of(arguments: TurnArguments, settings: CallSettings) -> Events:
 
 
 def _environment(asked: str | None, settings: ExecSettings) -> str | None:
-    """Where commands run. Without an exec-server there is one place, which needs no name."""
+    """Where commands run; None without an exec-server, where there is only one place."""
     if settings.exec_server is None:
         if asked == EXEC_ENVIRONMENT:
             raise Refused(f"{CONFIG_REFUSED}there is no exec-server; start codex-mcp with --exec-server URL")
@@ -100,7 +100,7 @@ def _environment(asked: str | None, settings: ExecSettings) -> str | None:
 
 
 def _remote_folder(cwd: str | None) -> str:
-    """A folder of the other machine, which only that machine can look at."""
+    """A folder on the exec-server, which cannot be checked from here."""
     folder = cwd or working_folder()
     if not os.path.isabs(folder):
         raise Refused(f"{CONFIG_REFUSED}cwd `{cwd}` must be an absolute path: it is a folder of the exec-server")
@@ -108,7 +108,7 @@ def _remote_folder(cwd: str | None) -> str:
 
 
 def working_folder() -> str:
-    """The server's own. Raises Refused if it is gone, or cannot be told to Codex."""
+    """The server's own working folder. Raises Refused if it is gone or its name is not UTF-8."""
     try:
         folder = os.getcwd()
         folder.encode()

@@ -1,4 +1,4 @@
-"""`tasks/…`: look at a turn that went on as a task, answer what it asks, take it back."""
+"""`tasks/…`: look at a turn that goes on as a task, answer its questions, cancel it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import logging
 from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.calls.follower import Says
-from codex_mcp.mcp.exchange import Exchange
-from codex_mcp.mcp.methods import Handler
+from codex_mcp.mcp.methods import Exchange, Handler
 from codex_mcp.mcp.schema.task_shapes import TaskName, TurnNews, asked_by_task, described_task, task_name
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.questions.approvals import decide
@@ -31,7 +30,6 @@ class Tasks:
         self._says = says
 
     def table(self) -> dict[str, Handler]:
-        """The methods of the extension."""
         return {"tasks/get": self._get, "tasks/update": self._update, "tasks/cancel": self._cancel}
 
     def _get(self, exchange: Exchange) -> object:
@@ -70,5 +68,5 @@ class Tasks:
         thread = None if name is None else self._threads.known(name.thread_id, principal)
         turn = None if name is None or thread is None else thread.turn_named(name.turn)
         if name is None or thread is None or turn is None:
-            raise invalid_params("there is no such task, or not any longer")
+            raise invalid_params("there is no such task, or not any more")
         return name, thread, turn

@@ -76,7 +76,7 @@ class TeamTools:
         self._team = team
         self._roles = roles
         self.says = Says(self._names, self._asks, self._goes_on)
-        self._follower = Follower(threads, settings.calls, key, self.says)
+        self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
 
     def tools(self) -> Tools:
         """By name, the old names as well."""
@@ -91,7 +91,7 @@ class TeamTools:
         }
         aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items()}
         audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
-        return Tools(audited, self._follower, self._warm_up, self._team.session.audit.written, parks=True)
+        return Tools(audited, self._follower, self._warm_up, None, self._team.session.audit.written)
 
     def _warm_up(self) -> None:
         self._threads.warm_up()
