@@ -22,8 +22,8 @@ from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.jsonrpc import Id
 
 LONGEST_IDLE: Final = UNKNOWN_CLIENT.without_progress
-"""Seconds that a wait without a time limit lasts while all of its agents are idle. Another caller may give one of them a
-prompt, or never do so."""
+"""Seconds that a wait without a time limit lasts while all of its agents are idle: another caller may give one of them
+a prompt, or never do so."""
 
 
 class Fact(Struct, frozen=True):

@@ -107,9 +107,7 @@ WAIT_FIELDS: Final = (
         "`first` (the default) returns with the first news, `all` when nothing runs any more or a question is open.",
         choices=tuple(WaitMode),
     ),
-    Field(
-        "again", FieldKind.BOOLEAN, "Return the latest answers and open questions even if they were returned before."
-    ),
+    Field("again", FieldKind.BOOLEAN, "Return the latest answers and open questions even if returned before."),
     Field(
         "timeout-seconds",
         FieldKind.NUMBER,

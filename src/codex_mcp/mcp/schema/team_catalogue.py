@@ -98,7 +98,7 @@ _APPROVAL: Final = {
         "decisions": {"type": "array", "items": {"type": "string"}},
         "owner": {
             "type": "object",
-            "description": "The other server (pid and host), the only one where it can be answered.",
+            "description": "The other server (pid, host), where alone it can be answered.",
         },
     },
     "required": ["id", "question"],
