@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.base.settings.team import TeamSettings as Limits
 from codex_mcp.team import limits
 from codex_mcp.team.limits import (
     HOUR,
-    Limits,
     Usage,
     check,
     not_ahead,

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.team.agent import AgentState
@@ -217,7 +218,7 @@ async def test_setting_the_clock_back_frees_no_turn_and_the_pause_lasts_an_hour_
         await local.ask(arch, say("one"))
         (begun,) = arch.usage.turns
         ahead = begun + 7200  # as if the clock had been set back by two hours since
-        arch.recall_turns(local.team.work.limits, [ahead])
+        arch.recall_turns(TeamSettings(turns_per_hour=1), [ahead])
         with pytest.raises(TeamRefused, match="turns_per_hour"):
             await local.submit(arch, say("two"))
         pause = local.team.work.pause(arch, 0)

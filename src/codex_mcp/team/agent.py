@@ -36,8 +36,6 @@ class AgentStatus(StrEnum):
 
 
 class Owner(Struct, frozen=True):
-    """The server that runs an agent."""
-
     node: str
     pid: int
     host: str
@@ -175,5 +173,4 @@ def with_request(agent: Agent, request: RequestKey) -> Agent:
 
 
 def without_request(agent: Agent, request_id: str) -> Agent:
-    """The record without a request whose turn was refused."""
     return replace(agent, requests=tuple(request for request in agent.requests if request.id != request_id))

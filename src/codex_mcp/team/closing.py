@@ -49,16 +49,12 @@ seconds, and stopping a turn takes time as well."""
 
 
 class Close(StrEnum):
-    """The result of a close."""
-
     CLOSED = "closed"
     INTERRUPTED = "interrupted"
     ALREADY_CLOSED = "already_closed"
 
 
 class Closed(Struct, frozen=True):
-    """An agent that was closed."""
-
     agent: Agent
     how: Close
 
@@ -235,7 +231,6 @@ class Closing:
         return thread.idle
 
     async def _close_stale(self, agent: Agent) -> Closed:
-        """Close an agent that no server runs."""
         claim = await self._directory.claim(agent.codex_id)
         agent = replace(agent, status=AgentStatus.CLOSED, thread_state=AgentState.CLOSED, owner=None)
         await finish_agent(self._session.store, claim, agent)

@@ -61,7 +61,6 @@ class Directory:
         return agent.codex_id
 
     async def requested(self, principal: str, request: RequestKey) -> Agent | None:
-        """The agent that this request gave a turn to."""
         agents = (await self._stored(principal)).values()
         return next((agent for agent in agents if find_request(agent, request.id) is not None), None)
 
@@ -70,7 +69,6 @@ class Directory:
         return last_used(await self.agents(principal), await self.taken_identities(), identity)
 
     async def taken_identities(self) -> set[str]:
-        """The identities of active agents."""
         bindings = await self._session.store.records.bindings(self._settings.team)
         return {binding.identity for binding in bindings if binding.stands}
 

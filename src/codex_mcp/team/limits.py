@@ -20,23 +20,6 @@ TURNS_KEPT: Final = 10_000
 """Turns remembered at most, and so the highest effective limit: almost three turns a second."""
 
 
-class Limits(Struct, frozen=True, kw_only=True):
-    """How much is allowed; 0 means no limit."""
-
-    turns_per_hour: int = 0
-    tokens_per_thread: int = 0
-    tokens_per_team: int = 0
-
-
-def limits_of(settings: TeamSettings) -> Limits:
-    """The limits in the settings."""
-    return Limits(
-        turns_per_hour=settings.turns_per_hour,
-        tokens_per_thread=settings.tokens_per_thread,
-        tokens_per_team=settings.tokens_per_team,
-    )
-
-
 class Usage(Struct, frozen=True):
     """What one agent has used."""
 
@@ -52,13 +35,12 @@ class Paused(Struct, frozen=True):
     until: float | None = None
 
 
-def with_turn(limits: Limits, usage: Usage, now: float) -> Usage:
-    """The usage after a turn that begins now."""
+def with_turn(limits: TeamSettings, usage: Usage, now: float) -> Usage:
     kept = _turns_allowed(limits)
     return replace(usage, turns=(*usage.turns, now)[-kept:]) if kept else usage
 
 
-def with_earlier_turns(limits: Limits, usage: Usage, begun: Iterable[float]) -> Usage:
+def with_earlier_turns(limits: TeamSettings, usage: Usage, begun: Iterable[float]) -> Usage:
     """The usage of a resumed agent, with the turns that it had before."""
     kept = _turns_allowed(limits)
     return replace(usage, turns=tuple(sorted((*begun, *usage.turns))[-kept:])) if kept else usage
@@ -75,11 +57,10 @@ def not_ahead(usage: Usage, now: float) -> Usage:
 
 
 def with_tokens(usage: Usage, tokens: int) -> Usage:
-    """The usage after more tokens."""
     return replace(usage, tokens=usage.tokens + max(tokens, 0))
 
 
-def check(limits: Limits, usage: Usage, team_tokens: int, now: float) -> Paused | None:
+def check(limits: TeamSettings, usage: Usage, team_tokens: int, now: float) -> Paused | None:
     """Why this agent may not have another turn now, or None if it may. The limit that pauses longest comes first.
 
     No turn of the usage may be in the future (`not_ahead`).
@@ -97,7 +78,7 @@ def check(limits: Limits, usage: Usage, team_tokens: int, now: float) -> Paused 
     return _check_turns(limits, usage, now)
 
 
-def _check_turns(limits: Limits, usage: Usage, now: float) -> Paused | None:
+def _check_turns(limits: TeamSettings, usage: Usage, now: float) -> Paused | None:
     limit = _turns_allowed(limits)
     if not limit or len(usage.turns) < limit:
         return None
@@ -113,5 +94,5 @@ def _check_turns(limits: Limits, usage: Usage, now: float) -> Paused | None:
     )
 
 
-def _turns_allowed(limits: Limits) -> int:
+def _turns_allowed(limits: TeamSettings) -> int:
     return min(limits.turns_per_hour, TURNS_KEPT)

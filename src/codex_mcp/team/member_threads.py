@@ -27,8 +27,6 @@ NEW_THREAD: Final = "Your earlier conversation could not be loaded. What you nee
 
 
 class MemberThreads:
-    """Opens and closes the threads of members."""
-
     def __init__(self, threads: Threads, session: StoreSession) -> None:
         self._threads = threads
         self._session = session
@@ -61,7 +59,6 @@ class MemberThreads:
             self._attach(member, thread, spec)
 
     async def discard(self, thread: Thread | None) -> None:
-        """Discard the thread of an agent that could not be started or resumed."""
         if thread is not None:
             await self._threads.discard(thread)
 

@@ -59,7 +59,6 @@ def not_found(reference: str) -> TeamRefused:
 
 
 def cannot_resume(reference: str) -> TeamRefused:
-    """The server was started to resume an agent that does not exist."""
     text = (
         f"This server was started with --resume {reference}, and no such agent is known in this team. Restart it with "
         "the codex_id of a known agent, which codex_threads lists, or give this call an `identity` to start a new one."
@@ -101,7 +100,6 @@ def owned_elsewhere(agent: Agent, node: Node) -> TeamRefused:
 
 
 def asked_elsewhere(asked: AskedElsewhere) -> TeamRefused:
-    """The question can only be answered on another server."""
     agent, owner = asked.agent, asked.owner
     text = (
         f"Question {asked.id} was asked by agent {agent.identity} ({agent.codex_id}), which another server runs: "
@@ -116,7 +114,6 @@ def paused(agent: Agent, reason: str) -> TeamRefused:
 
 
 def team_paused(reason: str) -> TeamRefused:
-    """The team has reached a limit, so no agent of it may start."""
     return TeamRefused(Why.PAUSED, f"No agent was started: {reason}")
 
 
@@ -126,7 +123,6 @@ def queue_full(agent: Agent, limit: int) -> TeamRefused:
 
 
 def lost(agent: Agent) -> TeamRefused:
-    """Another server took the agent over while this one did not renew its lease."""
     text = (
         f"Another server has taken over agent {agent.identity} ({agent.codex_id}). Continue the agent there; when that "
         "server ends, this one can take it over."
@@ -135,7 +131,6 @@ def lost(agent: Agent) -> TeamRefused:
 
 
 def request_reused(agent: Agent, request_id: str) -> TeamRefused:
-    """The id belongs to a call with different arguments."""
     text = (
         f'The request_id "{request_id}" belongs to an earlier call with different arguments, for agent '
         f"{agent.identity} ({agent.codex_id}). Repeat that call as it was, or choose another request_id."
@@ -144,7 +139,6 @@ def request_reused(agent: Agent, request_id: str) -> TeamRefused:
 
 
 def just_started(agent: Agent) -> TeamRefused:
-    """Another server got the same request at the same time."""
     text = (
         f"Another server has just started agent {agent.identity} ({agent.codex_id}) for this request. Repeat the call."
     )

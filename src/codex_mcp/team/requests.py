@@ -84,5 +84,4 @@ class Requests:
 
 
 def no_answer(agent: Agent) -> Outcome:
-    """What a repeat is told about a request whose turn ended with its server."""
     return Outcome(agent.thread_id or "", Status.INTERRUPTED, NO_ANSWER, "", None, (), 0.0)

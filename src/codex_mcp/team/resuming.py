@@ -15,7 +15,7 @@ from codex_mcp.state.contract import Claim, IdentityTaken
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, AgentStatus, abandoned
 from codex_mcp.team.directory import Directory
-from codex_mcp.team.limits import Usage, limits_of
+from codex_mcp.team.limits import Usage
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.profile.context import Surroundings
 from codex_mcp.team.records.agent_store import read_turn_starts
@@ -121,9 +121,8 @@ class Resuming:
             logger.warning("agent %s is resumed without a summary: it has none", agent.identity)
         else:
             member.add_preface(as_preface(summary))
-        limits = limits_of(self._settings)
-        if limits.turns_per_hour:
-            member.recall_turns(limits, await read_turn_starts(self._session.store, agent.codex_id))
+        if self._settings.turns_per_hour:
+            member.recall_turns(self._settings, await read_turn_starts(self._session.store, agent.codex_id))
         await self._threads.load(member)
         member.touch()
         self._session.writer.note(member, {"event": "resumed"})

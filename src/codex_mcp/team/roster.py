@@ -15,11 +15,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.git import Checkout, checkout_around
+from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.codex.core import EXEC_ENVIRONMENT
 from codex_mcp.state.contract import Claim
 from codex_mcp.team import limits
 from codex_mcp.team.agent import Agent, AgentState, RequestKey, names_of, with_request, without_request
-from codex_mcp.team.limits import Limits, Paused, Usage
+from codex_mcp.team.limits import Paused, Usage
 from codex_mcp.team.profile.context import Surroundings
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
@@ -72,7 +73,6 @@ class Member:
 
     @property
     def state(self) -> AgentState:
-        """What it is doing now."""
         if self.thread is None:
             return AgentState.CLOSED if not self.agent.is_active else AgentState.BUSY  # it is being started
         return AgentState.IDLE if self.thread.idle else AgentState.BUSY
@@ -84,17 +84,14 @@ class Member:
 
     @property
     def record(self) -> Agent:
-        """Its record as of now."""
         state = self.state if self.agent.is_active else AgentState.CLOSED
         return replace(self.agent, thread_id=self.thread_id, thread_state=state)
 
     @property
     def names(self) -> dict[str, object]:
-        """The fields by which results name it."""
         return names_of(self.agent)
 
     def change(self, **changes: object) -> None:
-        """Change its record."""
         self.agent = replace(self.agent, thread_id=self.thread_id, **changes)
 
     def touch(self, **changes: object) -> None:
@@ -102,11 +99,9 @@ class Member:
         self.change(last_active=time.time(), **changes)
 
     def restore(self, agent: Agent) -> None:
-        """Make this its record, because it could not be resumed."""
         self.agent = agent
 
     def take_claim(self, claim: Claim) -> None:
-        """This server owns it."""
         self.claim = claim
 
     def give_up_claim(self) -> Claim | None:
@@ -115,12 +110,10 @@ class Member:
         return claim
 
     def attach(self, thread: Thread, **changes: object) -> None:
-        """Make this its thread, and change its record."""
         self.thread = thread
         self.change(cwd=thread.cwd, **changes)
 
     def detach(self) -> Thread | None:
-        """It has no thread any longer. Returns the one it had."""
         thread, self.thread = self.thread, None
         return thread
 
@@ -144,11 +137,9 @@ class Member:
         return self.told
 
     def add_preface(self, text: str) -> None:
-        """Tell the model this before its next prompt."""
         self.notes = replace(self.notes, prefaces=(*self.notes.prefaces, text))
 
     def add_warning(self, text: str) -> None:
-        """Tell the caller of its next turn this."""
         self.notes = replace(self.notes, warnings=(*self.notes.warnings, text))
 
     def take_notes(self) -> Notes:
@@ -157,7 +148,6 @@ class Member:
         return notes
 
     def return_notes(self, notes: Notes) -> None:
-        """Keep the notes of a turn that was refused for the next one."""
         later = self.notes
         self.notes = Notes(notes.prefaces + later.prefaces, notes.warnings + later.warnings)
 
@@ -170,12 +160,11 @@ class Member:
             self.answers[gone.id] = None
 
     def drop_request(self, request: RequestKey) -> None:
-        """Remove a request whose turn was refused."""
         self.agent = without_request(self.agent, request.id)
 
-    def turn_submitted(self, turn: Turn, request: RequestKey | None, bounds: Limits) -> bool:
+    def turn_submitted(self, turn: Turn, request: RequestKey | None, settings: TeamSettings) -> bool:
         """Count a turn. Returns whether it is the first one on this server."""
-        self.usage = limits.with_turn(bounds, self.usage, time.time())
+        self.usage = limits.with_turn(settings, self.usage, time.time())
         self.touch(turns=self.agent.turns + 1)
         if request is not None:
             self.requested[request.id] = turn
@@ -193,18 +182,15 @@ class Member:
         self.answers.update({key: turn.outcome for key, requested in self.requested.items() if requested is turn})
 
     def has_summed_up(self) -> None:
-        """Its summary was written."""
         self.summed_up = True
 
-    def recall_turns(self, bounds: Limits, begun: Iterable[float]) -> None:
-        """Count turns that it had on earlier servers."""
-        self.usage = limits.with_earlier_turns(bounds, self.usage, begun)
+    def recall_turns(self, settings: TeamSettings, begun: Iterable[float]) -> None:
+        self.usage = limits.with_earlier_turns(settings, self.usage, begun)
 
-    def pause(self, bounds: Limits, team_tokens: int) -> Paused | None:
-        """Why a limit forbids it another turn now, if one does."""
+    def pause(self, settings: TeamSettings, team_tokens: int) -> Paused | None:
         now = time.time()
         self.usage = limits.not_ahead(self.usage, now)
-        return limits.check(bounds, self.usage, team_tokens, now)
+        return limits.check(settings, self.usage, team_tokens, now)
 
     def replace_questions(self, prefix: str, questions: Mapping[str, bytes]) -> None:
         """Make these its open questions whose keys begin with the prefix."""
@@ -212,11 +198,9 @@ class Member:
         self.questions = {**others, **questions}
 
     def questions_were_written(self, questions: Mapping[str, bytes]) -> None:
-        """The store has these open questions, and no others."""
         self.questions_written = set(questions)
 
     def answer_was_written(self, request_id: str) -> None:
-        """The store has the answer to this request."""
         self.answers.pop(request_id, None)
 
 
@@ -240,15 +224,12 @@ class Roster:
         return f"<Roster of {len(self._members)}>"
 
     def __len__(self) -> int:
-        """How many members there are."""
         return len(self._members)
 
     def __iter__(self) -> Iterator[Member]:
-        """All members, in the order in which they came."""
         return iter(list(self._members.values()))
 
     def __contains__(self, member: Member) -> bool:
-        """Whether it is still a member."""
         return self._members.get(member.agent.codex_id) is member
 
     def add(self, member: Member) -> None:
@@ -266,7 +247,6 @@ class Roster:
         self._removed(member)
 
     def of(self, principal: str) -> list[Member]:
-        """The members of this principal."""
         return [member for member in self if member.agent.principal == principal]
 
     def names(self, thread_id: str) -> Mapping[str, object]:
@@ -278,7 +258,6 @@ class Roster:
         return {} if former is None else former.names
 
     def was_taken_over(self, thread_id: str) -> bool:
-        """Whether another server has taken over the agent of this thread."""
         former = self._former.get(thread_id)
         return former is not None and former.taken_over
 
@@ -291,5 +270,4 @@ class Roster:
         return None
 
     def of_thread(self, thread_id: str) -> Member | None:
-        """The member with this thread."""
         return next((member for member in self if member.thread_id == thread_id), None)

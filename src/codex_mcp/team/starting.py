@@ -52,8 +52,6 @@ Begin: TypeAlias = Callable[[Member], Awaitable[None]]
 
 
 class Starting:
-    """Starts agents on this server."""
-
     def __init__(
         self,
         settings: TeamSettings,

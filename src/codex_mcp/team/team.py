@@ -65,7 +65,6 @@ class Team:
         threads.listen(self.work)
 
     async def status(self, principal: str) -> dict[str, object]:
-        """What `codex_status` reports."""
         members = self.roster.of(principal)
         busy = sum(member.state is AgentState.BUSY for member in members)
         team_tokens = await self.work.team_tokens()
@@ -133,13 +132,11 @@ class Team:
             await self.session.aclose()
 
     def agent_taken_over(self, claim: Claim) -> None:
-        """Told by the session."""
         member = next((member for member in self.roster if member.claim == claim), None)
         if member is not None:
             self._let_go(member)
 
     def all_taken_over(self) -> None:
-        """Told by the session."""
         for member in self.roster:
             self._let_go(member)
 

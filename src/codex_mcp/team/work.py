@@ -43,8 +43,6 @@ DescribeQuestion: TypeAlias = Callable[[str, Agent, Question], Mapping[str, obje
 
 
 class Assignment(Struct, frozen=True):
-    """A turn to give to an agent."""
-
     spec: TurnSpec
     audience: Audience
     full_events: bool
@@ -65,11 +63,15 @@ class Work:
         self._roster = roster
         self._session = session
         self._describe_question = describe_question
-        self.limits = limits.limits_of(settings)
+
+    @property
+    def has_team_limit(self) -> bool:
+        """Whether the tokens of the team are limited."""
+        return bool(self._settings.tokens_per_team)
 
     async def team_tokens(self) -> int:
         """What all agents of the team have used, those of other and earlier servers included; 0 without a limit."""
-        if not self.limits.tokens_per_team or not self._session.is_open:
+        if not self.has_team_limit or not self._session.is_open:
             return 0
         used = {
             agent.codex_id: agent.tokens
@@ -80,12 +82,11 @@ class Work:
         return sum(used.values())
 
     def pause(self, member: Member, team_tokens: int) -> Paused | None:
-        """Why a limit forbids the agent another turn now, if one does."""
-        return member.pause(self.limits, team_tokens)
+        return member.pause(self._settings, team_tokens)
 
     async def check_team(self) -> None:
         """Refuse a new agent that could not have its first turn. Raises TeamRefused."""
-        pause = limits.check(self.limits, limits.Usage(), await self.team_tokens(), time.time())
+        pause = limits.check(self._settings, limits.Usage(), await self.team_tokens(), time.time())
         if pause is not None:
             raise refusals.team_paused(pause.reason)
 
@@ -103,7 +104,7 @@ class Work:
                 member.drop_request(task.request)
                 self._session.writer.note(member)
             raise
-        if member.turn_submitted(turn, task.request, self.limits):
+        if member.turn_submitted(turn, task.request, self._settings):
             await self._session.writer.flush()  # a caller that is told its id must find it, even if this server dies
         return turn
 
@@ -141,7 +142,6 @@ class Work:
         return turn
 
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
-        """Told by threads."""
         member = self._roster.of_thread(thread.id)
         if member is not None:
             member.has_new_work()
@@ -191,7 +191,6 @@ class Work:
             self._session.writer.note(member)
 
     def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
-        """Told by threads."""
         member = self._roster.of_thread(thread.id)
         if member is not None:
             outcome = AuditOutcome.OK if word.startswith("approved") else AuditOutcome.REFUSED

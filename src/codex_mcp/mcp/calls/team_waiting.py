@@ -31,7 +31,7 @@ class TeamView:
     @property
     def early(self) -> tuple[str, ...]:
         """The turn of any agent may use up the tokens of the team."""
-        return (ANY_THREAD,) if self._team.work.limits.tokens_per_team else ()
+        return (ANY_THREAD,) if self._team.work.has_team_limit else ()
 
     async def prepare(self) -> None:
         """Read the records of agents that do not run here. Raises TeamRefused, BadArguments."""

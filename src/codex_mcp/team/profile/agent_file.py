@@ -31,10 +31,7 @@ class AgentFile(Struct, frozen=True, kw_only=True):
     """The contents of an agent file; None where it says nothing."""
 
     prompt: str
-    name: str | None = None
-    description: str | None = None
     model: str | None = None
-    tools: tuple[str, ...] | None = None
     sandbox: Sandbox | None = None
     """The sandbox that the list of tools calls for."""
     notes: tuple[str, ...] = ()
@@ -126,10 +123,7 @@ def _agent(values: Mapping[str, Value], prompt: str) -> AgentFile:
         model = None
     return AgentFile(
         prompt=prompt,
-        name=_word(values.get("name")),
-        description=_word(values.get("description")),
         model=model,
-        tools=tools,
         sandbox=None if tools is None or _can_change(tools) else Sandbox.READ_ONLY,
         notes=tuple(notes),
     )

@@ -71,7 +71,6 @@ def _escaped(letter: str) -> str:
 
 
 def lost_conversation(identity: str, why: str, *, has_summary: bool) -> str:
-    """The warning to a caller whose agent has lost its conversation."""
     left = "only the summary of its work" if has_summary else "nothing"
     return (
         f"The earlier conversation of agent {identity} is lost ({why}). The agent goes on in a new conversation and "

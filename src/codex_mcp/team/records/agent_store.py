@@ -67,7 +67,6 @@ Stored = TypeVar("Stored", Agent, OpenQuestion, JournalEntry)
 
 
 async def write_agent(store: Store, claim: Claim, agent: Agent) -> None:
-    """Write an agent's record."""
     await store.records.put(claim, AGENT, agent.codex_id, msgspec.json.encode(agent))
 
 
@@ -110,7 +109,6 @@ async def write_answer(store: Store, claim: Claim, request_id: str, body: bytes 
 
 
 async def read_agent(store: Store, codex_id: str) -> Agent | None:
-    """The record of one agent."""
     body = await store.records.get(AGENT, codex_id)
     return None if body is None else next(_decoded([body], Agent), None)
 
@@ -121,12 +119,10 @@ async def read_agents(store: Store) -> list[Agent]:
 
 
 async def read_question_keys(store: Store, codex_id: str) -> set[str]:
-    """The keys of an agent's open questions."""
     return {key for key in await store.records.find(QUESTION) if key.startswith(f"{codex_id}/")}
 
 
 async def read_questions(store: Store) -> list[OpenQuestion]:
-    """The open questions of all agents."""
     return list(_decoded((await store.records.find(QUESTION)).values(), OpenQuestion))
 
 
@@ -147,7 +143,6 @@ async def read_turn_starts(store: Store, codex_id: str) -> list[float]:
 
 
 def answer_key(codex_id: str, request_id: str) -> str:
-    """The key of the answer to a request."""
     return f"{codex_id}/{hashlib.sha256(request_id.encode(errors='replace')).hexdigest()[:32]}"
 
 

@@ -144,7 +144,6 @@ class Audit:
         return min(QUIET, max(0.0, self._unsynced_since + SYNC_INTERVAL - time.monotonic()))
 
     def _tell(self, handled: int) -> None:
-        """Release the calls that waited for these entries."""
         with self._changed:
             self._handled = handled
             done = [waiter for waiter in self._waiters if waiter[0] <= handled]
@@ -167,7 +166,6 @@ class Audit:
             self._complain(error)
 
     def _write(self, lines: list[bytes]) -> int:
-        """Append the lines. Returns how many were written completely."""
         done = 0
         try:
             while done < len(lines):

@@ -24,8 +24,6 @@ LONG: Final = ("what", "error")
 
 
 class AuditOutcome(StrEnum):
-    """How a call or an action ended."""
-
     OK = "ok"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
@@ -50,8 +48,6 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     identity: str | None = None
     team: str | None = None
     principal: str | None = None
-    recipient: str | None = None
-    """The recipient of mail."""
     what: str | None = None
     """The beginning of the prompt or message."""
     error: str | None = None

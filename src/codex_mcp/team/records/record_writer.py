@@ -121,7 +121,6 @@ class RecordWriter:
         await finish_agent(self._store, claim, member.record)
 
     async def drop(self, member: Member) -> None:
-        """Delete an agent that could not be started."""
         claim, agent = member.give_up_claim(), member.agent
         self._changed.pop(agent.codex_id, None)
         if claim is None:
@@ -140,7 +139,6 @@ class RecordWriter:
         return [_newer(agent, final.get(agent.codex_id)) for agent in stored]
 
     async def aclose(self) -> None:
-        """Write what is left, and stop."""
         await self.flush()
         self._closed = True
         await self._tasks.aclose()

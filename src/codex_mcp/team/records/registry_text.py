@@ -40,8 +40,6 @@ MASKED: Final = (
 
 
 class Registry(Struct, frozen=True):
-    """The contents of a registry."""
-
     revision: int
     agents: tuple[Agent, ...]
     warnings: tuple[str, ...] = ()

@@ -79,7 +79,6 @@ class StoreSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has been opened."""
         return self._writer is not None
 
     @property
@@ -156,7 +155,6 @@ class StoreSession:
         self._opening = self._tasks.spawn(self._open(), name="joining again")
 
     async def _take_over_dead(self) -> None:
-        """Finish the agents of servers that are gone."""
         dead = [node for node in await self.store.leases.nodes() if not node.alive]
         for node in dead:
             logger.info("server %s (process %d on %s) is gone", node.id, node.pid, node.host)
@@ -198,7 +196,6 @@ class StoreSession:
         return ended > 0
 
     async def aclose(self) -> None:
-        """Write what is left, leave the store and close it."""
         await self._tasks.aclose()
         if self._writer is not None:
             await self._writer.aclose()
