@@ -1,4 +1,4 @@
-"""Typed calls to one running `codex app-server`, and its own messages on their way to whoever owns the thread.
+"""Typed calls to one running `codex app-server`; its notifications and questions, decoded, go to a listener.
 
 The app-server drops requests silently when flooded, so that at most `max_requests_in_flight` are open at once, and each
 has a time limit.
@@ -59,7 +59,7 @@ OVERLOAD_DELAYS: Final = (0.05, 0.2, 0.8)
 CLIENT: Final = requests.ClientInfo(name="codex-mcp-server", title="codex-mcp", version=__version__)
 
 WAITS_FOR_OTHERS: Final = ("environment/add", "environment/info")
-"""Requests that an exec-server has to answer: that it does not is no fault of the core."""
+"""Requests that an exec-server has to answer: a timeout is not the fault of the core."""
 
 UNHEARD: Final = ("thread/status/changed", "thread/readState/changed")
 """Sent three times in every turn, twice right before its end, and of no use to us: we know what we asked for."""
@@ -104,7 +104,7 @@ class AppServer:
         await self._peer.aclose()
 
     async def initialize(self) -> requests.Initialized:
-        """Shake hands."""
+        """Do the handshake."""
         params = requests.Initialize(CLIENT, requests.ClientCapabilities(opt_out_notification_methods=UNHEARD))
         answer = await self._call("initialize", params, requests.Initialized)
         self._peer.notify("initialized")
@@ -279,7 +279,7 @@ class AppServer:
         silence = f"did not answer {method} within {self._settings.request_timeout:g} seconds"
         if method in WAITS_FOR_OTHERS:
             return CoreError(f"Codex {silence}")
-        # It may do later what it was asked for, when nobody would see it.
+        # It may still do what it was asked for, unseen.
         self._give_up(silence)
         return CoreError(f"Codex {silence} and was stopped; the next call starts a new one")
 

@@ -28,7 +28,7 @@ _ID: Final = r"(?:urn:uuid:|\{)?([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-
 def plain_id(thread_id: str) -> str:
     """The one spelling of an id, which Codex also takes in capitals, without hyphens, in braces, or as a URN.
 
-    Two spellings of a thread would be two threads here, with two turns at once. What is no id stays what it is.
+    Two spellings of a thread would be two threads here, with two turns at once. Anything else is returned unchanged.
     """
     found = re.fullmatch(_ID, thread_id, re.ASCII | re.IGNORECASE)
     return thread_id if found is None else "-".join(found.groups()).lower()
@@ -165,7 +165,7 @@ class ThreadHeld(CoreError):
 
 
 class BadThreadId(CoreError):
-    """That is no thread id at all."""
+    """The text is not a thread id."""
 
 
 class ConfigRefused(CoreError):

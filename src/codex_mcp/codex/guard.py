@@ -1,6 +1,6 @@
 """A small process that ends what a core and its commands leave behind when this server is killed.
 
-The server cannot do it itself then, and nobody inherits the processes who would know them. The guard waits until the
+A killed server cannot do it, and the process that inherits the commands does not know them. The guard waits until the
 server's end of a pipe is closed, gives the core the time to end by itself, and kills every process that has the
 server's mark in its environment, until it finds none twice: the kernel does not show the environment of a process
 that is replacing its program. A shell is enough for that, and takes a tenth of a Python's memory. Linux only; without
@@ -23,7 +23,7 @@ PATIENCE: Final = 2
 """Seconds for the core to end by itself once the server is gone. It takes some tenths."""
 
 ROUNDS: Final = 50
-"""A process may start others while it is being killed; one that is faster than this is somebody's fork bomb."""
+"""A process may start others while it is being killed; one that is faster than this is a fork bomb."""
 
 SCRIPT: Final = f"""
 read -r _

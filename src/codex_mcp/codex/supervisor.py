@@ -1,4 +1,4 @@
-"""Keeps one Codex running for as long as somebody needs it.
+"""Keeps one Codex running for as long as it is needed.
 
     state     core()                         warm_up()   it dies                       stop()
     --------  -----------------------------  ----------  ----------------------------  --------------------
@@ -52,7 +52,7 @@ class Conversation(Core, Protocol):
     """A core as the one sees it who keeps it running."""
 
     process: CoreProcess | None
-    """Its process, set by whoever started it."""
+    """Its process, set by the supervisor."""
 
     @property
     def leaves(self) -> bool:
@@ -65,7 +65,7 @@ class Conversation(Core, Protocol):
         """Close the conversation. Twice is fine."""
 
     async def initialize(self) -> Initialized:
-        """Shake hands."""
+        """Do the handshake."""
 
 
 class CoreLaunch(Struct, frozen=True):
@@ -79,7 +79,7 @@ class CoreLaunch(Struct, frozen=True):
     """By which of its commands it serves us."""
     version: str = ""
     is_guarded: bool = False
-    """What it leaves behind is to be ended also if we are killed (`codex.guard`)."""
+    """If this server is killed, the guard (`codex.guard`) ends what the core leaves behind."""
     dies_with_us: bool = False
     """The end of its stdin may not end it: it is to be killed when we are."""
 
@@ -131,7 +131,7 @@ class Supervisor:
         self.mark = os.urandom(MARK_BYTES).hex()
         """By which the environment of its cores and their commands can be told."""
         self._guard: Child | None = None
-        # Held while a child is made, so that nobody takes the newborn for an orphan.
+        # Held while a child is started, so that it is not taken for an orphan.
         self._making = asyncio.Lock()
         self._stopped = False
         self.starts = 0
@@ -166,7 +166,7 @@ class Supervisor:
         if self._running is not None:
             return self._running.app
         starting = self._started()
-        await asyncio.wait([starting])  # not awaited itself: whoever asks may be cancelled, and the others still wait
+        await asyncio.wait([starting])  # not awaited itself: a cancelled caller must not cancel the start
         if starting.cancelled():
             raise CoreLost("the server is shutting down")
         return starting.result()
@@ -178,7 +178,7 @@ class Supervisor:
 
     def _started(self) -> asyncio.Task[Core]:
         if self._starting is None:
-            with about_only(NOTHING):  # it will serve many, whoever was the first to need it
+            with about_only(NOTHING):  # it serves many requests, not only the first one
                 self._starting = self._tasks.spawn(self._start(), name="start of the core")
             self._starting.add_done_callback(self._start_done)
         return self._starting
@@ -225,7 +225,7 @@ class Supervisor:
             ended = await child.wait()
             await asyncio.wait([listening])
             if isinstance(exc, asyncio.CancelledError):
-                raise  # we are stopping: that Codex did not start is nobody's fault
+                raise  # we are stopping: this is not a failed start
             kind = MetAnother if met_another(ended.stderr) else CoreError
             raise kind(_cannot_start(launch.argv[0], ended, exc)) from exc
         logger.info("core %d started: %s", child.pid, greeting.user_agent)
@@ -236,7 +236,7 @@ class Supervisor:
     def _running_core(self, app: Conversation, child: Child) -> _Running:
         def end() -> None:
             if self._running is running:
-                self._running = None  # at once: whoever calls now gets a new one
+                self._running = None  # at once: the next call gets a new one
             child.kill()
 
         app.process = CoreProcess(child.pid, end)
@@ -255,7 +255,7 @@ class Supervisor:
             await running.app.run()
         finally:
             if self._running is running:
-                self._running = None  # at once: whoever calls now gets a new one
+                self._running = None  # at once: the next call gets a new one
             await running.app.aclose()  # it waits for no answer any longer: its questions are withdrawn
             ended = await self._buried(running.child)
             reason = _lost(running, ended)
@@ -278,7 +278,7 @@ class Supervisor:
         return ended
 
     async def _guarded(self, launch: CoreLaunch) -> None:
-        """Have somebody end what the core leaves behind, should we be killed."""
+        """Start the guard that ends what the core leaves behind if this server is killed."""
         if launch.is_guarded and self._guard is None and (guard := await start_guard(self.mark)) is not None:
             self._guard = guard
             self._children.add(guard.pid)
@@ -338,7 +338,7 @@ class Supervisor:
 
 
 def _lost(running: _Running, ended: Exit) -> CoreLost:
-    """Why it is gone, for those who wait for it."""
+    """Why the core is gone."""
     if running.is_ending:
         return CoreLost("the server has stopped Codex")
     if fault := running.process.fault:
@@ -354,5 +354,5 @@ def _cannot_start(program: str, ended: Exit, why: BaseException) -> str:
     if isinstance(why, TimeoutError):
         return f"cannot start Codex ({program}): it did not answer in time{said}"
     if not isinstance(why, CoreLost):
-        return f"cannot start Codex ({program}): {why}"  # it said so, or we do; that we killed it then is no news
+        return f"cannot start Codex ({program}): {why}"  # it gave a reason; that we then killed it adds nothing
     return f"cannot start Codex ({program}): it ended with {ended}{said}"

@@ -2,7 +2,7 @@
 
 The app-server says item/started and then asks; 0.153.4 said exec_command_begin only after the answer. No timer is
 needed to tell who will be asked for. A command that runs already has a process id, or is the user's own; one that waits
-for an answer has neither. A patch does not tell; it begins with the answer or, if nobody was asked, with its end.
+for an answer has neither. A patch does not tell; it begins with the answer or, if no question was asked, with its end.
 
     state   started        started      asked     approved   output     completed
             (running)      (waiting)

@@ -17,7 +17,7 @@ from codex_mcp.wire.app.questions import (
 
 
 class ShownCommand(Struct, frozen=True):
-    """The command that somebody should allow, as 0.153.4 showed it: cwd is a plain path here."""
+    """The command to be approved, as 0.153.4 showed it: cwd is a plain path here."""
 
     argv: list[str]
     cwd: str

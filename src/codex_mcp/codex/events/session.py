@@ -126,7 +126,7 @@ RENAMED: Final = {
     "thread/closed": "shutdown_complete",
 }
 
-# Their values are names, and were snake_case as well. All other strings are somebody's text.
+# Their values are names, and were snake_case as well. All other strings are free text.
 NAMED_VALUES: Final = frozenset({"event_name", "execution_mode", "handler_type", "scope", "status", "source"})
 NAMED_REASON: Final = "model_reroute"
 

@@ -105,7 +105,7 @@ class LegacyCore:
 
     @property
     def leaves(self) -> bool:
-        """It ends when its stdin does, unless one of its calls was not answered: for that it would wait for ever."""
+        """It ends when its stdin does, unless a call is still unanswered: it would wait for that forever."""
         return all(thread.newest_call is None for thread in self._threads.values())
 
     async def run(self) -> None:
@@ -120,7 +120,7 @@ class LegacyCore:
         await self._peer.aclose()
 
     async def initialize(self) -> requests.Initialized:
-        """Shake hands, and ask what its tools take."""
+        """Do the handshake, and read what its tools take."""
         hello = {
             "protocolVersion": PROTOCOL,
             "capabilities": {"elicitation": {}},
@@ -131,8 +131,6 @@ class LegacyCore:
         tools = decoded("tools/list", await self._ask("tools/list", {}), legacy.Tools)
         self._able = abilities(self.version, tools)
         return requests.Initialized(user_agent=answer.server_info.user_agent)
-
-    # -- threads and turns --------------------------------------------------------------------------------------------
 
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
         """Make ready for a thread; it begins with its first turn."""
@@ -180,7 +178,7 @@ class LegacyCore:
             raise await self._lost(str(exc)) from exc
         except TimeoutError as exc:
             self._cancel(known)
-            known.is_unwanted = True  # it heeds no cancellation of a call whose turn has not begun
+            known.is_unwanted = True  # it ignores the cancellation of a call whose turn has not begun
             raise CoreError(f"Codex did not begin the turn within {self._settings.request_timeout:g} seconds") from exc
         finally:
             self._beginning.pop(known, None)
@@ -192,7 +190,7 @@ class LegacyCore:
             self._cancel(known)
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
-        """Refuse: there is no way to."""
+        """Raise CoreError: an old Codex has no such request."""
         raise CoreError(f"Codex {self.version} takes nothing but prompts")
 
     async def running_commands(self, thread_id: str) -> dict[str, str]:
@@ -235,8 +233,6 @@ class LegacyCore:
         if known.is_busy:
             raise CoreError(f"Codex is still busy with a turn of thread {known.id} that was stopped and did not end")
 
-    # -- what goes out ------------------------------------------------------------------------------------------------
-
     async def _ask(self, method: str, params: object) -> Raw:
         try:
             async with asyncio.timeout(self._settings.request_timeout):
@@ -259,8 +255,6 @@ class LegacyCore:
             self._peer.notify(
                 "notifications/cancelled", {"requestId": call, "reason": "the turn is not wanted any longer"}
             )
-
-    # -- what comes in ------------------------------------------------------------------------------------------------
 
     def _answered(self, known: LegacyThread, call: Id, answer: asyncio.Future[Raw]) -> None:
         if answer.cancelled():
@@ -356,7 +350,7 @@ class LegacyCore:
             self._has_begun(known, turn_id)
 
     def _cannot_be_answered(self, known: LegacyThread, question: str) -> None:
-        """It waits for an answer that it gives nobody the means to send."""
+        """It waits for an answer, and has no request by which we could send one."""
         if not known.failure:
             known.failure = f"Codex {self.version} asked for an approval ({question}) that it lets nobody answer"
             self._cancel(known)

@@ -20,7 +20,7 @@ PROC: Final = "/proc"
 MARK: Final = "CODEX_THREAD_ID"
 
 ROUNDS: Final = 20
-"""A command may start others while it is being killed; one that is faster than this is somebody's fork bomb."""
+"""A command may start others while it is being killed; one that is faster than this is a fork bomb."""
 
 
 def kill_commands(thread_id: str) -> int:

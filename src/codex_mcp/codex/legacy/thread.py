@@ -29,7 +29,7 @@ from codex_mcp.wire.jsonrpc import Id
 from codex_mcp.wire.legacy import TokenCounts
 
 ANNOUNCEMENTS_KEPT: Final = 64
-"""Questions of one turn that may be announced at once; more than that many commands at a time nobody runs."""
+"""Questions of one turn that may be announced at once; far more than a turn runs at a time."""
 
 
 class Unheard(Struct, frozen=True):
@@ -50,7 +50,7 @@ class LegacyThread:
         self.turn_id = ""
         """Of the turn that runs."""
         self.is_unwanted = False
-        """Whoever asked for the newest turn did not wait for it to begin: it is to be stopped as soon as it does."""
+        """The caller of the newest turn gave up before it began: it is stopped as soon as it does."""
         self.failure = ""
         """Why the running turn is a failure, should its end not say so."""
         self.questions: dict[Id, None] = {}
@@ -111,7 +111,7 @@ class LegacyThread:
         if self._readers or not self.is_busy:
             return None
         unheard = Unheard(self.turn_id)
-        # An answer that is no failure, before anything was done, belongs to an earlier turn.
+        # A successful answer before the turn began belongs to an earlier turn.
         self.is_spoiled = bool(self.turn_id) or not failed
         self._rest()
         return unheard

@@ -4,7 +4,7 @@
     ----------------------------------------------  ----------------------------------------------------
     action accept, no content.decision              approved, this once
     action accept, content.decision D               D (words below, as the form offers them)
-    action decline / cancel                         denied, finally (cancel is no abort)
+    action decline / cancel                         denied, finally (cancel does not abort)
     decision "approved"                             approved, this once
     decision "approved_for_session"                 approved until the thread ends
     decision "approved_execpolicy_amendment"        approved, and the proposed rule is saved (word or object)
@@ -16,7 +16,7 @@
     action and decision both                        the more restrictive one
     anything else                                   denied, with the reason that it could not be read
 
-An approval that goes beyond what this question offered counts for this once: a rule that nobody was shown is not
+An approval that goes beyond what this question offered counts for this once: a rule that was not shown is not
 saved, yet the person did say yes to the command. Questions that ask for data take the content instead (`_content`).
 """
 
