@@ -273,7 +273,7 @@ def test_a_shut_queue_gives_up_what_waits_stops_what_runs_and_takes_only_a_last_
     queue.started("1")
     queue.offer(waiting)
     assert queue.shut() == [Conclude(waiting), Interrupt(running)]
-    assert queue.is_shut
+    assert queue._shut
     with pytest.raises(QueueShut):
         queue.offer(QueuePlace())
     assert queue.shut() == []

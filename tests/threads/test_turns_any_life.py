@@ -64,7 +64,7 @@ class Life(RuleBasedStateMachine):
             assert self.queue.waiting == MAX_WAITING
             return
         except QueueShut:
-            assert self.queue.is_shut
+            assert self.queue._shut
             return
         self.offered.append(place)
         self.perform(actions)

@@ -1,4 +1,4 @@
-"""Pure. Which turn a process belongs to, by what Codex wrote into the environment of its command."""
+"""Pure. Which turn a process belongs to, by the variables that Codex sets for its commands."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from typing import Final
 
 THREAD: Final = "CODEX_THREAD_ID"
 CALL: Final = "CODEX_TOOL_CALL_ID"
-"""Given by Codex to a command: its thread, and its item."""
+"""Set by Codex for a command: its thread and its item."""
 
 
 class Belongs(StrEnum):
-    """Where a process comes from, seen from a turn that is stopped."""
+    """Whether a process belongs to a turn that is being stopped."""
 
     TO_TURN = "turn"
     ELSEWHERE = "elsewhere"
-    """To another thread, or to another turn of this one."""
+    """It belongs to another thread, or to another turn of this one."""
     UNKNOWN = "unknown"
     """It has no marks: it cleared its environment, or Codex is too old to set them."""
 
 
 def belongs(mark: Mapping[str, str], thread_id: str, own: Container[str], others: Container[str] | None) -> Belongs:
-    """Where a process with these marks comes from.
+    """Whether a process with these marks belongs to the turn.
 
-    `own` are the commands that the core has announced for the turn, `others` those of earlier turns. A command that the
-    core was stopped from announcing is in neither. It is the turn's, unless `others` is None: a later turn has begun.
+    `own` are the commands that the core announced for the turn, `others` those of earlier turns. A command that was not
+    announced before the interrupt is in neither; it belongs to the turn unless a later turn has started (`others` is
+    None).
     """
     thread, call = mark.get(THREAD), mark.get(CALL)
     if thread is None:

@@ -1,4 +1,4 @@
-"""Pure. What is news to a caller that waits for agents, when its wait is answered, and what it has been told.
+"""Pure. What is news to a caller that waits for agents, when its wait is answered, and what was reported to it.
 
 Four things are news: an answer, a question, a pause and a close. Each is reported once to each caller.
 
@@ -22,12 +22,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 MAX_CALLERS: Final = 10_000
-"""Callers that are remembered: as many as there may be sessions. The one that was told something longest ago is
-forgotten first, and is told again."""
+"""Callers that are remembered, as many as there may be sessions. The least recent one is forgotten first, and may be
+told the same news again."""
 
 MAX_KEYS: Final = 2_000
-"""Pieces of news remembered for each caller; the oldest goes first. A thread keeps 32 answers, so that this is enough
-for sixty busy agents."""
+"""News remembered for each caller, the newest. A thread keeps 32 answers, so this is enough for sixty busy agents."""
 
 MAX_REQUESTS: Final = 64
 """Answered requests of each caller that a late cancellation can still revoke."""
@@ -43,23 +42,23 @@ class NewsKind(StrEnum):
 
 
 class News(Struct, frozen=True):
-    """One piece of news. No two have the same key."""
+    """One piece of news, with a unique key."""
 
     kind: NewsKind
     key: str
 
 
 class WaitMode(StrEnum):
-    """What a wait waits for."""
+    """When a wait ends."""
 
     FIRST = "first"
-    """The first piece of news."""
+    """At the first piece of news."""
     ALL = "all"
-    """The end of everything that runs, or a question."""
+    """When everything has ended, or at a question."""
 
 
 class WaitVerdict(StrEnum):
-    """What becomes of a wait."""
+    """What to do with a wait."""
 
     REPORT = "report"
     WAIT = "wait"
@@ -75,7 +74,7 @@ def verdict(unreported: Iterable[News], mode: WaitMode, *, runs: bool) -> WaitVe
 
 
 class _Caller:
-    """What one caller was told, and by which answers."""
+    """The news that one caller was told, and by which answers."""
 
     __slots__ = ("keys", "requests")
 
@@ -85,7 +84,7 @@ class _Caller:
 
 
 class Reported:
-    """What each caller was told. Beyond a limit the oldest is forgotten: news may be repeated then, but is not lost."""
+    """The news that each caller was told. Beyond a limit the oldest is forgotten; it may be repeated, never lost."""
 
     def __init__(
         self, max_callers: int = MAX_CALLERS, max_keys: int = MAX_KEYS, max_requests: int = MAX_REQUESTS
@@ -96,12 +95,12 @@ class Reported:
         self._callers: OrderedDict[str, _Caller] = OrderedDict()
 
     def has(self, caller: str, key: str) -> bool:
-        """Was this caller told this piece of news?"""
+        """Whether this caller was told this piece of news."""
         known = self._callers.get(caller)
         return known is not None and key in known.keys
 
     def add(self, caller: str, request: Hashable, keys: Iterable[str]) -> None:
-        """The answer to this request tells the caller this."""
+        """The answer to this request tells the caller these news."""
         told = tuple(keys)
         if not told:
             return
@@ -116,7 +115,7 @@ class Reported:
         _trim(self._callers, self._max_callers)
 
     def revoke(self, caller: str, request: Hashable) -> bool:
-        """The answer to this request did not reach the caller. True: what it told is news again."""
+        """The answer to this request did not reach the caller. True if it contained something that is news again."""
         known = self._callers.get(caller)
         if known is None:
             return False

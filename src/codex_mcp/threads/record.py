@@ -1,4 +1,4 @@
-"""Pure. What a turn has come to so far, told fact by fact, and its outcome at the end."""
+"""Pure. The record of a turn: collects facts as they arrive, and gives its outcome."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from codex_mcp.codex.facts import (
 from codex_mcp.threads.token_meter import added
 
 LONGEST_UNFINISHED: Final = 1024 * 1024
-"""Characters kept of a message that the agent has not finished. More than a model says at once."""
+"""Characters kept of an unfinished message, more than a model writes at once."""
 
 
 class Status(StrEnum):
-    """How a turn stands, in words for clients."""
+    """The status of a turn, as clients see it."""
 
     RUNNING = "running"
     COMPLETED = "completed"
@@ -39,12 +39,12 @@ class Status(StrEnum):
 
 
 class Outcome(Struct, frozen=True):
-    """What a turn came to; with status RUNNING, what it has come to so far."""
+    """The result of a turn; with status RUNNING, the result so far."""
 
     thread_id: str
     status: Status
     content: str
-    """The last message of the agent; of a failed turn, why it failed."""
+    """The last message of the agent; for a failed turn, the reason."""
     activity: str
     """What it is doing, or was doing last."""
     usage: Tokens | None
@@ -52,11 +52,11 @@ class Outcome(Struct, frozen=True):
     files: tuple[FileChange, ...]
     seconds: float
     warnings: tuple[str, ...] = ()
-    """What the caller must know besides the answer, each a sentence."""
+    """Sentences that the caller must know besides the answer."""
 
 
 class Record:
-    """The growing record of one turn."""
+    """The record of one turn."""
 
     def __init__(self, now: float) -> None:
         self.began = now
@@ -64,12 +64,12 @@ class Record:
         self.failure: str | None = None
         self.warnings: tuple[str, ...] = ()
         self.timed_out = False
-        """It was stopped because its time was up."""
+        """It was stopped at its time limit."""
         self._stopped_because: str | None = None
         self._out_of_time = False
         self._spoiled: str | None = None
         self.trouble = ""
-        """Why the model cannot be reached, while the core keeps trying."""
+        """Why the model cannot be reached, while the core retries."""
         self._message = ""
         self._unfinished: list[str] = []
         self._unfinished_item = ""
@@ -78,9 +78,9 @@ class Record:
         self._has_begun = False
         self._usage: Tokens | None = None
         self._files: dict[str, str] = {}
-        self._commands: dict[str, None] = {}  # a set that keeps its order
+        self._commands: dict[str, None] = {}  # an ordered set
         self.commands: set[str] = set()
-        """Item ids of all commands, those that have ended as well."""
+        """Item ids of all commands, running or ended."""
 
     def set_activity(self, activity: str) -> None:
         self.activity = activity
@@ -91,11 +91,10 @@ class Record:
 
     @property
     def running_commands(self) -> list[str]:
-        """Item ids of commands that have not ended; some of them may still wait for their approval."""
+        """Item ids of commands that have not ended; some may still wait for approval."""
         return list(self._commands)
 
     def add(self, fact: Fact) -> None:
-        """Something happened."""
         self.trouble = _trouble(fact, self.trouble)
         match fact:
             case MessageSaid() | MessageStreamed():
@@ -110,7 +109,7 @@ class Record:
                     self._files[change.path] = _merged(self._files.get(change.path), change.kind)
             case TurnStarted():
                 self._has_begun = True
-            # A resumed thread tells once more what its last turn used, maybe when the next one is asked for already.
+            # A resumed thread reports the usage of its last turn again, perhaps after the next turn was submitted.
             case TokensCounted(last=last) if self._has_begun:
                 self._usage = added(self._usage, last)
             case ErrorReported(message=message, will_retry=False):
@@ -142,29 +141,29 @@ class Record:
                 self.failure = error or self.failure or "the turn failed, and Codex did not say why"
 
     def stop_because(self, why: str, *, out_of_time: bool = False) -> None:
-        """It is about to be stopped, and this is why: not because its caller does not want it any longer."""
+        """It is about to be stopped for this reason, not because its caller cancelled it."""
         self._stopped_because = why
         self._out_of_time = out_of_time
 
     def out_of_time(self, seconds: float) -> None:
-        """It is about to be stopped because it has run for so long."""
+        """It is about to be stopped at its time limit."""
         self.stop_because(f"the turn was stopped after {seconds:g} seconds, which is its time limit.", out_of_time=True)
 
     def out_of_reach(self, seconds: float) -> None:
-        """It is about to be stopped because its model could not be reached for so long."""
+        """It is about to be stopped because its model was unreachable for this long."""
         self.stop_because(f"Codex could not reach the model for {seconds:g} seconds: {self.trouble}.")
 
     @property
     def is_spoiled(self) -> bool:
-        """Its outcome cannot be known any longer."""
+        """Its outcome can no longer be known."""
         return self._spoiled is not None
 
     def spoil(self, why: str) -> None:
-        """Part of what the core said of it is lost, for this reason: however it ends, it has failed."""
+        """A message of the core about it is lost: however it ends, it has failed for this reason."""
         self._spoiled = self._spoiled or why
 
     def interrupt(self) -> None:
-        """It was stopped, whatever the core may still say."""
+        """It was stopped, whatever the core may still report."""
         if self._spoiled is not None:
             self.fail(self._spoiled)
         elif self._stopped_because is None:
@@ -177,12 +176,10 @@ class Record:
             self.timed_out = self._out_of_time
 
     def fail(self, why: str) -> None:
-        """It cannot go on."""
         self._status = Status.FAILED
         self.failure = why
 
     def outcome(self, thread_id: str, now: float) -> Outcome:
-        """The turn as it stands."""
         content = self._message
         if self._status is Status.FAILED:
             content = self.failure or ""
@@ -199,7 +196,7 @@ class Record:
 
 
 def _activity(fact: Fact) -> str | None:
-    """What the agent does from now on, if this fact tells."""
+    """What the agent does from now on, if this fact says so."""
     match fact:
         case TurnStarted():
             return "thinking"
@@ -214,10 +211,10 @@ def _activity(fact: Fact) -> str | None:
 
 
 def _trouble(fact: Fact, before: str) -> str:
-    """Why the core has to ask the model again, if it has to."""
+    """Why the core retries its request to the model; empty if it does not."""
     match fact:
         case TokensCounted():
-            return before  # told again while the model is out of reach
+            return before  # also reported while the model is unreachable
         case ErrorReported(message=message, will_retry=True, details=details):
             return f"{message} ({details})" if details and details not in message else message
         case _:
@@ -225,7 +222,7 @@ def _trouble(fact: Fact, before: str) -> str:
 
 
 def _merged(before: str | None, now: str) -> str:
-    """What two changes of one file in one turn amount to; "" means nothing."""
+    """The combined effect of two changes of one file in one turn; "" means none."""
     match before, now:
         case "add", "delete":
             return ""

@@ -1,15 +1,15 @@
-"""Pure. What each turn of a thread has used up, from the totals that the core tells.
+"""Pure. The tokens that each turn of a thread has used, computed from the totals that the core reports.
 
-The core tells the thread's total and the usage of its newest request to the model. It tells them again, unchanged, when
-a turn is stopped or a thread is resumed, and after a compaction with the size of the conversation as the newest usage.
-So only what the total has grown by counts.
+The core reports the thread's total and the usage of its newest request to the model. It repeats them unchanged when a
+turn is stopped or a thread is resumed, and after a compaction with the size of the conversation as the newest usage. So
+only the growth of the total counts.
 
     total            counts as used
     ---------------  -----------------------------------------------------
-    the first one    the newest usage: how much came before is not known
+    the first one    the newest usage: the earlier total is unknown
     higher           the difference
     the same         nothing
-    lower            the newest usage: the core has begun to count anew
+    lower            the newest usage: the core has restarted its count
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ NONE = Tokens()
 
 
 class TokenMeter:
-    """Follows the total of one thread, over all its turns and all the cores that run them."""
+    """Follows the total of one thread over all its turns and cores."""
 
     def __init__(self) -> None:
         self._total: Tokens | None = None
 
     def used(self, counted: TokensCounted) -> Tokens:
-        """How much was used up since the count before."""
+        """The tokens used since the previous count."""
         before, self._total = self._total, counted.total
         if before is None or counted.total.total_tokens < before.total_tokens:
             return counted.last
@@ -34,12 +34,12 @@ class TokenMeter:
 
 
 def difference(now: Tokens, before: Tokens) -> Tokens:
-    """How much more it is, and never less than nothing."""
+    """The difference of each count, at least 0."""
     return Tokens(*(max(0, more - less) for more, less in zip(_counts(now), _counts(before), strict=True)))
 
 
 def added(one: Tokens | None, other: Tokens) -> Tokens | None:
-    """Both together; None as long as nothing was used."""
+    """The sum; None while nothing was used."""
     if other == NONE:
         return one
     if one is None:

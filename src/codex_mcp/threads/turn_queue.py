@@ -1,5 +1,4 @@
-"""Pure. Whose turn is it? A thread runs one turn at a time; the others wait in the order in which they came, what
-callers ask for before what mail brings.
+"""Pure. The turns of one thread. One runs at a time; the others wait in order, turns of callers before those of mail.
 
     state of a turn  cancel              overdue              started(id)     ended(id)  start failed  lost
     ---------------  ------------------  -------------------  --------------  ---------  ------------  ---------
@@ -10,15 +9,15 @@ callers ask for before what mail brings.
     ABANDONED        no change           no change            Interrupt, once ENDED      ENDED         ENDED
     ENDED            no change           no change            no change       no change  no change     no change
 
-Whatever becomes ENDED is concluded, unless it was before: then the core is done with it now (`Leave`). A turn is
-abandoned when its caller has waited long enough for its end. It keeps its place all the same: as long as the core may
-have news of it under an id that we do not know, no other turn may begin.
+A turn that becomes ENDED is concluded, unless it was concluded earlier: then the core is now done with it (`Leave`). A
+turn is abandoned when its caller has waited long enough for its end. It still keeps its place: while the core may send
+news of it under an id that we do not know, no other turn may start.
 
-The answer to turn/start (`accepted`) names the id, no more: only after its own announcement (`started`) does the core
-let a turn be interrupted. An id that belongs to another turn changes nothing: late news of a turn that has ended must
-not touch the one that runs now, not even while that one has no id yet. Each method returns what is to be done next.
+The answer to turn/start (`accepted`) only names the id. The core accepts an interrupt only after it has announced the
+turn (`started`). The id of another turn changes nothing: late news of an ended turn must not affect the current one,
+even while that has no id yet. Each method returns the actions to perform next.
 
-Closing goes before everything: a shut queue gives up what waits, stops what runs, and takes nothing but a last turn.
+A shut queue drops the waiting turns, stops the running one, and accepts only a last turn.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 PAST_IDS: Final = 64
-"""Ids of ended turns that are remembered; the core has nothing to say of a turn that many turns later."""
+"""Ids of ended turns that are remembered; the core sends no news of a turn after this many others."""
 
 
 class TurnQueueState(StrEnum):
-    """Where a turn stands."""
+    """The state of one turn."""
 
     WAITING = "waiting"
     STARTING = "starting"
@@ -45,14 +44,14 @@ class TurnQueueState(StrEnum):
 
 
 class Source(StrEnum):
-    """Who wants a turn."""
+    """What asked for a turn."""
 
     CALLER = "caller"
     MAIL = "mail"
 
 
 class QueuePlace:
-    """One turn's place in the queue. Its identity is the turn's."""
+    """One turn's place in the queue."""
 
     __slots__ = ("interrupt_sent", "source", "state", "turn_id")
 
@@ -67,7 +66,7 @@ class QueuePlace:
 
 
 class Start(Struct, frozen=True):
-    """Ask the core to begin this turn."""
+    """Ask the core to start this turn."""
 
     place: QueuePlace
 
@@ -79,19 +78,19 @@ class Interrupt(Struct, frozen=True):
 
 
 class Remind(Struct, frozen=True):
-    """This turn cannot be stopped before it has begun; say `overdue` when its caller has waited long enough."""
+    """This turn must start before it can be stopped; call `overdue` when its caller has waited long enough."""
 
     place: QueuePlace
 
 
 class Conclude(Struct, frozen=True):
-    """This turn is over for those who wait for it; tell them."""
+    """This turn has ended for its callers; tell them."""
 
     place: QueuePlace
 
 
 class Leave(Struct, frozen=True):
-    """This turn was concluded before, and now the core is done with it as well."""
+    """This turn was concluded earlier, and now the core is done with it as well."""
 
     place: QueuePlace
 
@@ -100,7 +99,7 @@ Action: TypeAlias = Start | Interrupt | Remind | Conclude | Leave
 
 
 class QueueFull(Exception):
-    """The most turns that may wait are waiting."""
+    """The limit of waiting turns is reached."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -108,7 +107,7 @@ class QueueFull(Exception):
 
 
 class QueueShut(Exception):
-    """No turn is taken any longer."""
+    """The queue accepts no more turns."""
 
 
 class TurnQueue:
@@ -131,21 +130,15 @@ class TurnQueue:
 
     @property
     def idle(self) -> bool:
-        """Nothing runs and nothing waits."""
+        """No turn runs and none waits."""
         return self._current is None
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
         return len(self._waiting)
 
-    @property
-    def is_shut(self) -> bool:
-        """It takes no turn any longer."""
-        return self._shut
-
     def shut(self) -> list[Action]:
-        """Take no turn any longer, give up what waits, stop what runs."""
+        """Accept no more turns, drop the waiting ones, stop the running one."""
         self._shut = True
         waiting = list(self._waiting)
         self._waiting.clear()
@@ -155,11 +148,11 @@ class TurnQueue:
         return [*(Conclude(place) for place in waiting), *stopping]
 
     def open(self) -> None:
-        """Take turns again."""
+        """Accept turns again."""
         self._shut = False
 
     def offer(self, place: QueuePlace, *, last: bool = False) -> list[Action]:
-        """A new turn; a shut queue takes only the `last` one. Raises QueueFull, QueueShut."""
+        """Add a turn; a shut queue accepts only a `last` one. Raises QueueFull, QueueShut."""
         if self._shut and not last:
             raise QueueShut
         if self._current is None:
@@ -170,12 +163,12 @@ class TurnQueue:
         return []
 
     def is_current(self, turn_id: str) -> bool:
-        """Does this id belong to the turn that the core has now?"""
+        """Whether this id belongs to the turn that the core has now."""
         current = self._current
         return current is not None and current.turn_id in ("", turn_id) and turn_id not in self._past
 
     def accepted(self, turn_id: str, place: QueuePlace) -> bool:
-        """The core has answered our request for this turn. False: it has put the prompt into a turn of the past."""
+        """The core has answered turn/start. False: it added the prompt to an earlier turn."""
         if turn_id in self._past and place.turn_id != turn_id:
             return False
         if place is self._current:
@@ -183,7 +176,7 @@ class TurnQueue:
         return True
 
     def started(self, turn_id: str) -> list[Action]:
-        """The core announces that it has begun the turn."""
+        """The core announces that the turn has started."""
         current = self._current
         if current is None or not self.is_current(turn_id):
             return []
@@ -196,11 +189,11 @@ class TurnQueue:
         return []
 
     def start_failed(self, place: QueuePlace) -> list[Action]:
-        """The core refused to begin it."""
+        """The core did not start it."""
         return self._conclude(place)
 
     def cancel(self, place: QueuePlace) -> list[Action]:
-        """Whoever asked for it does not want it any longer."""
+        """Its caller has cancelled it."""
         if place.state is TurnQueueState.WAITING and place in self._waiting:
             self._waiting.remove(place)
             place.state = TurnQueueState.ENDED
@@ -212,14 +205,14 @@ class TurnQueue:
         return [Interrupt(place) if place.interrupt_sent else Remind(place)]
 
     def overdue(self, place: QueuePlace) -> list[Action]:
-        """Whoever does not want it any longer has waited long enough for its end."""
+        """The caller that cancelled it has waited long enough for its end."""
         if place.state is not TurnQueueState.STOPPING:
             return []
         place.state = TurnQueueState.ABANDONED
         return [Conclude(place)]
 
     def ended(self, turn_id: str) -> list[Action]:
-        """The core says that this turn is over."""
+        """The core announces that the turn has ended."""
         current = self._current
         if current is None or not self.is_current(turn_id):
             return []
@@ -227,11 +220,11 @@ class TurnQueue:
         return self._conclude(current)
 
     def given_up(self, place: QueuePlace) -> list[Action]:
-        """We waited long enough for the core to say that it is over."""
+        """The core took too long to announce its end."""
         return self._conclude(place)
 
     def lost(self) -> list[Action]:
-        """The core is gone, and everything that it had or would have had."""
+        """The core has ended, and with it the current and all waiting turns."""
         gone = [*([self._current] if self._current else []), *self._waiting]
         self._current = None
         self._waiting.clear()

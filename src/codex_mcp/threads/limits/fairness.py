@@ -1,13 +1,13 @@
-"""Pure. Whose work the core begins next: principals take turns, so that none waits for all the work of another.
+"""Pure. The order in which work of different principals starts, so that none waits for all the work of another.
 
-The core begins at most `starts` things at once: to open a thread, or to start a turn. What does not fit waits, and
+At most `starts` threads and turns start at the same time. The others wait, and
 
-    between principals    the one that was served longest ago is next
-    within a principal    turns and openings of threads alternate while both wait; each in the order in which they came
+    between principals    the least recently served one is next
+    within a principal    turns and openings of threads alternate while both wait, each in order of arrival
     running turns         a principal has at most `running_each`; at that limit only its openings are served
 
-A place to begin is free again when the thread is open, or when the turn has begun to work or has ended. Each method
-returns the keys that may begin now. A place is never free while something waits that may have it.
+A slot is free again when the thread is open, or when the turn has been running for a moment or has ended. Each method
+returns the keys that may start now. A slot is never free while something waits that may use it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class _Line(Generic[Key]):
-    """What one principal waits for."""
+    """The waiting work of one principal."""
 
     __slots__ = ("openings", "opens_next", "turns")
 
@@ -33,7 +33,7 @@ class _Line(Generic[Key]):
         return len(self.turns) + len(self.openings)
 
     def next(self, *, may_run: bool) -> Key | None:
-        """Take what is served next, if anything may be."""
+        """Remove and return the next key, if one may start."""
         turns_wait = bool(self.turns) and may_run
         opens = bool(self.openings) and (self.opens_next or not turns_wait)
         if not opens and not turns_wait:
@@ -43,13 +43,13 @@ class _Line(Generic[Key]):
 
 
 class FairQueue(Generic[Key]):
-    """The work of all principals."""
+    """The waiting and running work of all principals."""
 
     def __init__(self, starts: int, running_each: int) -> None:
         self._starts = starts
         self._running_each = running_each
         self._lines: OrderedDict[str, _Line[Key]] = OrderedDict()
-        """Of principals with something that waits, the one served longest ago first."""
+        """Principals with waiting work, the least recently served first."""
         self._principals: dict[Key, str] = {}
         self._starting: set[Key] = set()
         self._turns: set[Key] = set()
@@ -59,24 +59,23 @@ class FairQueue(Generic[Key]):
         return f"<FairQueue {len(self._starting)} starting, {len(self._principals)} known>"
 
     def waiting(self, principal: str) -> int:
-        """How much of this principal waits."""
         line = self._lines.get(principal)
         return 0 if line is None else len(line)
 
     def ask(self, principal: str, key: Key, *, opens: bool) -> list[Key]:
-        """Something is to begin: to open a thread (`opens`), or a turn."""
+        """Queue the opening of a thread (`opens`) or a turn."""
         self._principals[key] = principal
         line = self._lines.setdefault(principal, _Line())
         (line.openings if opens else line.turns).append(key)
         return self._served()
 
     def started(self, key: Key) -> list[Key]:
-        """A turn has begun to work: it runs on, and another may begin."""
+        """A turn is running: its slot is free."""
         self._starting.discard(key)
         return self._served()
 
     def ended(self, key: Key) -> list[Key]:
-        """It is over, or is no longer wanted. Twice is fine."""
+        """It has ended, or was withdrawn. Calling it again is fine."""
         principal = self._principals.pop(key, None)
         if principal is None:
             return []

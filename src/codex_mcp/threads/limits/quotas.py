@@ -1,4 +1,4 @@
-"""Pure. How much one principal may have at a server, and what it is told when it wants more."""
+"""Pure. How much each principal may have on a server, and the error when it asks for more."""
 
 from __future__ import annotations
 
@@ -17,34 +17,33 @@ class Quotas(Struct, frozen=True):
 
 
 class Queued(Struct, frozen=True):
-    """What of a principal has not begun yet."""
+    """The turns of a principal that have not started."""
 
     turns: int
     bytes: int
 
 
 def quotas_of(settings: CallSettings) -> Quotas:
-    """As the settings say."""
     return Quotas(
         settings.threads_per_principal, settings.queued_turns_per_principal, settings.queued_bytes_per_principal
     )
 
 
 def size_of(spec: TurnSpec) -> int:
-    """About how many bytes a turn takes while it waits."""
+    """The approximate size of a waiting turn in bytes."""
     schema = 0 if spec.output_schema is None else len(str(spec.output_schema))
     return len(spec.prompt) + len(spec.preface) + sum(map(len, spec.images)) + schema
 
 
 def over_quota(quotas: Quotas, queued: Queued, spec: TurnSpec | None = None) -> str:
-    """Why this principal may not queue this turn, or open a thread; empty if it may."""
+    """Why a principal may not queue this turn or open a thread; empty if it may."""
     if queued.turns >= quotas.queued_turns:
         return (
             f"you have {queued.turns} turns waiting already, which is the limit (queued_turns_per_principal); "
             "wait for some to end"
         )
     size = 0 if spec is None else size_of(spec)
-    # One that is too large by itself may wait alone: nothing else would ever make room for it.
+    # A turn above the limit may wait alone: otherwise it could never run.
     if queued.bytes and queued.bytes + size > quotas.queued_bytes:
         return (
             f"your waiting turns hold {queued.bytes} bytes, and with this one they would hold {queued.bytes + size}: "
@@ -54,7 +53,7 @@ def over_quota(quotas: Quotas, queued: Queued, spec: TurnSpec | None = None) -> 
 
 
 def all_busy(count: int) -> str:
-    """Why this principal may not open another thread: none of those that it has can be put away."""
+    """Why a principal may not open another thread: all of its threads are busy, so none can be unloaded."""
     return (
         f"you have {count} threads open and each of them is busy, which is the limit (threads_per_principal); "
         "wait for a turn to end"
