@@ -40,7 +40,7 @@ async def test_an_agent_runs_a_command_another_one_is_refused_and_goes_on_when_i
         assert after["result"]["structured_content"]["content"] == "Done: the second half"
         assert after["arguments"]["threadId"] == refused["result"]["structured_content"]["threadId"]
         assert "asks for MCP 2025-06-18" in house.log
-        assert "taken up again" in house.log
+        assert "restored" in house.log
 
 
 async def test_a_turn_that_outlasts_a_call_is_collected_by_the_next_one(tmp_path: Path) -> None:

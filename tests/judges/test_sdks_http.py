@@ -49,7 +49,7 @@ async def test_an_agent_runs_asks_stops_takes_long_and_goes_on_when_its_server_w
         # A call of the TypeScript SDK is kept alive by progress; a read of the Python SDK by anything at all.
         await takes_longer_than_its_client_waits(client, thread, only_progress_counts=sdk.startswith("typescript"))
         await goes_on_when_its_server_was_restarted(client, house, thread)
-        assert ("taken up again" in house.log) == (client.revision == "2025-11-25")
+        assert ("restored" in house.log) == (client.revision == "2025-11-25")
 
 
 async def runs_a_command(client: SdkClient, house: House) -> str:

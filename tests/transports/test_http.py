@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.base.tasks import TaskSet
 from codex_mcp.transports.http import BodyTooLarge, Disconnected, HttpExchange, accepts, header_map
 from tests.support.patience import PATIENCE
 
@@ -55,7 +56,7 @@ async def test_whoever_goes_in_the_middle_is_gone() -> None:
 
 async def test_waiting_for_the_end_of_a_client_ends_with_it() -> None:
     async with asyncio.timeout(PATIENCE):
-        await Asgi(part(b""), GONE).exchange.wait_disconnected()
+        await Asgi(part(b""), GONE).exchange.disconnected(TaskSet())
 
 
 async def test_an_answer_has_its_length_and_whatever_headers_it_was_given() -> None:

@@ -252,7 +252,8 @@ class Supervisor:
 
     async def _hear(self, running: _Running) -> None:
         try:
-            await running.app.run()
+            # As a task of its own: each message then wakes its reader directly, and not through this call first.
+            await self._tasks.spawn(running.app.run(), name=f"messages of core {running.child.pid}")
         finally:
             if self._running is running:
                 self._running = None  # at once: the next call gets a new one

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+from functools import partial
 from typing import IO, Final
 
 from codex_mcp.base.logs import about_only
@@ -52,12 +53,14 @@ class StdioServer:
     ) -> None:
         self._settings = settings
         self._channel = channel
-        self._threads = Threads(settings.core, settings.calls, launch, self._client_keeps_up)
+        # The core is held back while the client has this much to read, and the client itself beyond UNREAD_LIMIT.
+        pace = partial(channel.drain, settings.calls.outbox_bytes)
+        self._threads = Threads(settings.core, settings.calls, launch, pace)
         self._peer = Peer(
             watched(channel, "client"),
             Handlers(self._request_received, self._notification_received),
             max_requests=MAX_REQUESTS,
-            pace=self._client_reads_at_all,
+            pace=partial(channel.drain, UNREAD_LIMIT),
         )
         key = secrets.token_bytes(KEY_BYTES)
         self._product = make(self._threads, settings, key)
@@ -98,13 +101,6 @@ class StdioServer:
 
     def _notification_received(self, message: Notification) -> None:
         handle_notification(self._session, message)
-
-    async def _client_keeps_up(self) -> None:
-        """Hold the core back while the client has this much to read."""
-        await self._channel.drain(self._settings.calls.outbox_bytes)
-
-    async def _client_reads_at_all(self) -> None:
-        await self._channel.drain(UNREAD_LIMIT)
 
 
 def _why_stopped(reading: asyncio.Task[None], unread: asyncio.Task[None]) -> str:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
+from codex_mcp.base.tasks import TaskSet
+
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -73,8 +75,7 @@ class HttpExchange:
         """The answer is a stream of events."""
         self.status = 0
         """The status of the answer, once it has begun."""
-        self.gone: asyncio.Task[None] | None = None
-        """The task that waits for the client's disconnect, if there is one."""
+        self._disconnected: asyncio.Task[None] | None = None
         self.connection: Connection | None = scope.get(CONNECTION)
         self._scope = scope
         self._receive = receive
@@ -102,8 +103,13 @@ class HttpExchange:
             if not message.get("more_body", False):
                 return b"".join(parts)
 
-    async def wait_disconnected(self) -> None:
-        """Wait until the client is gone. Call this once, after the body was read."""
+    def disconnected(self, tasks: TaskSet) -> asyncio.Task[None]:
+        """The task that ends when the client is gone, started in `tasks` at first. To be used after `read_body`."""
+        if self._disconnected is None:
+            self._disconnected = tasks.spawn(self._wait_disconnected(), name="client's disconnect")
+        return self._disconnected
+
+    async def _wait_disconnected(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 

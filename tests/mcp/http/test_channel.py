@@ -9,7 +9,7 @@ from codex_mcp.base.futures import Waiter
 from codex_mcp.base.settings.kinds import SlowReader
 from codex_mcp.mcp.http.channel import ENDED_STREAMS, INBOX, HttpChannel, InboxFull, Limits
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
-from codex_mcp.mcp.http.streams.stream import MOST_VITAL
+from codex_mcp.mcp.http.streams.message_ring import MOST_VITAL
 from codex_mcp.rpc.channel import FrameKind
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, NO_PARAMS, Id, Notification, Request
 
@@ -27,7 +27,7 @@ def expected(channel: HttpChannel, request_id: Id) -> LiveStream:
 
 
 def texts(stream: LiveStream) -> list[bytes]:
-    return [message.frame for message in stream.stream.after(0).messages]
+    return [message.frame for message in stream.ring.after(0).messages]
 
 
 async def test_what_is_about_a_request_goes_to_its_stream_alone() -> None:
@@ -208,7 +208,7 @@ async def test_a_listener_that_is_too_slow_gets_what_there_is_and_is_counted_whe
     slow, quick = channel.subscribe(), channel.subscribe()
     for text in (b"a", b"b", b"c", b"d"):
         channel.send(text)
-        quick.stream.read(quick.stream.last)
+        quick.ring.read(quick.ring.last)
     assert (slow.ended, quick.ended) == (True, False)
     assert texts(slow) == [b"a", b"b", b"c"]
     for subscriber in (slow, quick):
@@ -236,8 +236,8 @@ async def test_questions_that_nobody_ever_came_for_do_not_fill_the_memory() -> N
 
 
 async def test_an_answer_that_no_connection_is_there_to_read_is_told() -> None:
-    channel, unread = HttpChannel("id"), list[Id]()
-    channel.answer_unread = unread.append
+    unread = list[Id]()
+    channel = HttpChannel("id", answer_unread=unread.append)
     channel.reader_came(expected(channel, 1))
     expected(channel, 2)
     for request_id in (1, 2, "by socket"):

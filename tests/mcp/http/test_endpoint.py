@@ -40,7 +40,7 @@ def test_a_body_that_does_not_come_is_waited_for_and_then_no_longer() -> None:
         await clock.advance(BODY_TIME - 1)
         assert not reading.done()
         await clock.advance(2)
-        with pytest.raises(Refusal, match="Request Timeout: the body did not come in time"):
+        with pytest.raises(Refusal, match="Request Timeout: the body did not arrive in time"):
             await reading
 
     run_with_clock(story)

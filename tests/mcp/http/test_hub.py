@@ -79,7 +79,7 @@ async def test_there_is_a_limit_of_sessions_that_are_in_use(tmp_path: Path) -> N
         first, second = hub.introduce("ada", HELLO), hub.make("bob", "x")
         first.channel.readers = second.channel.readers = 1
         second.channel.deliver(Request(1, "echo", NO_PARAMS))
-        with pytest.raises(TooManySessions, match="there are 2 sessions, and each of them is in use"):
+        with pytest.raises(TooManySessions, match="there are 2 sessions, all in use"):
             hub.make("ada", "y")
         with pytest.raises(TooManySessions):
             hub.introduce("ada", HELLO)
@@ -119,7 +119,7 @@ async def test_one_principal_cannot_take_the_sessions_of_the_others(tmp_path: Pa
     async with a_hub(tmp_path, max_sessions=10, sessions_per_principal=3) as (hub, _methods):
         for _ in range(3):
             hub.introduce("ada", HELLO).channel.readers = 1
-        with pytest.raises(TooManySessions, match="ada has 3 sessions, and each of them is in use"):
+        with pytest.raises(TooManySessions, match="ada has 3 sessions, all in use"):
             hub.introduce("ada", HELLO)
         hub.introduce("bob", HELLO)
         for _ in range(6):
@@ -144,9 +144,9 @@ async def test_a_session_that_never_sent_a_message_ends_soon(tmp_path: Path) -> 
         silent, heard, spoke = (hub.make("ada", name) for name in ("silent", "heard", "spoke"))
         heard.channel.subscribe()
         spoke.channel.deliver(Request(1, "echo", NO_PARAMS))
-        await hub.put_away_idle(silent.used_at + 59)
+        await hub.close_idle(silent.used_at + 59)
         assert len(hub) == 3
-        await hub.put_away_idle(spoke.used_at + 60)
+        await hub.close_idle(spoke.used_at + 60)
         assert {session.id for session in hub} == {"heard", "spoke"}
 
 
@@ -154,9 +154,9 @@ async def test_a_session_that_nobody_uses_is_put_away_and_found_again(tmp_path: 
     async with a_hub(tmp_path) as (hub, _methods):
         session = hub.introduce("ada", HELLO)
         used = session.channel.used_at
-        await hub.put_away_idle(used + IDLE - 0.1)
+        await hub.close_idle(used + IDLE - 0.1)
         assert hub.find("ada", session.id) is session
-        await hub.put_away_idle(used + IDLE)
+        await hub.close_idle(used + IDLE)
         assert len(hub) == 0
         again = hub.find("ada", session.id)
         assert again is not None
@@ -171,7 +171,7 @@ async def test_one_that_is_read_or_works_is_not_put_away(tmp_path: Path) -> None
         assert working.channel.expect(1) is not None
         working.channel.deliver(Request(1, "hold", NO_PARAMS))
         await within(methods.held.get())
-        await hub.put_away_idle(idle.channel.used_at + 2 * IDLE)
+        await hub.close_idle(idle.channel.used_at + 2 * IDLE)
         assert {session.id for session in hub} == {"read", "heard", "working"}
 
 
@@ -184,7 +184,7 @@ async def test_closing_interrupts_what_runs_and_answers_it(tmp_path: Path) -> No
         await within(methods.held.get())
         await hub.close(session)
         assert await within(methods.cancelled.get()) == 1
-        assert b"error" in stream.stream.after(0).messages[-1].frame
+        assert b"error" in stream.ring.after(0).messages[-1].frame
 
 
 async def test_the_end_ends_every_session(tmp_path: Path) -> None:
@@ -202,8 +202,8 @@ async def test_a_change_is_announced_to_clients_that_have_shaken_hands(tmp_path:
         known.session.introduce(HELLO)
         await asyncio.sleep(0)
         hub.announce(Change.PROMPTS)
-        assert silent.channel.standing.stream.last == 0
-        (message,) = known.channel.standing.stream.after(0).messages
+        assert silent.channel.standing.ring.last == 0
+        (message,) = known.channel.standing.ring.after(0).messages
         assert b'"notifications/prompts/list_changed"' in message.frame
 
 
@@ -212,7 +212,7 @@ async def test_messages_that_were_missed_are_counted_over_all_sessions_that_ever
         session = hub.make("ada", "x")
         subscriber = session.channel.subscribe()
         subscriber.readers = 0  # as if it took nothing for a while
-        for _ in range(subscriber.stream.max_messages + 3):
+        for _ in range(subscriber.ring.max_messages + 3):
             session.session.client.notify("note", {})
         subscriber.continue_after(0)
         assert hub.dropped == 3

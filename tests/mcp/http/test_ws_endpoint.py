@@ -116,7 +116,10 @@ async def test_a_full_inbox_is_told_to_come_later(tmp_path: Path) -> None:
             assert await hear(connection) == {
                 "jsonrpc": "2.0",
                 "id": "late",
-                "error": {"code": -32001, "message": "Server busy: this session has too much to do, come again later"},
+                "error": {
+                    "code": -32001,
+                    "message": "Server busy: too many messages of this session are waiting; try again later",
+                },
             }
 
 

@@ -16,10 +16,10 @@ from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.access.gate import CROSS_SITE, OWN_SITE, Rejected
 from codex_mcp.mcp.http.access.grants import CLOSED_BY_POLICY, Grants, RevocableSocket
 from codex_mcp.mcp.http.access.rates import Rates
-from codex_mcp.mcp.http.bus_endpoint import Bus
+from codex_mcp.mcp.http.bus_endpoint import BusEndpoint
 from codex_mcp.mcp.http.endpoint import HANG_UP, RETRY_LATER, Refusal, refusal
 from codex_mcp.mcp.http.hub import Hub, HubSession
-from codex_mcp.mcp.http.mcp_endpoint import McpDoor
+from codex_mcp.mcp.http.mcp_endpoint import McpEndpoint
 from codex_mcp.mcp.http.metrics import CONTENT_TYPE, Metrics
 from codex_mcp.mcp.http.ws_endpoint import serve_socket
 from codex_mcp.transports.http import (
@@ -64,8 +64,8 @@ class HttpApp:
         # Without tokens all clients are the same principal, and one would be throttled for what another does.
         self._rates = Rates(0 if access.open_to_all else settings.requests_per_second)
         self.grants = Grants(access)
-        self._bus = Bus(hub, settings)
-        self._mcp = McpDoor(hub, self._bus, settings)
+        self._bus = BusEndpoint(hub, settings)
+        self._mcp = McpEndpoint(hub, self._bus, settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request or one socket."""

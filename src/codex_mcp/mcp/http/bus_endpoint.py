@@ -1,12 +1,13 @@
-"""`/`: the bus. Any session id finds or makes its session, and every message of it goes to everybody who listens.
+"""`/`: the bus. Any session id finds or creates its session, and every message of it goes to all its listeners.
 
     POST    a request         its answer as JSON, however long it takes; with `X-MCP-POST-STREAM: 1`, every message of
                               the session as a stream until the answer
             anything else     204
-    GET     every message of the session from now on, to any number of listeners
-    DELETE  the session ends
+    GET     every message of the session from now on, for any number of listeners
+    DELETE  ends the session
 
-Not for clients that follow the specification: they take what belongs to others for their own. `/mcp` is for them.
+Not for clients that follow the specification, which would mistake messages for other clients as their own. They use
+`/mcp`.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ POST_STREAM_HEADER: Final = "x-mcp-post-stream"
 
 MAX_ID_CHARS: Final = 1024
 ID_CHARS: Final = frozenset(string.ascii_letters + string.digits + string.punctuation)
-"""Visible ASCII, as the specification has it."""
+"""Visible ASCII, as the specification requires."""
 
 
-class Bus:
+class BusEndpoint:
     """Answers requests for `/`."""
 
     def __init__(self, hub: Hub, settings: HttpSettings) -> None:
@@ -43,7 +44,7 @@ class Bus:
         if session_id is None and not self._settings.strict_sessions:
             session_id = str(uuid4())
         if session_id is not None and is_session_id(session_id):
-            tell_session(http, session_id)  # with every answer, whatever becomes of the request
+            tell_session(http, session_id)  # with every answer, even if the request is refused
         match http.method:
             case "POST":
                 message = await read_message(http, self._settings.max_body_bytes)
@@ -57,7 +58,7 @@ class Bus:
                 raise refusal(405, "Method Not Allowed: use POST, GET or DELETE", (b"allow", b"POST, GET, DELETE"))
 
     def session(self, session_id: str | None, principal: str, address: str) -> HubSession:
-        """Find or make a session. Raises Refusal."""
+        """Find or create a session. Raises Refusal."""
         if session_id is not None and not is_session_id(session_id):
             raise refusal(400, f"Bad Request: mcp-session-id must be 1 to {MAX_ID_CHARS} visible ASCII characters")
         try:
@@ -93,7 +94,7 @@ class Bus:
         if answer is None:
             raise Refusal(400, ErrorObject(INVALID_REQUEST, "a request with this id is still running"), message.id)
         if http.headers.get(POST_STREAM_HEADER, "").strip() != "1":
-            answer.readers = 1
+            answer.add_reader()
             http.when_lost(lambda: _hung_up(session, message.id))
             try:
                 deliver(session, message)
@@ -102,8 +103,8 @@ class Bus:
                 http.when_lost(None)
             return
         subscriber = session.channel.subscribe()
-        # The answer is put to the listeners before it ends its own stream: what is there then is all there is to send.
-        answer.on_end = subscriber.end
+        # Listeners get the answer before it ends its own stream, so the subscriber then has everything.
+        answer.when_ended(subscriber.end)
         try:
             deliver(session, message)
             await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
@@ -112,40 +113,40 @@ class Bus:
 
 
 def _hung_up(session: HubSession, request_id: Id) -> None:
-    """The client that asked is gone; listeners of its session get the answer as well."""
+    """The client that asked is gone, but listeners of its session get the answer too."""
     if not session.channel.subscribers:
         session.session.answer_unread(request_id)
 
 
 def too_many(why: TooManySessions) -> Refusal:
-    """What a client is told that cannot have a session now."""
+    """The answer to a client that cannot have a session now."""
     return refusal(503, f"Service Unavailable: {why}; end one with DELETE, or try again later", RETRY_LATER)
 
 
 def is_session_id(text: str) -> bool:
-    """Can a client choose this id?"""
+    """Whether a client may choose this id."""
     return 0 < len(text) <= MAX_ID_CHARS and ID_CHARS.issuperset(text)
 
 
 def tell_session(http: HttpExchange, session_id: str) -> None:
-    """Tell the client its session id with the answer, once."""
+    """Send the session id with the answer, once."""
     header = (SESSION_HEADER.encode(), session_id.encode())
     if header not in http.extra_headers:
         http.extra_headers.append(header)
 
 
 def sent_with(session: HubSession) -> Header:
-    """The header that tells the client its session id."""
+    """The header with the session id."""
     return (SESSION_HEADER.encode(), session.id.encode())
 
 
 def deliver(session: HubSession, message: Message) -> None:
-    """Hand a message to its session. Raises Refusal."""
+    """Pass a message to its session. Raises Refusal."""
     try:
         session.channel.deliver(message)
     except InboxFull:
         if isinstance(message, Request):
             session.channel.forget(message.id)
         raise refusal(
-            503, "Service Unavailable: this session has too much to do, come again later", RETRY_LATER
+            503, "Service Unavailable: too many messages of this session are waiting; try again later", RETRY_LATER
         ) from None

@@ -1,10 +1,10 @@
-"""A session whose client comes by HTTP: POSTs bring its messages, streams take ours away. To the peer it is a channel.
+"""The channel of an HTTP session: POSTs deliver the client's messages, streams carry the server's.
 
-Every message of ours goes to
-- each subscriber of the bus (`GET /`, `/ws`, `POST /` with streaming): all of them, whatever the message;
-- and to exactly one stream by the specification: that of the POST whose request it is about, as long as that request is
-  not answered, also if its connection is gone (it may come back); otherwise the standing stream that `GET /mcp` reads.
-  A POST that takes nothing but the answer gets nothing else.
+Every message of the server goes to
+- all subscribers of the bus (`GET /`, `/ws`, `POST /` with streaming);
+- and to exactly one stream of `/mcp`: that of the POST whose request it is about, until that request is answered, even
+  if its connection is gone (it may be resumed); otherwise the standing stream that `GET /mcp` reads. A POST that
+  accepts only JSON gets nothing but its answer.
 """
 
 from __future__ import annotations
@@ -22,36 +22,29 @@ from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.base.settings.kinds import SlowReader
 from codex_mcp.mcp.http.streams.backlog import Backlog
-from codex_mcp.mcp.http.streams.live_stream import Delivery, LiveStream
-from codex_mcp.mcp.http.streams.stream import MOST_BYTES
+from codex_mcp.mcp.http.streams.live_stream import STREAM_BYTES, STREAM_MESSAGES, Delivery, LiveStream
+from codex_mcp.mcp.http.streams.message_ring import MOST_BYTES
 from codex_mcp.rpc import codec
 from codex_mcp.rpc.channel import Frame, FrameKind
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, ErrorObject, Id, Message, Request
 
 INBOX: Final = 128
-"""Messages of one client that wait to be looked at, and that a listener may lag behind; the bus was designed so."""
-
-STREAM_MESSAGES: Final = 128
-"""Messages kept for one reader by the specification: what it may lag behind, and what it may have again."""
-
-STREAM_BYTES: Final = 4 * 1024 * 1024
-"""Bytes kept for one reader; several long outputs fit."""
+"""Messages of one client that may wait, and that a listener on the bus may fall behind, as the bus specifies."""
 
 ENDED_STREAMS: Final = 16
-"""Streams of answered requests that can still be read again by a client that was cut off at the end."""
-
+"""Streams of answered requests that can still be resumed by a client that lost its connection at the end."""
 
 MARK_BYTES: Final = 4
 
-CLOSED: Final = ErrorObject(INTERNAL_ERROR, "the session was closed before the request was looked at")
+CLOSED: Final = ErrorObject(INTERNAL_ERROR, "the session was closed before the request was handled")
 
 
 class InboxFull(Exception):
-    """The client sends faster than it is served."""
+    """Too many messages of the client are waiting."""
 
 
 class Limits(Struct, frozen=True):
-    """How much of a session may wait, and what happens to a listener on the bus that is too slow for it."""
+    """How many messages of a session may wait, and what happens to a listener on the bus that is too slow."""
 
     inbox: int = INBOX
     queue: int = INBOX
@@ -60,7 +53,7 @@ class Limits(Struct, frozen=True):
 
 
 def limits_of(settings: HttpSettings, outbox_bytes: int) -> Limits:
-    """As the settings say."""
+    """The limits in the settings."""
     return Limits(settings.session_inbox, settings.subscriber_queue, settings.slow_reader, outbox_bytes)
 
 
@@ -70,32 +63,37 @@ DEFAULTS: Final = Limits()
 class HttpChannel:
     """One client's messages in both directions."""
 
-    def __init__(self, session_id: str, limits: Limits = DEFAULTS, backlog: Backlog | None = None) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        limits: Limits = DEFAULTS,
+        backlog: Backlog | None = None,
+        *,
+        spoke: bool = False,
+        answer_unread: Callable[[Id], None] = lambda _: None,
+    ) -> None:
+        """`answer_unread` is called with a request whose answer no connection was there to read."""
         self.id = session_id
         self._limits = limits
         self._delivery = Delivery(limits.most_bytes, backlog)
         self.used_at = time.monotonic()
-        self.spoke = False
+        self.spoke = spoke
         """The client has sent a message."""
         self.subscribers: set[LiveStream] = set()
-        # Names of streams that no earlier process has given: a client may come back to a restarted server.
+        # In the names of streams, because a client may return to a restarted server with an old name.
         self._mark = os.urandom(MARK_BYTES).hex()
         self.standing = self._resumable(f"s-{self._mark}")
         self.opened_at = self.used_at
-        self.received = 0
-        """Messages of the client."""
-        self.requests = 0
-        """Those that are requests."""
-        self.sent = 0
-        """Messages of ours, each counted once, however many read it."""
-        self.sent_bytes = 0
+        self.received = self.requests = 0
+        """Messages of the client, and requests among them."""
+        self.sent = self.sent_bytes = 0
+        """Messages to the client, each counted once for any number of readers."""
         self.cut_off = 0
-        """Listeners on the bus that were sent away because they were too slow."""
+        """Listeners on the bus that were disconnected because they were too slow."""
         self.readers = 0
-        """Connections that are reading something of this session now."""
-        self.on_message: Callable[[Message], None] | None = None
-        """Takes a message at once while the reader has nothing else to do."""
-        # No asyncio.Queue: it takes 3 KiB, of which an idle session needs nothing.
+        """Connections that read a stream of this session now."""
+        self._on_message: Callable[[Message], None] | None = None
+        # Not an asyncio.Queue: it takes 3 KiB even in an idle session.
         self._inbox: list[Message] = []
         self._reader: asyncio.Future[None] | None = None
         self._posts: dict[Id, LiveStream] = {}
@@ -104,16 +102,17 @@ class HttpChannel:
         self._streams = 0
         self._closed = False
         self._unheard: list[tuple[Id, Waiter]] = []
-        self.answer_unread: Callable[[Id], None] | None = None
-        """Called with a request whose answer no connection was there to read."""
+        self._answer_unread = answer_unread
 
     def __repr__(self) -> str:
         return f"<HttpChannel {self.id}: {len(self._posts)} requests, {len(self.subscribers)} subscribers>"
 
-    # -- from the doors -----------------------------------------------------------------------------------------------
+    def deliver_directly(self, on_message: Callable[[Message], None]) -> None:
+        """Call this for messages that arrive while the peer waits, instead of waking it."""
+        self._on_message = on_message
 
     def deliver(self, message: Message) -> None:
-        """A message of the client. Raises InboxFull."""
+        """Take a message of the client. Raises InboxFull."""
         self.used_at = time.monotonic()
         self.spoke = True
         if len(self._inbox) >= self._limits.inbox:
@@ -121,14 +120,14 @@ class HttpChannel:
         self.received += 1
         self.requests += isinstance(message, Request)
         is_idle = self._reader is not None and not self._reader.done()
-        if is_idle and self.on_message is not None and not self._inbox:
-            self.on_message(message)  # the same as waking the reader, without two passes of the event loop
+        if is_idle and self._on_message is not None and not self._inbox:
+            self._on_message(message)  # the same as waking the peer, without two passes of the event loop
             return
         self._inbox.append(message)
         self._wake()
 
     def expect(self, request_id: Id, *, answer_only: bool = False) -> LiveStream | None:
-        """A request is about to be delivered: its stream. None if a request of this id is still open."""
+        """The stream for a request that is about to be delivered. None if a request with this id is still open."""
         if request_id in self._posts:
             return None
         self._streams += 1
@@ -144,34 +143,34 @@ class HttpChannel:
         self._answer_only.discard(request_id)
 
     def taken_whole(self, stream: LiveStream) -> None:
-        """The answer went out as JSON: it has no number by which its client could ask for it again."""
+        """The answer was sent as JSON: it has no number from which the client could resume."""
         self._ended.pop(stream.name, None)
 
     def subscribe(self) -> LiveStream:
-        """A stream of every message from now on."""
+        """A stream of all messages from now on."""
         limits = self._limits
         subscriber = LiveStream("b", limits.queue, STREAM_BYTES, limits.slow_reader, self._delivery)
-        subscriber.readers = 1
+        subscriber.add_reader()
         self.subscribers.add(subscriber)
         if self._closed:
             subscriber.end()
         return subscriber
 
     def unsubscribe(self, subscriber: LiveStream) -> None:
-        """It reads no more."""
+        """The subscriber no longer reads."""
         self.subscribers.discard(subscriber)
         self.cut_off += subscriber.overrun
         self._tell_unheard()
 
     def reader_came(self, stream: LiveStream) -> None:
-        """A connection begins to read this stream."""
+        """A connection starts to read this stream."""
         self.readers += 1
-        stream.readers += 1
+        stream.add_reader()
 
     def reader_left(self, stream: LiveStream) -> None:
-        """It reads no more."""
+        """The connection no longer reads."""
         self.readers -= 1
-        stream.readers -= 1
+        stream.remove_reader()
         self._tell_unheard()
 
     def is_heard(self, about: Id) -> bool:
@@ -192,16 +191,16 @@ class HttpChannel:
 
     @property
     def dropped(self) -> int:
-        """Messages that readers of this session have missed."""
+        """Messages that readers have missed."""
         return self._delivery.missed
 
     @property
     def waiting(self) -> int:
-        """Messages of the client that nobody has looked at yet."""
+        """Messages of the client that wait for the peer."""
         return len(self._inbox)
 
     def find_stream(self, name: str) -> LiveStream | None:
-        """A stream of this session by its name, also one that has ended not long ago."""
+        """A stream of this session by its name, including those that ended recently."""
         if name == self.standing.name:
             return self.standing
         if name in self._ended:
@@ -209,18 +208,15 @@ class HttpChannel:
         return next((stream for stream in self._posts.values() if stream.name == name), None)
 
     def request_of(self, stream: LiveStream) -> Id | None:
-        """The request whose stream this is, unless it is answered."""
+        """The unanswered request of this stream."""
         return next((request_id for request_id, each in self._posts.items() if each is stream), None)
 
     @property
     def busy(self) -> bool:
-        """Somebody reads, or waits for an answer."""
+        """A connection reads, or a request is open."""
         return bool(self.readers or self._posts or self.subscribers)
 
-    # -- for the peer -------------------------------------------------------------------------------------------------
-
     async def receive(self) -> Sequence[Frame]:
-        """Return what the client sent; nothing when the session is over."""
         if not self._inbox and not self._closed:
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
@@ -233,7 +229,7 @@ class HttpChannel:
         resolve(self._reader, None)
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
-        """Put a message on its streams."""
+        """Add a message to its streams."""
         self.sent += 1
         self.sent_bytes += len(frame)
         vital, final = kind is not FrameKind.NOTIFICATION, kind is FrameKind.ANSWER
@@ -241,8 +237,8 @@ class HttpChannel:
             subscriber.put(frame, vital=vital)
         stream = self._posts.get(about) if about is not None else None
         is_read = bool(self.subscribers) or (stream is not None and stream.readers > 0)
-        if final and not is_read and about is not None and self.answer_unread is not None:
-            self.answer_unread(about)
+        if final and not is_read and about is not None:
+            self._answer_unread(about)
         if stream is None or (about in self._answer_only and not final):
             if not final:
                 self._put_standing(frame, vital=vital)
@@ -257,7 +253,7 @@ class HttpChannel:
     def _put_standing(self, frame: bytes, *, vital: bool) -> None:
         self.standing.put(frame, vital=vital)
         if self.standing.overrun:
-            # Thousands of questions that nobody ever came for: what follows shall not be lost as well.
+            # Thousands of questions were never read; later messages must not be lost as well.
             self._streams += 1
             self.standing = self._resumable(f"s{self._streams}-{self._mark}")
 
@@ -265,10 +261,10 @@ class HttpChannel:
         return LiveStream(name, STREAM_MESSAGES, STREAM_BYTES, delivery=self._delivery)
 
     async def drain(self, below: int) -> None:
-        """The streams are bounded; nobody has to wait for a slow reader."""
+        """Return at once: the streams are bounded."""
 
     async def aclose(self) -> None:
-        """End every stream. Requests that nobody has looked at are answered first. Twice is fine."""
+        """Answer unhandled requests with an error, and end every stream. May be called twice."""
         self._closed = True
         self._wake()
         for request_id in list(self._posts):

@@ -1,6 +1,6 @@
-"""Session ids that were ended by their clients, on disk: a restarted server does not take them up again.
+"""The ids of sessions that clients have ended, on disk, so that a restarted server does not restore them.
 
-Only ids that we made are kept, by their hash, and only as long as they could be taken up.
+Only ids that the server created are kept, as hashes, and only as long as they could be restored.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ DATABASE: Final = os.path.join("codex-mcp", "ended-sessions.db")
 TABLE: Final = "CREATE TABLE IF NOT EXISTS ended (id BLOB PRIMARY KEY, expires REAL NOT NULL)"
 
 KEPT: Final = 100_000
-"""Ids, some 6 MiB. Of more, those that expire first are forgotten."""
+"""Ids, some 6 MiB. Beyond that, the ids that expire first are dropped."""
 
 
 class EndedSessions:
-    """The ids that stay ended, for all servers of one home. Raises Refused at first."""
+    """The ended ids of all servers with one home."""
 
     def __init__(self, codex_home: str, kept: int = KEPT) -> None:
+        """Open the database. Raises Refused."""
         path = os.path.join(codex_home, DATABASE)
         self._kept = kept
         try:
@@ -40,12 +41,11 @@ class EndedSessions:
             ) from exc
 
     def __contains__(self, session_id: str) -> bool:
-        """Was it ended?"""
         found = self._database.execute("SELECT 1 FROM ended WHERE id = ?", (_hash(session_id),)).fetchone()
         return found is not None
 
     def add(self, session_id: str, expires: float) -> None:
-        """It has ended, and could have been taken up again until then."""
+        """Record a session that has ended and could have been restored until `expires`."""
         run = self._database.execute
         try:
             run("INSERT OR REPLACE INTO ended VALUES (?, ?)", (_hash(session_id), expires))
@@ -55,10 +55,9 @@ class EndedSessions:
                 (self._kept,),
             )
         except sqlite3.Error as exc:
-            logger.error("cannot remember that a session has ended: %s; after a restart its id is valid again", exc)
+            logger.error("cannot record that a session has ended: %s; after a restart its id is valid again", exc)
 
     def close(self) -> None:
-        """Let go of the file."""
         self._database.close()
 
 

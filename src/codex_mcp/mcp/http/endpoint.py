@@ -1,4 +1,4 @@
-"""What the doors have in common: reading a message from a POST, and writing streams until somebody goes."""
+"""What the endpoints share: read a message from a POST, answer with JSON or a stream of server-sent events."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import msgspec
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.http.streams.live_stream import LiveStream, dropped_marker
-from codex_mcp.mcp.http.streams.stream import Batch
+from codex_mcp.mcp.http.streams.message_ring import Batch
 from codex_mcp.rpc import codec
 from codex_mcp.rpc.nesting import why_unreadable
 from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, PARSE_ERROR, ErrorObject, Id, Malformed, Message, Request
 
 BODY_TIME: Final = 30.0
-"""Seconds in which the body of a POST must have come; who sends more slowly holds a connection for nothing."""
+"""Seconds for the body of a POST."""
 
 RETRY_MS: Final = 1000
-"""When a client that was cut off may come back."""
+"""When a client whose stream broke should reconnect."""
 
 PING: Final = b": ping\n\n"
 """A comment of server-sent events: clients and proxies see that the stream is alive, and ignore it."""
@@ -27,11 +27,11 @@ PING: Final = b": ping\n\n"
 RETRY_LATER: Final[Header] = (b"retry-after", b"1")
 
 HANG_UP: Final[Header] = (b"connection", b"close")
-"""For answers to what was not read to its end: the rest of it is not waited for."""
+"""For answers to requests that were not read completely: the rest is not waited for."""
 
 
 class Refusal(Exception):
-    """The request is answered with this status and error, and that is all."""
+    """The request is answered with this status and error."""
 
     def __init__(self, status: int, error: ErrorObject, request_id: Id | None = None, *headers: Header) -> None:
         super().__init__(error.message)
@@ -41,23 +41,23 @@ class Refusal(Exception):
 
 
 def refusal(status: int, why: str, *headers: Header) -> Refusal:
-    """A refusal that is about HTTP rather than about a message."""
+    """A refusal of the HTTP request rather than of its message."""
     return Refusal(status, ErrorObject(INVALID_REQUEST, why), None, *headers)
 
 
 async def read_message(http: HttpExchange, limit: int) -> Message:
-    """The one message of a POST. Raises Refusal."""
+    """Read the message of a POST. Raises Refusal."""
     kind = http.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise refusal(415, f"Unsupported Media Type: send application/json, not {kind}")
     try:
         body = await (http.read_body(limit) if http.body_is_here else _awaited_body(http, limit))
     except BodyTooLarge:
-        # The connection stays open, and the rest of the body is read and thrown away: a client that sends all of it
-        # before it reads the answer would see a reset connection instead.
-        raise refusal(413, f"Content Too Large: a message has at most {limit} bytes") from None
+        # The connection stays open, and the rest of the body is discarded: a client that sends all of it before it
+        # reads the answer would otherwise see a reset connection.
+        raise refusal(413, f"Content Too Large: the limit for a message is {limit} bytes") from None
     except TimeoutError:
-        raise refusal(408, "Request Timeout: the body did not come in time", HANG_UP) from None
+        raise refusal(408, "Request Timeout: the body did not arrive in time", HANG_UP) from None
     message = decoded(body)
     if isinstance(message, Malformed):
         raise Refusal(400, ErrorObject(message.code, message.reason), message.id)
@@ -67,39 +67,39 @@ async def read_message(http: HttpExchange, limit: int) -> Message:
 
 
 async def _awaited_body(http: HttpExchange, limit: int) -> bytes:
-    """Apart, because nearly every body comes with its head, and a timer costs more than to read it."""
+    """A separate function: nearly every body arrives with its head, and a timer costs more than reading it."""
     async with asyncio.timeout(BODY_TIME):
         return await http.read_body(limit)
 
 
 def decoded(frame: bytes) -> Message:
-    """The message in a body or a frame."""
+    """Decode a body or a frame."""
     if why := why_unreadable(frame):
         return Malformed(None, PARSE_ERROR, f"Parse error: {why}")
     return codec.decode(frame)
 
 
 async def answer_json(http: HttpExchange, stream: LiveStream, status: int = 200) -> None:
-    """Wait for the answer, however long it takes, and send it alone."""
+    """Wait for the answer, however long it takes, and send only that."""
     number = 0
     while not stream.ended:
         await stream.take(number)
-        number = stream.stream.last
-    frame = stream.stream.after(0).messages[-1].frame
+        number = stream.ring.last
+    frame = stream.ring.after(0).messages[-1].frame
     await http.respond(status, frame, JSON)
 
 
 async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, ping: float, resumable: bool) -> bool:
-    """Write a stream from after this number until it ends or the client goes. True: it was written to the end.
+    """Write a stream from after this number until it ends or the client is gone. True: it was written to the end.
 
-    A stream without messages shows every `ping` seconds that it is alive. A message is on one connection only: if
-    another one comes to read the same stream, this one ends.
+    A stream without messages sends a ping every `ping` seconds. Each message goes to one connection only: when another
+    connection reads the same stream, this one ends.
     """
-    is_replaced = stream.new_reader()
-    stream.readers += 1
+    is_replaced = stream.take_over()
+    stream.add_reader()
     tasks = TaskSet()
-    gone = http.gone or tasks.spawn(http.wait_disconnected(), name="client's disconnect")
-    gone.add_done_callback(lambda _: stream.poke())
+    gone = http.disconnected(tasks)
+    gone.add_done_callback(lambda _: stream.wake())
     name = stream.name.encode() if resumable else b""
     try:
         await http.start_stream(priming(name, number, RETRY_MS) if resumable else b"")
@@ -110,14 +110,14 @@ async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, pin
             if is_replaced():
                 await http.end_stream()
                 return False
-            if stream.ended and batch.last >= stream.stream.last:
+            if stream.ended and batch.last >= stream.ring.last:
                 await http.end_stream(_events(batch, name))
                 return True
             await http.write(_events(batch, name) or PING)
             number = batch.last
         return False
     finally:
-        stream.readers -= 1
+        stream.remove_reader()
         await tasks.aclose()
 
 

@@ -1,13 +1,13 @@
-"""Pure. Which HTTP sessions give way when no more fit: first those that never sent a message, then idle ones.
+"""Pure. Which HTTP sessions to close when the limit is reached: first those without messages, then idle ones.
 
-    rank   a session that                                   of these, first
-    ----   ----------------------------------------------   ---------------------------------------------------------
-    0      never sent a message, and nobody listens to it   the one unused for longest
-    1      sent messages, and was not used for a while      of the principal with the most sessions: unused for longest
-    2      never sent a message, but somebody listens       the one unused for longest
-    -      runs a call, has an open stream, or was used     never
+    rank   a session whose client                            closed first among these
+    ----   -----------------------------------------------   --------------------------------------------------------
+    0      never sent a message and does not listen          the one unused for longest
+    1      sent messages, and has not for a while            of the principal with the most sessions: unused for longest
+    2      never sent a message but listens                  the one unused for longest
+    -      runs a call, has an open stream, or was active    never
 
-An idle session that gives way loses nothing that its client needs: its id is taken up again when it comes back.
+The client of an idle session loses nothing: when it returns, its session is restored from its id.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Protocol, TypeVar
 
 
 class Evictable(Protocol):
-    """What decides about a session."""
+    """The properties of a session that decide."""
 
     @property
     def principal(self) -> str:
-        """To whom it belongs."""
+        """Its owner."""
 
     @property
     def spoke(self) -> bool:
@@ -30,20 +30,20 @@ class Evictable(Protocol):
 
     @property
     def busy(self) -> bool:
-        """It runs a call, or somebody reads a stream of it."""
+        """It runs a call, or a connection reads one of its streams."""
 
     @property
     def used_at(self) -> float:
-        """When its client last sent something, or opened it."""
+        """When its client last sent a message, or opened it."""
 
 
 S = TypeVar("S", bound=Evictable)
 
 
 def to_evict(sessions: Iterable[S], count: int, idle_since: float) -> list[S]:
-    """At most this many sessions that give way, in this order; none if every one is in use.
+    """At most `count` sessions to close, in this order; none if all are in use.
 
-    One that sent messages must have been idle since this moment.
+    A session that sent messages must have been idle since `idle_since`.
     """
     sessions = list(sessions)
     sizes = Counter(session.principal for session in sessions)

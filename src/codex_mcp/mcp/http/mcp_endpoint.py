@@ -5,7 +5,7 @@
     GET     the standing stream of a session, or (Last-Event-ID) the rest of the stream that was cut off
     DELETE  the session ends
 
-A GET without a session would be an error by the specification; the bus answers it (see `door_bus`), and POSTs to a
+A GET without a session would be an error by the specification; the bus answers it (`bus_endpoint`), and POSTs to a
 session that was born there go to the bus as well.
 """
 
@@ -30,7 +30,7 @@ from codex_mcp.mcp.eras import (
     stateless_caller,
     unsupported,
 )
-from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, Bus, deliver, sent_with, too_many
+from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, BusEndpoint, deliver, sent_with, too_many
 from codex_mcp.mcp.http.endpoint import RETRY_LATER, Refusal, answer_json, read_message, refusal, stream_out
 from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
 from codex_mcp.mcp.http.streams.answer_channel import AnswerChannel
@@ -75,10 +75,10 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 """In digits that anybody can read: headers may hold others, and more of them than there are messages."""
 
 
-class McpDoor:
+class McpEndpoint:
     """Answers requests for `/mcp`."""
 
-    def __init__(self, hub: Hub, bus: Bus, settings: HttpSettings) -> None:
+    def __init__(self, hub: Hub, bus: BusEndpoint, settings: HttpSettings) -> None:
         self._hub = hub
         self._bus = bus
         self._settings = settings
@@ -135,7 +135,7 @@ class McpDoor:
             await answer_json(http, stream)
             return True
         batch = await stream.take(0, self._settings.quiet_time)
-        is_whole = stream.ended and batch.last >= stream.stream.last
+        is_whole = stream.ended and batch.last >= stream.ring.last
         if is_whole and len(batch.messages) == 1:
             frame = batch.messages[0].frame
             await http.respond(200 if resumable else _status(frame), frame, JSON)
@@ -152,7 +152,7 @@ class McpDoor:
         if session.is_bus:
             await self._bus.get(http, principal)
             return
-        stream, number = session.channel.standing, session.channel.standing.stream.last_read
+        stream, number = session.channel.standing, session.channel.standing.ring.last_read
         if (last := http.headers.get("last-event-id")) is not None:
             stream, number = _resumed(session, last)
         stream.continue_after(number)
@@ -259,8 +259,7 @@ class McpDoor:
             nonlocal tasks
             if not http.started:
                 tasks = TaskSet()
-                http.gone = tasks.spawn(http.wait_disconnected(), name="client's disconnect")
-                http.gone.add_done_callback(leave)
+                http.disconnected(tasks).add_done_callback(leave)
 
         was_read = False
         watching = asyncio.get_running_loop().call_later(WATCH_AFTER, watch)
@@ -287,8 +286,8 @@ def _resumed(session: HubSession, last_event_id: str) -> tuple[LiveStream, int]:
     """The stream that was cut off, and the last number that its client has."""
     name, _, number = last_event_id.partition(":")
     stream = session.channel.find_stream(name)
-    if stream is None or not _NUMBER.fullmatch(number) or int(number) > stream.stream.last:
-        return session.channel.standing, session.channel.standing.stream.last_read
+    if stream is None or not _NUMBER.fullmatch(number) or int(number) > stream.ring.last:
+        return session.channel.standing, session.channel.standing.ring.last_read
     return stream, int(number)
 
 

@@ -1,4 +1,4 @@
-"""What `/metrics` shows, in Prometheus's format: counted where it happens, and measured when somebody looks."""
+"""The page `/metrics` in Prometheus's format: counted as things happen, or measured when the page is requested."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from codex_mcp.threads.threads import Threads
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 
 SECONDS: Final = (0.001, 0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 60.0, 300.0, 1800.0)
-"""From a ping to half an hour of an agent's work."""
+"""From a ping to half an hour of work."""
 
 CLIENT_CHARS: Final = 64
-"""Of the name that a client gives itself."""
+"""Of a client's name."""
 
 
 class Metrics:
@@ -33,7 +33,7 @@ class Metrics:
     def __init__(self, hub: Hub, threads: Threads) -> None:
         self._hub = hub
         self._registry = CollectorRegistry()
-        self._registry.register(_Looked(hub, threads))
+        self._registry.register(_Measured(hub, threads))
         self._requests = _Requests()
         self._registry.register(self._requests)
         self.answered = self._requests.answered
@@ -43,14 +43,14 @@ class Metrics:
         return generate_latest(self._registry)
 
     def sessions_of(self, principal: str) -> bytes:
-        """What is counted for each session of this principal. Not on the page itself: sessions come and go."""
+        """The counters of each session of this principal. Not on the page itself, because sessions come and go."""
         registry = CollectorRegistry()
         registry.register(_Sessions([session for session in self._hub if session.principal == principal]))
         return generate_latest(registry)
 
 
 class _Requests(Collector):
-    """HTTP requests, in plain counters: every request pays for them, and the library's own cost four times as much."""
+    """HTTP requests, in plain counters: the library's own cost four times as much on every request."""
 
     def __init__(self) -> None:
         self._by_status: Counter[tuple[str, int]] = Counter()
@@ -58,7 +58,7 @@ class _Requests(Collector):
         self._buckets: dict[str, list[int]] = {}
 
     def answered(self, door: str, status: int, seconds: float) -> None:
-        """An HTTP request was answered."""
+        """Count an answered HTTP request."""
         self._by_status[door, status] += 1
         if door not in self._buckets:
             self._buckets[door] = [0] * (len(SECONDS) + 1)
@@ -67,9 +67,9 @@ class _Requests(Collector):
         self._buckets[door][bisect_left(SECONDS, seconds)] += 1
 
     def collect(self) -> Iterable[Metric]:
-        """Show them."""
+        """Called by the registry."""
         requests = CounterMetricFamily(
-            "codex_mcp_http_requests", "HTTP requests by door and status.", labels=["door", "status"]
+            "codex_mcp_http_requests", "HTTP requests by endpoint and status.", labels=["door", "status"]
         )
         for (door, status), count in self._by_status.items():
             requests.add_metric([door, str(status)], count)
@@ -84,13 +84,13 @@ class _Requests(Collector):
 
 
 class _Sessions(Collector):
-    """Each of these sessions, under the name that it has in the log."""
+    """Each of these sessions, under its id in the log."""
 
     def __init__(self, sessions: Sequence[HubSession]) -> None:
         self._sessions = sessions
 
     def collect(self) -> Iterable[Metric]:
-        """Look at them."""
+        """Called by the registry."""
         now = time.monotonic()
         counters: list[tuple[str, str, Callable[[HubSession], float]]] = [
             ("requests", "Requests of the client.", lambda each: each.channel.requests),
@@ -121,15 +121,15 @@ class _Sessions(Collector):
         return family
 
 
-class _Looked(Collector):
-    """What need not be counted, because it can be seen."""
+class _Measured(Collector):
+    """What need not be counted because it can be measured."""
 
     def __init__(self, hub: Hub, threads: Threads) -> None:
         self._hub = hub
         self._threads = threads
 
     def collect(self) -> Iterable[Metric]:
-        """Look around."""
+        """Called by the registry."""
         yield _gauge("tasks", "Tasks of the event loop: what the server does at once.", len(asyncio.all_tasks()))
         yield from self._sessions()
         yield from self._thread_metrics()
@@ -142,7 +142,7 @@ class _Looked(Collector):
         yield _gauge("bus_subscribers", "Listeners on the bus.", len(subscribers))
         yield _gauge("stateless_requests", "Stateless requests that run.", len(self._hub.exchanges))
         yield _gauge("inbox_messages", "Messages of clients that wait.", sum(each.channel.waiting for each in sessions))
-        unread = sum(subscriber.stream.unread for subscriber in subscribers)
+        unread = sum(subscriber.ring.unread for subscriber in subscribers)
         yield _gauge("unread_messages", "Messages that listeners on the bus have not read.", unread)
         yield _counter("dropped_messages", "Messages that slow readers have missed.", self._hub.dropped)
         yield _counter("slow_readers_cut_off", "Listeners that were too slow to stay.", self._hub.cut_off)

@@ -1,6 +1,7 @@
 """MCP over HTTP and WebSocket for many clients, from the first request to an orderly end.
 
-A signal ends it: no new work, what runs gets its grace, then it is interrupted; every stream is ended; then the core.
+On a signal it refuses new work, lets running calls finish within their grace and interrupts the rest, ends every
+stream, and stops the core.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ KEEP_ALIVE = 75
 """Seconds that an idle connection stays open; pooled clients keep theirs for a minute."""
 
 END_GRACE = 3.0
-"""Seconds in which the last answers must be taken."""
+"""Seconds for clients to read the last answers."""
 
 
 class _Uvicorn(uvicorn.Server):
-    """Leaves signals to us."""
+    """Leaves signals to `HttpServer`."""
 
     @contextlib.contextmanager
     def capture_signals(self):  # type: ignore[no-untyped-def]
@@ -54,7 +55,7 @@ class _Uvicorn(uvicorn.Server):
 
 
 def web_server(app: HttpApp, settings: HttpSettings, limits: WebLimits | None = None) -> uvicorn.Server:
-    """What reads HTTP and WebSocket for these doors. It ends when its `should_exit` is set."""
+    """The web server for this application. It ends when its `should_exit` is set."""
     limits = limits or WebLimits(settings.stall_timeout)
     return _Uvicorn(
         uvicorn.Config(
@@ -67,7 +68,7 @@ def web_server(app: HttpApp, settings: HttpSettings, limits: WebLimits | None = 
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # nobody here asks for the address of a client, or believes a header about it
+            proxy_headers=False,  # headers about a client's address are never trusted
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=int(END_GRACE),
             ssl_certfile=settings.tls_cert,
@@ -77,7 +78,7 @@ def web_server(app: HttpApp, settings: HttpSettings, limits: WebLimits | None = 
 
 
 class HttpServer:
-    """The doors, the sessions and the threads of one server."""
+    """The endpoints, sessions and threads of one server."""
 
     def __init__(
         self,
@@ -96,17 +97,18 @@ class HttpServer:
         self._tasks = TaskSet()
 
     async def _pace(self) -> None:
-        """Before more of what the core says is read."""
+        """Called between the messages of the core."""
         await self._hub.backlog.worked_off()
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
-        """Serve until a signal comes. Raises Refused if there is no certificate where the settings say."""
+        """Serve until a signal arrives. Raises Refused if the certificate cannot be used."""
         server = web_server(self._app, self._settings.http)
         async with contextlib.AsyncExitStack() as at_the_end:
             await self._open_owners()
             at_the_end.push_async_callback(self._owners.aclose)
-            self._hub.ended = EndedSessions(self._settings.core.codex_home)
-            at_the_end.callback(self._hub.ended.close)
+            ended = EndedSessions(self._settings.core.codex_home)
+            at_the_end.callback(ended.close)
+            self._hub.remember_ended(ended)
             _load_certificate(server, self._settings.http)
             await self._serve(server, listener, announce)
 
@@ -139,11 +141,11 @@ async def serve_http(
     announce: Callable[[str], None],
     make: MakeProduct = plain_product,
 ) -> None:
-    """Serve HTTP where the settings say. Raises Refused if that would not be safe, or is not possible."""
+    """Serve HTTP as the settings say. Raises Refused if that is unsafe or impossible."""
     access = AccessControl(settings.http, settings.core.codex_home)
     if settings.http.host not in LOOPBACK and access.open_to_all:
         raise Refused(
-            f"cannot listen on {settings.http.host} without tokens: whoever reaches it could run commands here. "
+            f"cannot listen on {settings.http.host} without tokens: anyone who reaches it could run commands here. "
             "Give --generate-token or --tokens FILE, or listen on 127.0.0.1."
         )
     if access.open_to_all and (warning := warning_without_tokens(os.geteuid(), _accounts())):
@@ -157,7 +159,7 @@ def _accounts() -> str:
 
 
 def _load_certificate(server: uvicorn.Server, settings: HttpSettings) -> None:
-    """Before anybody is told that we serve: the web server would do it afterwards."""
+    """Load it before the address is announced; the web server would do it later."""
     cert, key = settings.tls_cert, settings.tls_key
     if cert is None and key is not None:
         raise Refused(f"cannot speak HTTPS with the key {key} alone: give --tls-cert FILE as well")
@@ -167,7 +169,7 @@ def _load_certificate(server: uvicorn.Server, settings: HttpSettings) -> None:
         why = (exc.reason if isinstance(exc, ssl.SSLError) else exc.strerror) or str(exc)
         raise Refused(
             f"cannot speak HTTPS with the certificate {cert} and the key {key or cert}: {why}; "
-            "both must be PEM files that can be read, and belong together"
+            "both must be readable PEM files that belong together"
         ) from exc
 
 

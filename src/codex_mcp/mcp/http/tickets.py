@@ -1,6 +1,6 @@
-"""Pure. Session ids that say who they belong to: signed, so that a restarted server can take up its clients again.
+"""Pure. Signed session ids that name their owner, so that a restarted server can restore its sessions.
 
-The id carries what the client said at the handshake. It is no secret to the client, and nobody else can make one.
+The id contains what the client sent with the handshake. The client may read it, but only the server can create one.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ PURPOSE = "session"
 
 
 LONG: Final = 64
-"""Characters of a principal, beyond which a ticket holds its hash: the id travels with every request."""
+"""Characters of a principal beyond which a ticket contains its hash: the id is sent with every request."""
 
 
 class Ticket(Struct, frozen=True):
-    """What a session id holds."""
+    """The contents of a session id."""
 
     serial: str
     principal: str
@@ -32,12 +32,12 @@ class Ticket(Struct, frozen=True):
 
 
 def written(key: bytes, ticket: Ticket) -> str:
-    """The session id."""
+    """The session id of a ticket."""
     return seal(key, PURPOSE, replace(ticket, principal=_short(ticket.principal)))
 
 
 def read(key: bytes, session_id: str, *, principal: str, now: float, lifetime: float) -> Ticket | None:
-    """The ticket, if it is ours, of this principal, and not too old."""
+    """The ticket in a session id, if this server signed it, for this principal, and not too long ago."""
     try:
         ticket = unseal(key, PURPOSE, session_id, Ticket)
     except BrokenSeal:

@@ -1,7 +1,7 @@
-"""`/ws`: the bus on one socket, one message a frame, no message twice.
+"""`/ws`: the bus on a WebSocket, with one message per frame.
 
-The header `mcp-session-id` joins a session of the bus; without it a new one is made. The id comes back with the
-handshake.
+The header `mcp-session-id` joins a session of the bus; without it a new one is created. The handshake's answer contains
+the id.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from codex_mcp.wire.jsonrpc import SERVER_BUSY, ErrorObject, Malformed, Message,
 
 SUBPROTOCOL: Final = "mcp"
 CLOSED_BY_POLICY: Final = 1008
-OVER: Final = (1001, "the session has ended")
+ENDED: Final = (1001, "the session has ended")
 TOO_SLOW: Final = (1008, "this listener was too slow")
 
-BUSY: Final = ErrorObject(SERVER_BUSY, "Server busy: this session has too much to do, come again later")
+BUSY: Final = ErrorObject(SERVER_BUSY, "Server busy: too many messages of this session are waiting; try again later")
 
 
 Join: TypeAlias = Callable[[str | None], HubSession]
-"""Find or make the session of this id. Raises Refusal."""
+"""Finds or creates the session of this id. Raises Refusal."""
 
 Pace: TypeAlias = Callable[[], float]
-"""Asked before each message: 0, or the seconds to wait until it may be read."""
+"""Called before each message: the seconds to wait before it is handled, or 0."""
 
 
 async def serve_socket(scope: Scope, receive: Receive, send: Send, join: Join, pace: Pace) -> None:
@@ -58,14 +58,14 @@ async def serve_socket(scope: Scope, receive: Receive, send: Send, join: Join, p
 
 async def _read(session: HubSession, subscriber: LiveStream, receive: Receive, pace: Pace) -> None:
     while (event := await receive())["type"] == "websocket.receive":
-        # Here nobody has to be refused: what is not read yet holds its sender back.
-        while (seconds := pace()) > 0:  # noqa: ASYNC110  time alone brings what is waited for
+        # No message needs to be refused here: not reading holds the sender back.
+        while (seconds := pace()) > 0:  # noqa: ASYNC110  only time changes it
             await asyncio.sleep(seconds)
         text = event.get("text")
         frame = text.encode() if text is not None else event.get("bytes") or b""
         message = decoded(frame)
         if isinstance(message, Malformed):
-            # To this socket alone: nobody else on the bus has sent it.
+            # Only to this socket: no other listener sent it.
             subscriber.put(codec.encode_error(message.id, ErrorObject(message.code, message.reason)), vital=True)
             continue
         if not await _delivered(session, message) and isinstance(message, Request):
@@ -73,7 +73,7 @@ async def _read(session: HubSession, subscriber: LiveStream, receive: Receive, p
 
 
 async def _delivered(session: HubSession, message: Message) -> bool:
-    """Hand a message to its session. A burst fills the inbox before anybody had a chance to look into it: give one."""
+    """Pass a message to its session. If a burst fills the inbox, let the session read once, and try again."""
     for _ in range(2):
         try:
             session.channel.deliver(message)
@@ -86,7 +86,7 @@ async def _delivered(session: HubSession, message: Message) -> bool:
 
 async def _write(subscriber: LiveStream, send: Send) -> None:
     number = 0
-    with contextlib.suppress(OSError):  # the client is gone, which the reader is told as well
+    with contextlib.suppress(OSError):  # the client is gone, which the reader also notices
         while True:
             batch = await subscriber.take(number)
             if batch.dropped:
@@ -94,7 +94,7 @@ async def _write(subscriber: LiveStream, send: Send) -> None:
             for message in batch.messages:
                 await send({"type": "websocket.send", "text": message.frame.decode()})
             number = batch.last
-            if subscriber.ended and subscriber.stream.last <= number:
-                code, reason = TOO_SLOW if subscriber.overrun else OVER
+            if subscriber.ended and subscriber.ring.last <= number:
+                code, reason = TOO_SLOW if subscriber.overrun else ENDED
                 await send({"type": "websocket.close", "code": code, "reason": reason})
                 return

@@ -20,7 +20,7 @@ def served(handler: RequestHandler) -> tuple[Peer, AnswerChannel]:
 
 
 def on_stream(channel: AnswerChannel) -> list[object]:
-    return [msgspec.json.decode(message.frame) for message in channel.stream.stream.after(0).messages]
+    return [msgspec.json.decode(message.frame) for message in channel.stream.ring.after(0).messages]
 
 
 async def test_an_answer_that_comes_at_once_is_there_when_the_request_was_read() -> None:
@@ -38,7 +38,7 @@ async def test_a_later_answer_ends_the_stream() -> None:
     await peer.run()
     assert channel.answer == b""
     while not channel.stream.ended:
-        await channel.stream.take(channel.stream.stream.last)
+        await channel.stream.take(channel.stream.ring.last)
     peer.notify("late", {}, 7)
     assert on_stream(channel) == [
         {"jsonrpc": "2.0", "method": "note", "params": {"a": 1}},
@@ -81,7 +81,7 @@ async def test_the_client_cannot_be_asked() -> None:
     with pytest.raises(ConnectionLost):
         await pending[0].answer
     while not channel.stream.ended:
-        await channel.stream.take(channel.stream.stream.last)
+        await channel.stream.take(channel.stream.ring.last)
     (answer,) = on_stream(channel)
     assert isinstance(answer, dict)
     assert answer["error"]["code"] == INTERNAL_ERROR

@@ -2,8 +2,11 @@
 
 import asyncio
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.http.streams.backlog import LAG, MOST_HELD, Backlog
+from codex_mcp.mcp.http.streams.backlog import LAG, MOST_HELD, Backlog, HoldBudget
 from codex_mcp.mcp.http.streams.live_stream import BATCH_BYTES, Delivery, LiveStream
 from tests.support.clock import Clock, run_with_clock
 
@@ -13,7 +16,7 @@ SOME = b"x" * BATCH_BYTES
 def stream(backlog: Backlog) -> LiveStream:
     """A reader that may be behind by eight pieces, and for whom the core waits when it is behind by more than four."""
     live = LiveStream("test", 1000, 8 * BATCH_BYTES, delivery=Delivery(8 * BATCH_BYTES, backlog))
-    live.readers = 1
+    live.add_reader()
     return live
 
 
@@ -82,3 +85,31 @@ def test_one_that_reads_too_slowly_is_waited_for_until_the_budget_is_spent() -> 
         assert MOST_HELD <= clock.now - began <= MOST_HELD + 0.5
 
     run_with_clock(test)
+
+
+def test_a_budget_is_full_at_first_and_fills_slowly() -> None:
+    budget = HoldBudget(2.0, 0.1)
+    assert budget.left(100.0) == 2.0
+    budget.spend(2.0, 102.0)
+    assert budget.left(102.0) == 0.0
+    assert budget.left(107.0) == 0.5
+    assert budget.left(1000.0) == 2.0
+
+
+def test_a_clock_that_goes_back_fills_nothing() -> None:
+    budget = HoldBudget(2.0, 0.1)
+    budget.left(100.0)
+    budget.spend(2.0, 102.0)
+    assert budget.left(50.0) == 0.0
+
+
+@given(st.lists(st.floats(0, 10), max_size=50))
+def test_whoever_waits_as_long_as_possible_waits_for_two_seconds_and_a_tenth_of_the_time(pauses: list[float]) -> None:
+    budget, now, waited = HoldBudget(2.0, 0.1), 0.0, 0.0
+    for pause in pauses:
+        now += pause
+        seconds = budget.left(now)
+        now += seconds
+        waited += seconds
+        budget.spend(seconds, now)
+    assert waited <= 2.0 + 0.1 * now + 1e-6

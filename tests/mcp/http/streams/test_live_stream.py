@@ -7,7 +7,7 @@ import msgspec
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.http.streams.backlog import LAG
 from codex_mcp.mcp.http.streams.live_stream import BATCH_BYTES, Delivery, LiveStream, dropped_marker
-from codex_mcp.mcp.http.streams.stream import Batch
+from codex_mcp.mcp.http.streams.message_ring import Batch
 from tests.support.clock import Clock, run_with_clock
 
 
@@ -52,7 +52,7 @@ async def test_it_gets_nothing_when_the_stream_has_ended() -> None:
 async def test_a_final_message_is_the_last() -> None:
     live = stream()
     ended: list[int] = []
-    live.on_end = lambda: ended.append(live.stream.last)
+    live.when_ended(lambda: ended.append(live.ring.last))
     live.put(b"answer", final=True)
     assert live.ended
     assert ended == [1]
@@ -64,17 +64,17 @@ async def test_a_poke_lets_a_reader_look_around() -> None:
     live, tasks = stream(), TaskSet()
     taking = tasks.spawn(live.take(0), name="reader")
     await asyncio.sleep(0)
-    live.poke()
+    live.wake()
     assert texts(await taking) == []
 
 
 async def test_a_new_reader_wakes_the_old_one_which_learns_that_it_is_replaced() -> None:
     live, tasks = stream(), TaskSet()
-    is_replaced = live.new_reader()
+    is_replaced = live.take_over()
     taking = tasks.spawn(live.take(0), name="old reader")
     await asyncio.sleep(0)
     assert not is_replaced()
-    newer = live.new_reader()
+    newer = live.take_over()
     assert texts(await taking) == []
     assert is_replaced()
     assert not newer()
@@ -84,7 +84,7 @@ def test_a_reader_that_took_nothing_for_a_while_misses_messages_and_they_are_cou
     async def test(clock: Clock) -> None:
         delivery = Delivery()
         live = LiveStream("test", 4, 1000, delivery=delivery)
-        live.readers = 1
+        live.add_reader()
         for number in range(10):
             live.put(bytes([number]))
         assert len((await live.take(0)).messages) == 10
@@ -103,7 +103,7 @@ def test_a_reader_that_took_nothing_for_a_while_misses_messages_and_they_are_cou
 def test_a_reader_that_waits_for_more_has_never_taken_nothing_for_too_long() -> None:
     async def test(clock: Clock) -> None:
         live, tasks = LiveStream("test", 4, 1000), TaskSet()
-        live.readers = 1
+        live.add_reader()
         taking = tasks.spawn(live.take(0), name="reader")
         await clock.advance(LAG + 1)
         for number in range(10):
@@ -129,7 +129,7 @@ async def test_a_long_backlog_is_taken_in_pieces() -> None:
     for _ in range(5):
         live.put(b"x" * (BATCH_BYTES // 2))
     sizes, number = [], 0
-    while number < live.stream.last:
+    while number < live.ring.last:
         batch = await live.take(number)
         sizes.append(len(batch.messages))
         number = batch.last

@@ -84,11 +84,8 @@ class AccessControl:
             self._read_tokens(settings.tokens)
         if settings.jwks is not None:
             self._read_jwks(settings.jwks)
-
-    @property
-    def open_to_all(self) -> bool:
+        self.open_to_all = settings.tokens is None and settings.jwks is None and not self._own
         """No token is required."""
-        return self._settings.tokens is None and self._settings.jwks is None and not self._own
 
     @property
     def origins(self) -> frozenset[str]:

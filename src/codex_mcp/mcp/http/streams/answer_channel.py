@@ -7,14 +7,10 @@ client cannot be asked: a request to it is dropped, and the peer fails it after 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from codex_mcp.mcp.http.streams.live_stream import Delivery, LiveStream
+from codex_mcp.mcp.http.streams.live_stream import STREAM_BYTES, STREAM_MESSAGES, Delivery, LiveStream
 from codex_mcp.rpc.channel import Frame, FrameKind
 from codex_mcp.wire.jsonrpc import Id, Request
-
-STREAM_MESSAGES: Final = 128
-STREAM_BYTES: Final = 4 * 1024 * 1024
 
 
 class AnswerChannel:
@@ -34,7 +30,7 @@ class AnswerChannel:
         """The stream that the answer ends. Most answers come at once and need none, so that it is made on first use."""
         if self._stream is None:
             self._stream = LiveStream("r", STREAM_MESSAGES, STREAM_BYTES, delivery=self._delivery)
-            self._stream.readers = 1
+            self._stream.add_reader()
         return self._stream
 
     async def receive(self) -> Sequence[Frame]:

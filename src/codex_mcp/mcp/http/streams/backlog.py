@@ -1,8 +1,8 @@
-"""Readers that are far behind, and for which the core is held back a moment before they miss something.
+"""Holds the core back for readers that are far behind, before they miss messages.
 
-After each few messages of the core, whoever writes to clients gets a turn of the event loop. If a reader is behind by
-more than half of what is kept for it and still reads, the core waits for it, as long as the budget lasts: two seconds
-at once, and a tenth of the time in all. A reader that takes nothing is not waited for.
+After every few messages of the core, the writers to clients get a pass of the event loop. If a reader is behind by more
+than half of what is kept for it and still reads, the core waits for it within a time budget: two seconds at once, and a
+tenth of the time overall. A reader that takes nothing is not waited for.
 """
 
 from __future__ import annotations
@@ -11,21 +11,41 @@ import asyncio
 from typing import Final, Protocol
 
 from codex_mcp.base.futures import resolve
-from codex_mcp.mcp.http.streams.hold_budget import HoldBudget
 
 LAG: Final = 1.0
-"""Seconds after which a reader that has taken nothing lags: a busy machine stops a healthy client for less."""
+"""Seconds without a read after which a reader lags. A busy machine delays a healthy client for less."""
 
 MOST_HELD: Final = 2.0
 HELD_SHARE: Final = 0.1
 
 
 class Reading(Protocol):
-    """A stream that somebody reads."""
+    """A stream with a reader."""
 
     @property
     def lags_at(self) -> float:
-        """The moment from which on its reader lags, unless it takes something until then."""
+        """The time at which its reader lags, unless it takes something before."""
+
+
+class HoldBudget:
+    """The seconds that may be spent waiting. Waiting uses them up; otherwise they refill by `share` of the time."""
+
+    def __init__(self, most: float, share: float) -> None:
+        self._most = most
+        self._share = share
+        self._level = most
+        self._at = 0.0
+
+    def left(self, now: float) -> float:
+        """Seconds that may be waited now."""
+        self._level = min(self._most, self._level + max(0.0, now - self._at) * self._share)
+        self._at = now
+        return self._level
+
+    def spend(self, seconds: float, now: float) -> None:
+        """Record a wait that ended now."""
+        self._level = max(0.0, self._level - seconds)
+        self._at = now
 
 
 class Backlog:
@@ -37,18 +57,18 @@ class Backlog:
         self._waiter: asyncio.Future[None] | None = None
 
     def add(self, stream: Reading) -> None:
-        """Its reader is far behind."""
+        """Add a stream whose reader is far behind."""
         self._behind.add(stream)
 
     def caught_up(self, stream: Reading) -> None:
-        """Its reader is no longer far behind."""
+        """Remove a stream whose reader is no longer far behind."""
         if stream in self._behind:
             self._behind.discard(stream)
             if self._waiter is not None:
                 resolve(self._waiter, None)
 
     async def worked_off(self) -> None:
-        """Let the writers run; then wait for readers that are far behind, as long as they read and the budget lasts."""
+        """Let the writers run, then wait for readers that are far behind while they read and the budget lasts."""
         await asyncio.sleep(0)
         loop = asyncio.get_running_loop()
         while self._behind:

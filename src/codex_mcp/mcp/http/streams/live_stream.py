@@ -1,4 +1,4 @@
-"""A stream that somebody reads along: wait for what is new."""
+"""A stream of messages that one connection at a time reads, waiting for new ones."""
 
 from __future__ import annotations
 
@@ -9,43 +9,49 @@ from typing import Final
 from codex_mcp.base.futures import resolve
 from codex_mcp.base.settings.kinds import SlowReader
 from codex_mcp.mcp.http.streams.backlog import LAG, Backlog
-from codex_mcp.mcp.http.streams.stream import MOST_BYTES, Batch, Stream
+from codex_mcp.mcp.http.streams.message_ring import MOST_BYTES, Batch, MessageRing
 from codex_mcp.rpc.codec import encode_notification
 
+STREAM_MESSAGES: Final = 128
+"""Messages kept for one reader on `/mcp`: how far it may fall behind, and how much it can resume."""
+
+STREAM_BYTES: Final = 4 * 1024 * 1024
+"""Bytes kept for one reader; several long outputs fit."""
+
 DROPPED_METHOD: Final = "codex/dropped"
-"""The marker for a reader that was too slow: how many messages it has missed."""
+"""Tells a slow reader how many messages it has missed."""
 
 BATCH_BYTES: Final = 64 * 1024
-"""Taken at a time. A reader that takes less than this in `LAG` seconds lags."""
+"""The most that is taken at once. A reader that takes less than this in `LAG` seconds lags."""
 
 
 class Delivery:
-    """What the streams of one session share."""
+    """Limits and counters that the streams of one session share."""
 
     __slots__ = ("backlog", "missed", "most_bytes")
 
     def __init__(self, most_bytes: int = MOST_BYTES, backlog: Backlog | None = None) -> None:
         self.most_bytes = most_bytes
-        """What may be kept for one reader."""
+        """The most that is kept for one reader."""
         self.backlog = backlog or Backlog()
         self.missed = 0
-        """Messages that their readers did not get."""
+        """Messages that readers have missed."""
 
 
 class LiveStream:
-    """One stream, and at most one who reads it: who comes last."""
+    """One stream with at most one reader: the newest one."""
 
     __slots__ = (
         "_delivery",
         "_loop",
+        "_on_end",
         "_reader",
         "_taken_at",
         "_waiter",
         "ended",
         "name",
-        "on_end",
         "readers",
-        "stream",
+        "ring",
     )
 
     def __init__(
@@ -58,86 +64,99 @@ class LiveStream:
     ) -> None:
         self._delivery = delivery or Delivery()
         self.name = name
-        self.stream = Stream(max_messages, max_bytes, policy, self._delivery.most_bytes)
+        self.ring = MessageRing(max_messages, max_bytes, policy, self._delivery.most_bytes)
         self.ended = False
-        """Nothing more will come."""
+        """No more messages will follow."""
         self.readers = 0
-        """Connections that read it. What is dropped while there is none, nobody has missed."""
-        self.on_end: Callable[[], None] | None = None
-        """Called when nothing more will come."""
+        """Connections that read it. Messages dropped while there are none do not count as missed."""
+        self._on_end: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
         self._taken_at = self._loop.time()
         self._waiter: asyncio.Future[None] | None = None
         self._reader = 0
 
     def __repr__(self) -> str:
-        return f"<LiveStream {self.name} {self.stream!r}{' ended' if self.ended else ''}>"
+        return f"<LiveStream {self.name} {self.ring!r}{' ended' if self.ended else ''}>"
 
     def put(self, frame: bytes, *, vital: bool = False, final: bool = False) -> None:
-        """Add a message; after a final one, or when its reader is too slow for good, nothing follows."""
-        stream = self.stream
-        if stream.overrun:
+        """Add a message. The stream ends with a final one, or when its reader is too slow."""
+        ring = self.ring
+        if ring.overrun:
             return
-        dropped = stream.dropped
-        stream.put(frame, vital=vital or final, lags=stream.is_long and self._lags())
-        if stream.dropped != dropped and self.readers:
-            self._delivery.missed += stream.dropped - dropped
-        if 2 * stream.unread_bytes > stream.most_bytes:
+        dropped = ring.dropped
+        ring.put(frame, vital=vital or final, lags=ring.is_long and self._lags())
+        if ring.dropped != dropped and self.readers:
+            self._delivery.missed += ring.dropped - dropped
+        if 2 * ring.unread_bytes > ring.most_bytes:
             self._delivery.backlog.add(self)
-        if final or stream.overrun:
+        if final or ring.overrun:
             self.end()
         else:
-            self._wake()
+            self.wake()
 
     @property
     def overrun(self) -> bool:
-        """Its reader was too slow for good: it gets what there is, and has to go."""
-        return self.stream.overrun
+        """Its reader was too slow: it gets what is kept, and is then disconnected."""
+        return self.ring.overrun
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """No more messages will follow."""
         self.ended = True
-        self._wake()
-        if self.on_end is not None:
-            self.on_end()
+        self.wake()
+        if self._on_end is not None:
+            self._on_end()
 
-    def new_reader(self) -> Callable[[], bool]:
-        """Somebody begins to read; whoever did before has been cut off, or should stop. The answer tells if it is."""
+    def when_ended(self, call: Callable[[], None]) -> None:
+        """Call this when the stream ends."""
+        self._on_end = call
+
+    def add_reader(self) -> None:
+        """A connection reads the stream."""
+        self.readers += 1
+
+    def remove_reader(self) -> None:
+        """A connection no longer reads the stream."""
+        self.readers -= 1
+
+    def take_over(self) -> Callable[[], bool]:
+        """Start reading, in place of an earlier reader. The result tells whether this reader was replaced in turn."""
         self._reader += 1
-        self._wake()
+        self.wake()
         reader = self._reader
         return lambda: self._reader != reader
 
     def continue_after(self, number: int) -> None:
-        """A reader comes back, or comes for the first time, and has everything up to this number."""
-        self._delivery.missed += self.stream.read_again(number)
+        """A reader starts or resumes, and has everything up to this number."""
+        self._delivery.missed += self.ring.read_again(number)
 
     @property
     def lags_at(self) -> float:
-        """The moment from which on its reader lags, unless it takes something until then."""
+        """The time at which its reader lags, unless it takes something before."""
         return self._taken_at + LAG
 
     def _lags(self) -> bool:
-        # Who waits for more has everything that came before.
+        # A waiting reader has everything so far.
         reads = self._waiter is not None or self._loop.time() <= self.lags_at
         return not (self.readers and reads)
 
-    def poke(self) -> None:
-        """Let whoever waits look around: not for a message, but because something else has changed."""
-        self._wake()
+    def wake(self) -> None:
+        """Let the waiting reader check again: for a message, or because something else has changed."""
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     async def take(self, number: int, patience: float | None = None) -> Batch:
-        """Wait for messages after this number; none come if the stream has ended, or when patience does."""
-        self.stream.read(number)
-        if self.stream.last <= number and not self.ended:
+        """Wait for messages after this number; there are none if the stream has ended, or after `patience` seconds."""
+        self.ring.read(number)
+        if self.ring.last <= number and not self.ended:
             await self._wait(patience)
         self._taken_at = self._loop.time()
-        if 2 * self.stream.unread_bytes <= self.stream.most_bytes:
+        if 2 * self.ring.unread_bytes <= self.ring.most_bytes:
             self._delivery.backlog.caught_up(self)
-        return self.stream.after(number, BATCH_BYTES)
+        return self.ring.after(number, BATCH_BYTES)
 
     async def _wait(self, patience: float | None) -> None:
-        # Every call and every open stream waits here; asyncio.timeout would take as long again, and 500 bytes more.
+        # Every call and open stream waits here; asyncio.timeout would double the time and take 500 bytes more.
         waiter: asyncio.Future[None] = self._loop.create_future()
         self._waiter = waiter
         timer = None if patience is None else self._loop.call_later(patience, resolve, waiter, None)
@@ -149,11 +168,7 @@ class LiveStream:
             if self._waiter is waiter:
                 self._waiter = None
 
-    def _wake(self) -> None:
-        if self._waiter is not None:
-            resolve(self._waiter, None)
-
 
 def dropped_marker(count: int) -> bytes:
-    """The message that tells a reader how many others it has missed."""
+    """The message that tells a reader how many messages it has missed."""
     return encode_notification(DROPPED_METHOD, {"count": count})

@@ -1,19 +1,19 @@
-"""Pure. The messages of one stream, numbered; the newest are kept.
+"""Pure. The numbered messages of one stream, of which the newest are kept.
 
-A reader says which number it had last and gets what came after: the one that reads along, and the one that was cut off
-and comes back. A message that was read is kept for the latter, within `max_messages` and `max_bytes`. What happens to
-unread messages beyond the limits is the stream's policy. A reader that keeps reading has `most_bytes`, whatever their
-number; one that lags (it has taken nothing for a while) has `max_messages` and `max_bytes`:
+A reader names the last number it has and gets what came after, whether it follows the stream or resumes it after a lost
+connection. Messages that were read are kept for resuming, within `max_messages` and `max_bytes`. The policy decides
+about unread messages beyond the limits. A reader that keeps reading has `most_bytes`, for any number of messages; one
+that lags (it has taken nothing for a while) has `max_messages` and `max_bytes`:
 
     policy        beyond the limits of its reader                          vital messages alone, beyond `most_bytes`
     ------------  -------------------------------------------------------  -----------------------------------------
-    drop-oldest   the oldest go, and the reader is told how many; what is  overrun
-                  vital (answers, questions) stays while it is unread
-    disconnect    overrun                                                  (is further away)
-    wait          overrun; one that lags has `most_bytes`, too             overrun
+    drop-oldest   the oldest are dropped, and the reader is told how many  overrun
+                  (unread vital messages, answers and questions, stay)
+    disconnect    overrun                                                  (not reached)
+    wait          overrun; a reader that lags also has `most_bytes`        overrun
 
-What has been read goes first, whatever the policy. A stream that was overrun takes nothing more: what it has is to be
-read, and then its reader has to go.
+Messages that were read are dropped first, whatever the policy. A stream that was overrun takes no more messages: its
+reader gets what is kept, and is then disconnected.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from msgspec import Struct
 from codex_mcp.base.settings.kinds import MIB, SlowReader
 
 MOST_BYTES: Final = 8 * MIB
-"""Where nothing else is said; `outbox_bytes` has the same default."""
+"""The default, as of the setting `outbox_bytes`."""
 
 MOST_VITAL: Final = 4096
-"""Unread messages that may not be dropped: four for each request that a session may have open."""
+"""Unread vital messages: four for each request that a session may have open."""
 
 
 class Numbered(Struct, frozen=True, gc=False):
-    """A message and its place in the stream."""
+    """A message and its number in the stream."""
 
     number: int
     frame: bytes
@@ -43,20 +43,20 @@ class Numbered(Struct, frozen=True, gc=False):
 
 
 class Batch(Struct, frozen=True):
-    """What a reader gets at a time."""
+    """What a reader gets at once."""
 
     messages: Sequence[Numbered]
     dropped: int
-    """How many it has missed for good, before, among or after these."""
+    """How many messages it has missed, before, among or after these."""
     last: int
-    """The number to go on from: of the newest message that is accounted for, also if that is among the missed."""
+    """The number to continue from: that of the newest message delivered or missed."""
 
 
 _number: Final = attrgetter("number")
 
 
-class Stream:
-    """A ring of messages."""
+class MessageRing:
+    """The messages of one stream."""
 
     __slots__ = (
         "_bytes",
@@ -85,11 +85,11 @@ class Stream:
         self.most_bytes = most_bytes
         self.policy = policy
         self.overrun = False
-        """Its reader was too slow for good."""
+        """Its reader was too slow."""
         self.dropped = 0
         """Messages that were dropped unread."""
         self.unread_bytes = 0
-        """Bytes that are kept and that nobody has taken yet."""
+        """Bytes of unread messages."""
         self._kept: list[Numbered] = []
         self._bytes = 0
         self._roomy_bytes = min(max_bytes, most_bytes)
@@ -97,7 +97,7 @@ class Stream:
         self._read = 0
 
     def __repr__(self) -> str:
-        return f"<Stream {self._last} messages, {len(self._kept)} kept, {self._last - self._read} unread>"
+        return f"<MessageRing {self._last} messages, {len(self._kept)} kept, {self._last - self._read} unread>"
 
     @property
     def last(self) -> int:
@@ -106,21 +106,21 @@ class Stream:
 
     @property
     def last_read(self) -> int:
-        """The number of the newest message that somebody has taken."""
+        """The number of the newest message that was read."""
         return self._read
 
     @property
     def unread(self) -> int:
-        """How many messages nobody has taken yet."""
+        """How many messages are unread."""
         return self._last - self._read
 
     @property
     def is_long(self) -> bool:
-        """So many messages are kept that it matters whether the reader lags."""
+        """It holds enough messages for it to matter whether the reader lags."""
         return len(self._kept) >= self.max_messages
 
     def put(self, frame: bytes, *, vital: bool = False, lags: bool = True) -> int:
-        """Add a message; return its number, or that of the last one if it was overrun. Does its reader lag?"""
+        """Add a message; return its number, or that of the last one if the stream was overrun."""
         if self.overrun:
             return self._last
         self._last += 1
@@ -128,7 +128,7 @@ class Stream:
         self._bytes += len(frame)
         self.unread_bytes += len(frame)
         if self._bytes <= self._roomy_bytes and len(self._kept) <= self.max_messages:
-            return self._last  # whatever the policy: nearly every message ends here
+            return self._last  # nearly every message, whatever the policy
         self._forget_read()
         if self.policy is SlowReader.DROP_OLDEST:
             self._drop_oldest(lags=lags)
@@ -136,7 +136,7 @@ class Stream:
         return self._last
 
     def after(self, number: int, max_bytes: int | None = None) -> Batch:
-        """What came after this number: everything, or the first messages, up to so many bytes and at least one."""
+        """The messages after this number: all, or the first ones up to `max_bytes`, but at least one."""
         messages = self._kept[bisect_right(self._kept, number, key=_number) :]
         last = max(number, self._last)
         if max_bytes is not None and self._bytes > max_bytes and len(messages) > 1:
@@ -146,7 +146,7 @@ class Stream:
         return Batch(messages, last - number - len(messages), last)
 
     def read(self, number: int) -> None:
-        """Somebody has everything up to here."""
+        """The reader has everything up to this number."""
         number = min(number, self._last)
         if number <= self._read:
             return
@@ -158,14 +158,14 @@ class Stream:
         self._read = number
 
     def read_again(self, number: int) -> int:
-        """A reader has everything up to here, and nothing else; return how much of the rest is gone."""
+        """A reader resumes after this number; return how many of the later messages are gone."""
         self._read = min(number, self._read)
         missing = self.after(number)
         self.unread_bytes = sum(len(message.frame) for message in missing.messages)
         return missing.dropped
 
     def _exceeds(self, count: int, size: int, *, lags: bool) -> bool:
-        # The newest message stays, however long it is.
+        # The newest message always stays, however long it is.
         if self.policy is SlowReader.WAIT or not lags:
             return size > self.most_bytes and count > 1
         return count > self.max_messages or (size > self.max_bytes and count > 1)
@@ -176,7 +176,7 @@ class Stream:
             return False
         if self.policy is not SlowReader.DROP_OLDEST:
             return True
-        # What is left is vital.
+        # Only vital messages are left.
         return size > max(self.most_bytes, self.max_bytes) or count > max(MOST_VITAL, self.max_messages)
 
     def _forget_read(self) -> None:
@@ -190,7 +190,7 @@ class Stream:
         self._bytes = size
 
     def _drop_oldest(self, *, lags: bool) -> None:
-        """One pass, and one change of the list: a reader that begins to lag loses thousands at once."""
+        """In one pass, because a reader that begins to lag loses thousands at once."""
         count, size, index = len(self._kept), self._bytes, 0
         vital: list[Numbered] = []
         while index < len(self._kept) and self._exceeds(count, size, lags=lags):

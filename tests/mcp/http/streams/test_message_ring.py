@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from codex_mcp.base.settings.kinds import SlowReader
-from codex_mcp.mcp.http.streams.stream import MOST_VITAL, Batch, Numbered, Stream
+from codex_mcp.mcp.http.streams.message_ring import MOST_VITAL, Batch, MessageRing, Numbered
 
 MANY = 10**9
 
@@ -15,20 +15,20 @@ def texts(batch: Batch) -> list[bytes]:
 
 
 def test_a_stream_begins_empty() -> None:
-    stream = Stream(4, MANY)
+    stream = MessageRing(4, MANY)
     assert (stream.last, stream.last_read, stream.unread) == (0, 0, 0)
     assert stream.after(0) == Batch([], 0, 0)
 
 
 def test_a_reader_gets_what_came_after_its_last() -> None:
-    stream = Stream(4, MANY)
+    stream = MessageRing(4, MANY)
     assert [stream.put(frame) for frame in (b"a", b"b", b"c")] == [1, 2, 3]
     assert stream.after(1) == Batch([Numbered(2, b"b", vital=False), Numbered(3, b"c", vital=False)], 0, 3)
     assert texts(stream.after(3)) == []
 
 
 def test_the_oldest_go_and_are_counted() -> None:
-    stream = Stream(2, MANY)
+    stream = MessageRing(2, MANY)
     for frame in (b"a", b"b", b"c", b"d"):
         stream.put(frame)
     assert texts(stream.after(0)) == [b"c", b"d"]
@@ -38,7 +38,7 @@ def test_the_oldest_go_and_are_counted() -> None:
 
 
 def test_bytes_count_as_well_but_the_newest_stays() -> None:
-    stream = Stream(100, 10)
+    stream = MessageRing(100, 10)
     stream.put(b"x" * 6)
     stream.put(b"y" * 6)
     assert texts(stream.after(0)) == [b"y" * 6]
@@ -47,7 +47,7 @@ def test_bytes_count_as_well_but_the_newest_stays() -> None:
 
 
 def test_what_is_vital_stays_until_somebody_has_it() -> None:
-    stream = Stream(2, MANY)
+    stream = MessageRing(2, MANY)
     stream.put(b"answer", vital=True)
     for frame in (b"a", b"b", b"c"):
         stream.put(frame)
@@ -58,7 +58,7 @@ def test_what_is_vital_stays_until_somebody_has_it() -> None:
 
 
 def test_if_everything_is_vital_the_stream_grows_and_what_is_not_goes_at_once() -> None:
-    stream = Stream(2, MANY)
+    stream = MessageRing(2, MANY)
     for frame in (b"1", b"2", b"3"):
         stream.put(frame, vital=True)
     stream.put(b"event")
@@ -69,7 +69,7 @@ def test_if_everything_is_vital_the_stream_grows_and_what_is_not_goes_at_once() 
 
 
 def test_a_number_from_elsewhere_is_no_reason_to_forget_anything() -> None:
-    stream = Stream(2, MANY)
+    stream = MessageRing(2, MANY)
     stream.put(b"a", vital=True)
     stream.read(500)
     assert (stream.last_read, stream.unread) == (1, 0)
@@ -79,19 +79,19 @@ def test_a_number_from_elsewhere_is_no_reason_to_forget_anything() -> None:
 
 
 def test_even_what_is_vital_is_bounded() -> None:
-    stream = Stream(2, MANY)
+    stream = MessageRing(2, MANY)
     for _ in range(MOST_VITAL + 2):
         stream.put(b"answer", vital=True)
     assert stream.overrun
     assert stream.last == MOST_VITAL + 1
-    heavy = Stream(2, 10, most_bytes=20)
+    heavy = MessageRing(2, 10, most_bytes=20)
     for _ in range(3):
         heavy.put(b"x" * 10, vital=True)
     assert heavy.overrun
 
 
 def test_a_reader_that_is_to_be_disconnected_is_so_when_it_lags_too_far_behind() -> None:
-    stream = Stream(2, MANY, SlowReader.DISCONNECT)
+    stream = MessageRing(2, MANY, SlowReader.DISCONNECT)
     for number in range(1, 6):
         stream.put(b"read along")
         stream.read(number)
@@ -105,7 +105,7 @@ def test_a_reader_that_is_to_be_disconnected_is_so_when_it_lags_too_far_behind()
 
 
 def test_a_reader_that_is_waited_for_has_bytes_and_not_messages_to_lag_behind() -> None:
-    stream = Stream(2, 3, SlowReader.WAIT, most_bytes=10)
+    stream = MessageRing(2, 3, SlowReader.WAIT, most_bytes=10)
     overrun = []
     for _ in range(11):
         stream.put(b"x")
@@ -118,7 +118,7 @@ def test_a_reader_that_is_waited_for_has_bytes_and_not_messages_to_lag_behind() 
 def test_where_nothing_is_dropped_a_reader_gets_everything_until_it_is_overrun(
     acts: list[bytes | None], policy: SlowReader
 ) -> None:
-    stream = Stream(3, 12, policy, most_bytes=20)
+    stream = MessageRing(3, 12, policy, most_bytes=20)
     written: list[bytes] = []
     seen: list[bytes] = []
     number = 0
@@ -137,7 +137,7 @@ def test_where_nothing_is_dropped_a_reader_gets_everything_until_it_is_overrun(
 
 @given(st.lists(st.tuples(st.binary(max_size=8), st.booleans())), st.integers(1, 5), st.integers(1, 30))
 def test_nothing_is_lost_without_being_counted(puts: list[tuple[bytes, bool]], messages: int, size: int) -> None:
-    stream = Stream(messages, size)
+    stream = MessageRing(messages, size)
     for frame, vital in puts:
         stream.put(frame, vital=vital)
     for number in range(len(puts) + 1):
@@ -152,7 +152,7 @@ class AStreamAndItsReader(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stream = Stream(3, 40)
+        self.stream = MessageRing(3, 40)
         self.put: list[tuple[bytes, bool]] = []
         self.reader = 0
         self.seen: set[int] = set()
