@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from benchmarks.grid import GridAim, GridRow
-from benchmarks.http_children import FASTMCP_SSE, OURS, SDK_SSE, HttpServer, Kind, LoadProcess, raise_file_limit
+from benchmarks.http_children import (
+    FASTMCP_SSE,
+    OURS,
+    SDK_SSE,
+    HttpServer,
+    LoadProcess,
+    MeasuredServer,
+    raise_file_limit,
+)
 from benchmarks.http_load import Open
 from benchmarks.memory import can_be_measured, memory_of
 from benchmarks.place import Place
@@ -44,7 +52,7 @@ def run(place: Place) -> list[GridRow]:
     return rows
 
 
-def _measure(kind: Kind, sessions: int) -> tuple[float, float]:
+def _measure(kind: MeasuredServer, sessions: int) -> tuple[float, float]:
     with HttpServer(kind) as server, LoadProcess() as load:
         load.carry_out(Open(server.port, WARM_UP))
         before = memory_of([server.pid])

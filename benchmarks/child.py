@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from subprocess import Popen, TimeoutExpired
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from subprocess import PIPE, Popen, TimeoutExpired
 from types import TracebackType
 from typing import Self
 
@@ -11,10 +15,20 @@ END_LIMIT = 10.0
 
 
 class Child:
-    """`with Child(popen) as child:` ends it."""
+    """`with Child(argv, cwd) as child:` ends it."""
 
-    def __init__(self, process: Popen[bytes]) -> None:
-        self._process = process
+    def __init__(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None, stderr: int | None = None
+    ) -> None:
+        self._process = Popen(
+            argv,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=stderr,
+            env=None if env is None else dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -22,7 +36,7 @@ class Child:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # Popen's own end waits without a limit.
+        # Popen itself would wait without a limit.
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -34,9 +48,8 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
         return self._process.pid
 
     def kill(self) -> None:
-        """End it now."""
-        self._process.kill()
+        """Kill it and everything that it started."""
+        os.killpg(self.pid, signal.SIGKILL)

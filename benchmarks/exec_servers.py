@@ -1,4 +1,4 @@
-"""The exec-servers that are compared: Codex' own, in its newest release, and ours."""
+"""The exec-servers that are compared: Codex's own, in its newest release, and ours."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ExecServer:
         return resident(self._own)
 
     def cpu_milliseconds(self) -> float:
-        """How long it has been at work, in all its threads; 0 where nobody tells."""
+        """The processor time of all its threads; 0 where the system does not tell."""
         return sum(map(cpu_milliseconds, self._own))
 
     def file(self, name: str, size: int = 0) -> Path:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import PIPE, Popen
 
 import msgspec
 
@@ -22,14 +21,14 @@ ROOT = Path(__file__).parents[1]
 PEERS = ROOT / ".venv-peers/bin/python"
 
 PATIENCE = 120.0
-"""Seconds for the slowest order, which is to open thousands of sessions on a busy machine; and for a start."""
+"""Seconds for a start, and for the slowest order: to open thousands of sessions on a busy machine."""
 
 
 class _PinnedChild(Child):
     """A process on one core."""
 
     def __init__(self, argv: Sequence[str], core: int) -> None:
-        super().__init__(Popen(argv, stdin=PIPE, stdout=PIPE, cwd=ROOT))
+        super().__init__(argv, ROOT)
         if hasattr(os, "sched_setaffinity"):
             cores = sorted(os.sched_getaffinity(0))
             os.sched_setaffinity(self._process.pid, {cores[core % len(cores)]})
@@ -44,14 +43,13 @@ class _PinnedChild(Child):
         return line
 
     def write(self, line: bytes) -> None:
-        """Say something to it."""
         assert self._process.stdin is not None
         self._process.stdin.write(line + b"\n")
         self._process.stdin.flush()
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MeasuredServer:
     """A server that can be measured."""
 
     name: str
@@ -63,12 +61,12 @@ class Kind:
         return self.name == "product"
 
 
-PRODUCT = Kind("product", (sys.executable, "-m", "benchmarks.http_product"))
-OURS = Kind("ours", (sys.executable, "-m", "benchmarks.http_ours"))
-SDK_JSON = Kind("SDK, JSON", (str(PEERS), "benchmarks/http_peers.py", "sdk", "json"))
-SDK_SSE = Kind("SDK, SSE", (str(PEERS), "benchmarks/http_peers.py", "sdk", "sse"))
-FASTMCP_JSON = Kind("FastMCP, JSON", (str(PEERS), "benchmarks/http_peers.py", "fastmcp", "json"))
-FASTMCP_SSE = Kind("FastMCP, SSE", (str(PEERS), "benchmarks/http_peers.py", "fastmcp", "sse"))
+PRODUCT = MeasuredServer("product", (sys.executable, "-m", "benchmarks.http_product"))
+OURS = MeasuredServer("ours", (sys.executable, "-m", "benchmarks.http_ours"))
+SDK_JSON = MeasuredServer("SDK, JSON", (str(PEERS), "benchmarks/http_peers.py", "sdk", "json"))
+SDK_SSE = MeasuredServer("SDK, SSE", (str(PEERS), "benchmarks/http_peers.py", "sdk", "sse"))
+FASTMCP_JSON = MeasuredServer("FastMCP, JSON", (str(PEERS), "benchmarks/http_peers.py", "fastmcp", "json"))
+FASTMCP_SSE = MeasuredServer("FastMCP, SSE", (str(PEERS), "benchmarks/http_peers.py", "fastmcp", "sse"))
 
 SERVER_CORE = 0
 LOAD_CORE = 1
@@ -77,15 +75,15 @@ LOAD_CORE = 1
 class HttpServer(_PinnedChild):
     """One of them, running."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: MeasuredServer) -> None:
         if not PEERS.exists():
-            raise CannotMeasure("cannot find .venv-peers with the other servers; say `make bench`, which makes it")
+            raise CannotMeasure("cannot find .venv-peers with the other servers; run `make bench`, which creates it")
         super().__init__(kind.argv, SERVER_CORE)
         self.kind = kind
         self.port = int(self.read_line())
 
     def cpu_seconds(self) -> float:
-        """How long it has been at work since it was started; 0 where nobody tells."""
+        """Its processor time since the start; 0 where the system does not tell."""
         stat = Path(f"/proc/{self.pid}/stat")
         if not stat.exists():
             return 0.0
@@ -101,7 +99,7 @@ class LoadProcess(_PinnedChild):
         super().__init__((sys.executable, "-m", "benchmarks.http_load"), LOAD_CORE)
 
     def carry_out(self, order: Order) -> Done:
-        """Let them do something, and wait for it. Raises NoAnswer."""
+        """Send an order to the clients, and wait until it is done. Raises NoAnswer."""
         self.write(msgspec.json.encode(order))
         done = msgspec.json.decode(self.read_line(), type=Done)
         if done.failed:
@@ -110,7 +108,7 @@ class LoadProcess(_PinnedChild):
 
 
 def raise_file_limit() -> int:
-    """Let this process and its children have as many connections as the system permits; return how many files."""
+    """Raise the limit of open files to what the system permits, and return it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.http_ours`: the HTTP doors of codex-mcp with two small tools instead of Codex.
+"""`python -m benchmarks.http_ours`: the HTTP endpoints of codex-mcp with two small tools instead of Codex.
 
-It prints its port, and serves until its stdin ends. Doors, sessions, limits and metrics are the product's.
+It prints its port, and serves until its stdin ends. Endpoints, sessions, limits and metrics are the product's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from codex_mcp.wire.jsonrpc import Id
 
 KEY = bytes(KEY_BYTES)
 BURST = 10
-"""Notifications between two looks at the rest of the world: Codex' events also come several at a time."""
+"""Notifications per pass of the event loop: Codex's events also come several at a time."""
 
 BACKLOG = 2048
 """As in the product."""

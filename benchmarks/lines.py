@@ -1,18 +1,17 @@
-"""A child process that speaks one JSON message per line, driven without an event loop: the least that is in the way.
+"""A child process that speaks one JSON message per line, driven without an event loop to add as little as possible.
 
-Both sides of every comparison are driven by this same client.
+This client drives both sides of every comparison.
 """
 
 from __future__ import annotations
 
 import os
 import select
-import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen
+from subprocess import DEVNULL
 
 import msgspec
 from msgspec import Raw, Struct
@@ -20,7 +19,7 @@ from msgspec import Raw, Struct
 from benchmarks.child import Child
 
 PATIENCE = 60.0
-"""Seconds without what we wait for until it is taken for a hang; the slowest answer takes a few."""
+"""Seconds without the expected message after which the program counts as hung; the slowest answer takes a few."""
 
 READ_BYTES = 1 << 18
 """More than a pipe holds."""
@@ -31,7 +30,7 @@ NOTHING = Raw()
 
 
 class Heard(Struct, frozen=True):
-    """One message; its parts are read by those who need them."""
+    """One message, with its parts undecoded."""
 
     id: int | str | None = None
     method: str | None = None
@@ -70,26 +69,12 @@ class LineProcess(Child):
         self._unsent = b""
         self._partial = b""
         self._waiting: list[bytes] = []
-        process = Popen(
-            program.argv,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            env=dict(program.env),
-            cwd=program.cwd,
-            bufsize=0,
-            start_new_session=True,
-        )
-        super().__init__(process)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._stdin, self._stdout = process.stdin.fileno(), process.stdout.fileno()
+        super().__init__(program.argv, program.cwd, program.env, DEVNULL)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._stdin, False)
         self._poll = select.poll()
-
-    def kill(self) -> None:
-        """End it now, with all that it started."""
-        os.killpg(self.pid, signal.SIGKILL)
 
     def send(self, data: bytes) -> None:
         """Write whole lines; what the pipe does not take now is written while we listen."""
@@ -97,7 +82,7 @@ class LineProcess(Child):
         self._write()
 
     def hear(self, wanted: Callable[[Heard], bool]) -> Heard:
-        """Return the next message that is wanted; the others are counted and forgotten."""
+        """Return the next message that is wanted; others are only counted."""
         deadline = time.monotonic() + PATIENCE
         while True:
             while self._waiting:

@@ -1,12 +1,11 @@
-"""The scripted model in a process of its own, so that what it costs is nobody's time but its own.
+"""The scripted model in its own process, so that its time is not measured.
 
-`python -m benchmarks.model` prints how Codex is told of it, and plays until its stdin ends.
+`python -m benchmarks.model` prints the configuration for Codex, and runs until its stdin ends.
 """
 
 import asyncio
 import sys
 from pathlib import Path
-from subprocess import PIPE, Popen
 
 import msgspec
 
@@ -18,10 +17,10 @@ SCRIPT = Path(__file__).with_name("script.toml")
 
 
 class ModelProcess(Child):
-    """`with ModelProcess() as model:`, and write `model.config` into Codex' config.toml."""
+    """`with ModelProcess() as model:`, and write `model.config` into Codex's config.toml."""
 
     def __init__(self) -> None:
-        super().__init__(Popen([sys.executable, "-m", "benchmarks.model"], stdin=PIPE, stdout=PIPE))
+        super().__init__([sys.executable, "-m", "benchmarks.model"], Path.cwd())
         assert self._process.stdout is not None
         overrides = msgspec.json.decode(self._process.stdout.readline(), type=list[str])
         self.config = "".join(f"{line}\n" for line in overrides)
