@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from codex_mcp.base.settings.groups import GROUPS, SETTINGS, values_of
-from codex_mcp.base.settings.kinds import GIB, MIB, Place, Setting
+from codex_mcp.base.settings.kinds import Place, Setting, with_unit
 from tests.support.settings import make_settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -60,13 +60,17 @@ def _listed(words: list[str], last: str) -> str:
 
 def _default(name: str, setting: Setting) -> str:
     value = DEFAULTS[name]
-    if setting.default or value is None or value == ():
-        return setting.default or "none"
+    if setting.shown or value is None or value == ():
+        return setting.shown or "none"
     if isinstance(value, bool):
         return str(value).lower()
     is_size = "bytes" in _refusal(setting)
     return (
-        _size(value) if is_size and isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
+        with_unit(value)
+        if is_size and isinstance(value, int)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
     )
 
 
@@ -76,7 +80,7 @@ def _allowed(setting: Setting) -> str:
     if found := re.search(r"from ([\d.]+) to (\d+)(.*)", text):
         least, most, more = found.groups()
         if "bytes" in text:
-            least, most, more = _size(int(least)), _size(int(most)), ""
+            least, most, more = with_unit(int(least)), with_unit(int(most)), ""
         return f"{least} to {most}{more.replace('(or 0, ', '(0: ').replace('(or 0: ', '(0: ')}"
     return text.removeprefix("one of ") if text.startswith("one of ") or text == "true or false" else ""
 
@@ -87,11 +91,6 @@ def _refusal(setting: Setting) -> str:
     except ValueError as error:
         return str(error)
     raise AssertionError("a kind takes anything")
-
-
-def _size(value: int) -> str:
-    unit, word = (GIB, "GiB") if value % GIB == 0 else (MIB, "MiB") if value % MIB == 0 else (1024, "KiB")
-    return f"{value // unit}{word}"
 
 
 def _sentence(text: str) -> str:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.git import is_repository_root
 from codex_mcp.base.settings.groups import GROUPS, SETTINGS, Settings, settings_of, values_of
-from codex_mcp.base.settings.kinds import Place, Setting, level_from_filter, path
+from codex_mcp.base.settings.kinds import Place, Setting, level_from_filter, path, with_unit
 from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.config.files import layer_of
 from codex_mcp.config.layers import Layer, Sourced, SourcedRole, combined, combined_roles
@@ -78,10 +78,12 @@ def _add_flag(arguments: argparse._ArgumentGroup, name: str, setting: Setting, d
     if not setting.metavar:
         arguments.add_argument(*flags, dest=name, action="store_const", const="true", help=setting.help)
         return
-    words = setting.default.replace("`", "") or (default if default or isinstance(default, int) else "")
-    text = f"{setting.help} (default: {words})" if words != "" else setting.help
+    if isinstance(default, int) and setting.metavar == "BYTES":
+        default = with_unit(default)
+    shown = setting.shown.replace("`", "") or ("" if default is None or default == () else str(default).lower())
+    text = f"{setting.help} (default: {shown})" if shown else setting.help
     action = "append" if setting.is_list else "store"
-    arguments.add_argument(*flags, dest=name, action=action, metavar=setting.metavar, help=text.replace("%", "%%"))
+    arguments.add_argument(*flags, dest=name, action=action, metavar=setting.metavar, help=text)
 
 
 def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loaded:

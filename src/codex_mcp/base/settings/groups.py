@@ -1,7 +1,7 @@
 """Pure. All settings. The Structs of the groups are the table of settings: each field is a setting.
 
-Its annotation has the type, the kind of value with its bounds, and the help of its flag; its value is the default; the
-text below it gives details and the reason for the default. From this come flags, variables and keys of settings files
+It has a type, and `setting()` gives its default, the kind of value with its bounds, and the help of its flag. The text
+below it gives details and the reason for the default. From this come flags, variables and keys of settings files
 (config/load.py), `--help`, `codex-mcp config`, and docs/settings.md (`make settings`). A package is given only the
 groups that it needs. Times are in seconds, sizes in bytes.
 
@@ -16,7 +16,7 @@ from msgspec import Struct
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.core import CoreSettings, ExecSettings, LogSettings
 from codex_mcp.base.settings.http import HttpSettings
-from codex_mcp.base.settings.kinds import Setting
+from codex_mcp.base.settings.kinds import TABLE
 from codex_mcp.base.settings.team import TeamSettings
 
 G = TypeVar("G", bound=Struct)
@@ -41,13 +41,8 @@ GROUPS: dict[str, type[Struct]] = {
     "log": LogSettings,
 }
 
-SETTINGS: dict[str, Setting] = {
-    name: hint.__metadata__[0]
-    for group in GROUPS.values()
-    for name, hint in group.__annotations__.items()
-    if hasattr(hint, "__metadata__")
-}
-"""Every setting by its name."""
+SETTINGS = {name: TABLE[name] for each in GROUPS.values() for name in each.__struct_fields__ if name in TABLE}
+"""Every setting by its name, in the order of the groups."""
 
 
 def settings_of(values: Mapping[str, object]) -> Settings:

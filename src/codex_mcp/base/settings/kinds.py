@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 from msgspec import Struct
 
@@ -17,11 +17,13 @@ from codex_mcp.base.identity import EXPECTED as IDENTITY
 from codex_mcp.base.identity import LONGEST, is_identity
 
 E = TypeVar("E", bound=StrEnum)
+G = TypeVar("G", bound=Struct)
+T = TypeVar("T")
 
 TRUE = ("true", "1", "yes", "on")
 FALSE = ("false", "0", "no", "off")
 
-TEAM_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{LONGEST - 1}}}")
+TEAM_NAME = rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{LONGEST - 1}}}"
 
 MIB = 1024 * 1024
 GIB = 1024 * MIB
@@ -59,7 +61,7 @@ class Setting(Struct, frozen=True):
     short: str = ""
     variables: tuple[str, ...] = ()
     """Environment variables that count after `CODEX_MCP_NAME`: those of Codex, OpenTelemetry, atm and atm-agent-mcp."""
-    default: str = ""
+    shown: str = ""
     """The default in words, if it is not a constant."""
 
     @property
@@ -71,6 +73,34 @@ class Setting(Struct, frozen=True):
         """The flags of the setting with this name, the short one first."""
         long = f"--{self.flag or name.replace('_', '-')}"
         return (f"-{self.short}", long) if self.short else (long,)
+
+
+class _More(TypedDict, total=False):
+    flag: str
+    short: str
+    variables: tuple[str, ...]
+    shown: str
+
+
+TABLE: dict[str, Setting] = {}
+"""The settings of all groups that are loaded; see groups.SETTINGS."""
+
+_declared: list[Setting] = []
+
+
+def setting(default: T, kind: Kind, metavar: str, text: str, **more: Unpack[_More]) -> T:
+    """Declare a field of a group as a setting."""
+    _declared.append(Setting(kind, metavar, text, **more))
+    return default
+
+
+def group(cls: type[G]) -> type[G]:
+    """Enter the settings of a group into the table. Every field is a setting, or another group."""
+    hints = cls.__annotations__.items()
+    names = [name for name, hint in hints if not (isinstance(hint, type) and issubclass(hint, Struct))]
+    TABLE.update(zip(names, _declared, strict=True))
+    _declared.clear()
+    return cls
 
 
 class Events(StrEnum):
@@ -168,7 +198,7 @@ def identity(value: object, _: Place) -> str:
 
 
 def team_name(value: object, _: Place) -> str:
-    if not isinstance(value, str) or TEAM_NAME.fullmatch(value) is None:
+    if not isinstance(value, str) or re.fullmatch(TEAM_NAME, value) is None:
         raise ValueError(f"a name of letters, digits, -, _ and ., at most {LONGEST} characters, such as backend")
     return value
 
@@ -265,6 +295,12 @@ def size(least: int, most: int = GIB) -> Kind:
         return int(number)
 
     return kind
+
+
+def with_unit(number: int) -> str:
+    """A number of bytes in the largest unit that fits."""
+    unit, word = (GIB, "GiB") if number % GIB == 0 else (MIB, "MiB") if number % MIB == 0 else (1024, "KiB")
+    return f"{number // unit}{word}"
 
 
 def rate(least: float, most: float) -> Kind:
