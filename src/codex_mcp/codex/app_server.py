@@ -96,15 +96,12 @@ class AppServer:
         )
 
     async def run(self) -> None:
-        """Listen until it is gone."""
         await self._peer.run()
 
     async def aclose(self) -> None:
-        """Close the conversation."""
         await self._peer.aclose()
 
     async def initialize(self) -> requests.Initialized:
-        """Do the handshake."""
         params = requests.Initialize(CLIENT, requests.ClientCapabilities(opt_out_notification_methods=UNHEARD))
         answer = await self._call("initialize", params, requests.Initialized)
         self._peer.notify("initialized")
@@ -210,7 +207,6 @@ class AppServer:
         return opened if grant is None else await self._granted(opened, grant)
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
-        """Begin a turn of a thread that was set up so; return its id."""
         if spec.runs_commands:
             await self._check_environment(thread)
         schema = dict(spec.output_schema) if spec.output_schema is not None else UNSET
@@ -226,30 +222,24 @@ class AppServer:
             raise
 
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
-        """Stop a turn; its end is announced by the notification that ends every turn."""
         await self._call("turn/interrupt", requests.TurnInterrupt(thread_id, turn_id), Raw)
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
-        """Put an item into the conversation; the model reads it with its next request."""
         await self._call("thread/inject_items", requests.InjectItems(thread_id, [dict(item)]), Raw)
 
     async def running_commands(self, thread_id: str) -> dict[str, str]:
-        """The commands that run in a thread: process ids by item id."""
         params = requests.ThreadId(thread_id)
         terminals = await self._call("thread/backgroundTerminals/list", params, requests.Terminals)
         return {terminal.item_id: terminal.process_id for terminal in terminals.data}
 
     async def terminate_command(self, thread_id: str, process_id: str) -> None:
-        """Kill a command that an interrupt left running."""
         params = requests.TerminateTerminal(thread_id, process_id)
         await self._call("thread/backgroundTerminals/terminate", params, Raw)
 
     async def unload_thread(self, thread_id: str) -> None:
-        """Let go of a thread; it stays on disk."""
         await self._call("thread/unsubscribe", requests.ThreadId(thread_id), Raw)
 
     async def account(self) -> requests.Account:
-        """Ask who is signed in."""
         return await self._call("account/read", requests.AccountRead(), requests.Account)
 
     async def _open(self, method: str, params: object) -> OpenedThread:

@@ -81,7 +81,6 @@ def command_result(item: CommandExecution) -> dict[str, object]:
 
 
 def command_begin(item: CommandExecution, turn_id: str, started_at_ms: int) -> dict[str, object]:
-    """exec_command_begin"""
     return {
         "type": "exec_command_begin",
         "call_id": item.id,
@@ -93,7 +92,6 @@ def command_begin(item: CommandExecution, turn_id: str, started_at_ms: int) -> d
 
 
 def command_end(item: CommandExecution, turn_id: str, completed_at_ms: int) -> dict[str, object]:
-    """exec_command_end"""
     return {
         "type": "exec_command_end",
         "call_id": item.id,

@@ -107,7 +107,6 @@ def _end_of_mode(note: ItemCompleted) -> dict[str, object] | None:
 
 
 def item_started(note: ItemStarted, thread_id: str, *, auto_approved: bool = False) -> dict[str, object]:
-    """item_started"""
     fields = {"auto_approved": auto_approved} if isinstance(note.item, FileChange) else {}
     return {
         "type": "item_started",
@@ -119,7 +118,6 @@ def item_started(note: ItemStarted, thread_id: str, *, auto_approved: bool = Fal
 
 
 def item_completed(note: ItemCompleted, thread_id: str) -> dict[str, object]:
-    """item_completed"""
     return {
         "type": "item_completed",
         "thread_id": thread_id,

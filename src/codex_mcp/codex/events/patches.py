@@ -26,7 +26,6 @@ def _change(update: FileUpdate) -> dict[str, object]:
 
 
 def patch_begin(item: FileChange, turn_id: str, *, auto_approved: bool) -> dict[str, object]:
-    """patch_apply_begin"""
     return {
         "type": "patch_apply_begin",
         "call_id": item.id,

@@ -36,7 +36,6 @@ def shown_command(question: CommandApproval, item: CommandExecution | None) -> S
 
 
 def exec_approval_request(question: CommandApproval, command: ShownCommand) -> dict[str, object]:
-    """exec_approval_request"""
     offered = question.available_decisions
     return {
         "type": "exec_approval_request",
@@ -61,7 +60,6 @@ def exec_approval_request(question: CommandApproval, command: ShownCommand) -> d
 
 
 def apply_patch_approval_request(question: FileChangeApproval, changes: dict[str, object]) -> dict[str, object]:
-    """apply_patch_approval_request"""
     return {
         "type": "apply_patch_approval_request",
         "call_id": question.item_id,
@@ -73,7 +71,6 @@ def apply_patch_approval_request(question: FileChangeApproval, changes: dict[str
 
 
 def request_permissions(question: PermissionsApproval) -> dict[str, object]:
-    """request_permissions"""
     return {
         "type": "request_permissions",
         "call_id": question.item_id,

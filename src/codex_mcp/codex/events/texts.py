@@ -68,7 +68,6 @@ def input_part(part: Input) -> dict[str, object]:
 
 
 def agent_message(item: AgentMessage) -> dict[str, object]:
-    """agent_message"""
     return {
         "type": "agent_message",
         "message": item.text,
@@ -84,22 +83,18 @@ def agent_reasoning(item: Reasoning) -> list[dict[str, object]]:
 
 
 def message_delta(note: Delta) -> dict[str, object]:
-    """agent_message_content_delta"""
     return _delta("agent_message_content_delta", note)
 
 
 def plan_delta(note: Delta) -> dict[str, object]:
-    """plan_delta"""
     return _delta("plan_delta", note)
 
 
 def summary_delta(note: SummaryDelta) -> dict[str, object]:
-    """reasoning_content_delta"""
     return {**_delta("reasoning_content_delta", note), "summary_index": note.summary_index}
 
 
 def reasoning_delta(note: ReasoningDelta) -> dict[str, object]:
-    """reasoning_raw_content_delta"""
     return {**_delta("reasoning_raw_content_delta", note), "content_index": note.content_index}
 
 
@@ -114,7 +109,6 @@ def _delta(kind: str, note: Delta) -> dict[str, object]:
 
 
 def section_break(note: SummaryPartAdded) -> dict[str, object]:
-    """agent_reasoning_section_break"""
     return {"type": "agent_reasoning_section_break", "item_id": note.item_id, "summary_index": note.summary_index}
 
 
@@ -125,7 +119,6 @@ def output_delta(note: Delta) -> dict[str, object]:
 
 
 def terminal_input(note: TerminalInput) -> dict[str, object]:
-    """terminal_interaction"""
     return {
         "type": "terminal_interaction",
         "call_id": note.item_id,
@@ -135,7 +128,6 @@ def terminal_input(note: TerminalInput) -> dict[str, object]:
 
 
 def plan_update(note: PlanUpdated) -> dict[str, object]:
-    """plan_update"""
     plan = [{"step": each.step, "status": snake(each.status)} for each in note.plan]
     return {"type": "plan_update", "explanation": note.explanation, "plan": plan}
 

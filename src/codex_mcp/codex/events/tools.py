@@ -34,7 +34,6 @@ def _mcp_call(item: McpToolCall) -> dict[str, object]:
 
 
 def mcp_begin(item: McpToolCall) -> dict[str, object]:
-    """mcp_tool_call_begin"""
     return {"type": "mcp_tool_call_begin", **_mcp_call(item)}
 
 
@@ -48,7 +47,6 @@ def mcp_end(item: McpToolCall) -> dict[str, object]:
 
 
 def dynamic_end(item: DynamicToolCall, turn_id: str, completed_at_ms: int) -> dict[str, object]:
-    """dynamic_tool_call_response"""
     return {
         "type": "dynamic_tool_call_response",
         "call_id": item.id,
@@ -72,12 +70,10 @@ def search_action(item: WebSearch) -> dict[str, object]:
 
 
 def search_end(item: WebSearch) -> dict[str, object]:
-    """web_search_end"""
     return {"type": "web_search_end", "call_id": item.id, "query": item.query, "action": search_action(item)}
 
 
 def picture_end(item: ImageGeneration) -> dict[str, object]:
-    """image_generation_end"""
     return {
         "type": "image_generation_end",
         "call_id": item.id,
@@ -100,7 +96,6 @@ KINDS: Final = {
 
 
 def agent_begin(item: CollabToolCall, started_at_ms: int) -> dict[str, object] | None:
-    """collab_…_begin"""
     kind = KINDS.get(item.tool)
     if kind is None:
         return None
@@ -118,7 +113,6 @@ def agent_begin(item: CollabToolCall, started_at_ms: int) -> dict[str, object] |
 
 
 def agent_end(item: CollabToolCall, completed_at_ms: int) -> dict[str, object] | None:
-    """collab_…_end"""
     kind = KINDS.get(item.tool)
     if kind is None:
         return None

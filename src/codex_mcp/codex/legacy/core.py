@@ -109,14 +109,12 @@ class LegacyCore:
         return all(thread.newest_call is None for thread in self._threads.values())
 
     async def run(self) -> None:
-        """Listen until it is gone."""
         try:
             await self._peer.run()
         finally:
             self._has_ended = True
 
     async def aclose(self) -> None:
-        """Close the conversation."""
         await self._peer.aclose()
 
     async def initialize(self) -> requests.Initialized:
