@@ -1,5 +1,6 @@
-"""Our exec-server from start to end: who may come in, what it keeps for whom, and that nobody is left behind."""
+"""Our exec-server from start to end: who may connect, what it keeps for whom, and that no process is left behind."""
 
+import asyncio
 import fcntl
 import os
 import signal
@@ -12,15 +13,16 @@ import pytest
 from codex_mcp.transports.dialled_socket import HandshakeRefused
 from tests.support.exec.parts import eventually
 from tests.support.exec.wire import OURS, Target, Wire, serving, session, target, text_of
+from tests.support.patience import PATIENCE
+from tests.support.processes import Process, ended
 
 MIB = 1024 * 1024
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
+async def all_ended(pids: list[int]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        for pid in pids:
+            await ended(Process(pid, ()))
 
 
 def children(pid: int) -> list[int]:
@@ -60,7 +62,7 @@ async def test_a_server_that_is_told_to_stop_leaves_nobody(number: signal.Signal
             pids = await family(wire, tmp_path)
             process.send_signal(number)
             assert await process.wait() == 0
-        await eventually(lambda: not any(map(is_alive, pids)))
+        await all_ended(pids)
 
 
 @pytest.mark.parametrize("who", ["guard", "server"])
@@ -71,7 +73,7 @@ async def test_a_server_that_is_killed_leaves_nobody(who: str, tmp_path: Path) -
             inner = inner_server(process.pid)
             os.kill(inner if who == "server" else process.pid, signal.SIGKILL)
             await process.wait()
-        await eventually(lambda: not any(map(is_alive, [*pids, inner])))
+        await all_ended([*pids, inner])
 
 
 async def test_only_bearers_of_the_token_come_in(tmp_path: Path) -> None:
@@ -190,11 +192,11 @@ async def test_answers_that_nobody_reads_do_not_pile_up(tmp_path: Path) -> None:
 async def test_orphans_that_have_ended_are_buried(tmp_path: Path) -> None:
     async with serving(tmp_path / "home", OURS) as (url, process), session(url) as wire:
         inner = inner_server(process.pid)
-        script = "(setsid sh -c 'echo $$; read x < gate' < /dev/null > said 2>&1 &); exit"
+        script = "(setsid sh -c 'echo $$ > said; read x < gate' < /dev/null > /dev/null 2>&1 &); exit"
         os.mkfifo(tmp_path / "gate")
+        os.mkfifo(tmp_path / "said")
         assert await wire.run(Target("", tmp_path).shell("d", script)) == ("", 0)
-        await eventually(lambda: (tmp_path / "said").exists() and bool((tmp_path / "said").read_text()))
-        orphan = int((tmp_path / "said").read_text())
+        orphan = int(await asyncio.to_thread((tmp_path / "said").read_text))
         assert children(inner) == [orphan]
         (tmp_path / "gate").write_text("x\n")
         await eventually(lambda: children(inner) == [])

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from codex_mcp.execserver.connection import QUEUE, Connection
 from codex_mcp.execserver.files.requests import QUICK_BYTES
+from codex_mcp.execserver.methods import METHODS, URGENT, WAITING
 from codex_mcp.execserver.processes import processes
 from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
 from codex_mcp.wire.exec.protocol import EnvironmentInfo, Shell
-from tests.support.exec.parts import ENV, RecordingTransport, eventually
+from tests.support.exec.parts import ENV, RecordingTransport
 
 
 class House:
@@ -87,7 +88,7 @@ async def test_a_client_that_asks_faster_than_it_is_answered_is_not_read() -> No
         house.say({"id": 2 + number, "method": "environment/status"})
     assert house.client.is_paused
     await house.client.answer(1 + QUEUE)
-    await eventually(lambda: not house.client.is_paused)
+    await house.client.until_true(lambda: not house.client.is_paused)
     await house.server.aclose()
 
 
@@ -104,7 +105,7 @@ async def test_a_client_that_does_not_read_gets_no_more_to_read() -> None:
     await asyncio.sleep(0)
     assert len(house.client.messages) == count
     house.connection.resume_writing()
-    await eventually(lambda: not house.client.is_paused)
+    await house.client.until_true(lambda: not house.client.is_paused)
     await house.client.until("process/closed")
     await house.server.aclose()
 
@@ -225,3 +226,20 @@ async def test_no_messages_break_a_connection(frames: list[bytes]) -> None:
     house.say({"id": "alive", "method": "environment/status"})
     assert house.ids()[-1] == "alive"
     await house.server.aclose()
+
+
+def test_every_method_of_the_protocol_that_we_announce_is_there() -> None:
+    assert len([name for name in METHODS if name.startswith("fs/")]) == 14
+    assert {"process/start", "process/resize", "process/closeStdin", "environment/info"} <= set(METHODS)
+
+
+def test_the_lanes_are_made_of_methods_that_exist() -> None:
+    assert set(METHODS) >= URGENT
+    assert set(METHODS) >= WAITING
+
+
+def test_methods_without_parameters_are_those_of_the_environment() -> None:
+    assert sorted(name for name, method in METHODS.items() if method.decode is None) == [
+        "environment/info",
+        "environment/status",
+    ]

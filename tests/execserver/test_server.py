@@ -6,7 +6,7 @@ from codex_mcp.execserver import server as module
 from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
 from codex_mcp.wire.exec.protocol import EnvironmentInfo, Shell
-from tests.support.exec.parts import ENV, RecordingTransport, eventually
+from tests.support.exec.parts import ENV, RecordingTransport, elapsed
 
 
 def a_server() -> Server:
@@ -29,7 +29,8 @@ async def test_a_session_that_nobody_came_back_for_is_ended_with_its_processes(m
     result = (await client.answer(1))["result"]
     assert isinstance(result, dict)
     first.connection_lost()
-    await eventually(lambda: not len(server.sessions))
+    await elapsed(module.RETAIN_DETACHED)
+    assert not len(server.sessions)
     late = RecordingTransport()
     server.accept(late).frame_received(greeting(str(result["sessionId"])))
     error = (await late.answer(1))["error"]

@@ -12,7 +12,7 @@ from codex_mcp.execserver.http.requests import HttpRequests
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec.base64 import decode_base64
 from codex_mcp.wire.exec.http import HttpHeader, HttpRequest, HttpResponse, RedirectPolicy
-from tests.support.exec.parts import RecordingTransport, eventually
+from tests.support.exec.parts import RecordingTransport
 from tests.support.exec.small_web import SmallWeb, Visit, own_certificate, small_web
 from tests.support.patience import PATIENCE
 
@@ -120,7 +120,7 @@ async def test_a_stream_ends_with_a_last_word() -> None:
         for name in ("r", "r", "s"):
             client.messages.clear()
             await http.request(HttpRequest("GET", web.url("/large"), name, stream_response=True))
-            await eventually(lambda: bool(deltas(client)) and bool(deltas(client)[-1]["done"]))
+            await client.until_true(lambda: bool(deltas(client)) and bool(deltas(client)[-1]["done"]))
             assert streamed(client) == bytes(3_000_000)
             assert [delta["seq"] for delta in deltas(client)] == list(range(1, len(client.messages) + 1))
             assert deltas(client)[-1] == {
@@ -135,7 +135,7 @@ async def test_a_stream_ends_with_a_last_word() -> None:
 async def test_a_stream_that_breaks_says_so() -> None:
     async with at_work() as (http, web, client):
         await http.request(HttpRequest("GET", web.url("/broken"), "r", stream_response=True))
-        await eventually(lambda: bool(deltas(client)) and bool(deltas(client)[-1]["done"]))
+        await client.until_true(lambda: bool(deltas(client)) and bool(deltas(client)[-1]["done"]))
         assert streamed(client) == b"half "
         assert "ended before the response did" in str(deltas(client)[-1]["error"])
         await http.request(HttpRequest("GET", web.url("/hello"), "r", stream_response=True))
@@ -148,7 +148,7 @@ async def test_a_client_that_reads_too_slowly_is_sent_nothing() -> None:
         await http.request(HttpRequest("GET", web.url("/hello"), "other"))
         assert client.messages == []
         http.set_full(is_full=False)
-        await eventually(lambda: len(streamed(client)) == 3_000_000)
+        await client.until_true(lambda: len(streamed(client)) == 3_000_000)
 
 
 async def test_what_goes_wrong_is_told() -> None:

@@ -14,7 +14,7 @@ from codex_mcp.execserver.processes.process import (
     Sandboxing,
 )
 from codex_mcp.wire.exec.protocol import Chunk
-from tests.support.exec.parts import RecordingTransport, eventually, shell
+from tests.support.exec.parts import RecordingTransport, shell
 from tests.support.patience import PATIENCE
 
 
@@ -87,7 +87,7 @@ async def test_a_client_that_has_just_read_what_it_missed_is_not_flooded(monkeyp
             process.audience_changed()
             missed = process.log.read(after, None)
             process.was_read(missed.next_seq - 1)
-            await eventually(lambda: not process.is_reading)
+            await client.until_true(lambda: not process.is_reading)
             sent = sizes(client)
             assert SETTLING_BYTES <= sum(sent) < SETTLING_BYTES + CHUNK_BYTES
             got += sum(len(chunk.chunk) for chunk in missed.chunks) + sum(sent)

@@ -21,7 +21,7 @@ from codex_mcp.wire.exec.protocol import (
     WriteStatus,
 )
 from codex_mcp.wire.exec.sandbox import Disabled, ReadOnly, Sandbox
-from tests.support.exec.parts import ENV, RecordingTransport, eventually
+from tests.support.exec.parts import ENV, RecordingTransport, elapsed
 from tests.support.patience import PATIENCE
 
 
@@ -65,7 +65,7 @@ async def test_who_answers_every_write_is_read_at_once_however_often(monkeypatch
         processes.start(shell("p", "cat", pipe_stdin=True))
         for number in range(3 * process.BUSY_READS):
             processes.write(WriteProcess("p", "eA==", str(number)))
-            await eventually(lambda number=number: len(client.messages) > number)  # type: ignore[misc]
+            await client.until_true(lambda number=number: len(client.messages) > number)  # type: ignore[misc]
 
 
 async def test_a_terminal_is_resized_and_only_a_terminal() -> None:
@@ -120,9 +120,7 @@ async def test_the_moment_of_a_client_that_came_and_went_is_not_the_next_ones(mo
         monkeypatch.setattr(module, "HELD", 3600.0)
         again = RecordingTransport()
         processes.attach(again.send, is_resumed=True)
-        over = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.02, over.set)
-        await over.wait()
+        await elapsed(0.02)
         assert again.messages == []
 
 
@@ -143,7 +141,8 @@ async def test_closed_processes_are_forgotten_in_time(monkeypatch: pytest.Monkey
         await client.until("process/closed")
         with pytest.raises(RequestFailed, match="already exists"):
             processes.start(shell("p", "true"))
-        await eventually(lambda: not len(processes))
+        await elapsed(module.CLOSED_RETAINED)
+        assert not len(processes)
         processes.start(shell("p", "true"))
 
 

@@ -17,7 +17,6 @@ from codex_mcp.execserver.sandbox.helper_pool_state import ViewKey
 from codex_mcp.rpc.errors import RequestFailed
 from codex_mcp.wire.exec import files as fs
 from codex_mcp.wire.exec.helper import BEGUN
-from tests.support.exec.parts import eventually
 from tests.support.leaks import take_snapshot
 
 WHERE = fs.Canonicalize("file:///proc/self")
@@ -30,6 +29,7 @@ class Starts:
     def __init__(self, *argvs: list[str], fingerprint: int = 1, holds_placeholders: bool = False) -> None:
         self.count = 0
         self.released = 0
+        self.is_released = asyncio.Event()
         self.fingerprint = fingerprint
         self._argvs = list(argvs)
         self._holds_places = holds_placeholders
@@ -46,6 +46,7 @@ class Starts:
 
     def _release(self) -> None:
         self.released += 1
+        self.is_released.set()
 
 
 @asynccontextmanager
@@ -93,7 +94,8 @@ async def test_a_helper_that_died_while_it_waited_is_buried_and_replaced() -> No
         starts = Starts()
         first = await who(helpers, starts)
         os.kill(first, signal.SIGKILL)
-        await eventually(lambda: len(helpers) == 0)
+        await starts.is_released.wait()
+        assert len(helpers) == 0
         assert first not in take_snapshot().children
         assert await who(helpers, starts) != first
 
@@ -143,8 +145,8 @@ async def test_a_helper_that_has_waited_long_enough_ends() -> None:
     async with all_helpers(max_idle=0.01) as helpers:
         starts = Starts()
         await who(helpers, starts)
-        await eventually(lambda: len(helpers) == 0)
-        assert starts.released == 1
+        await starts.is_released.wait()
+        assert (len(helpers), starts.released) == (0, 1)
 
 
 async def test_helpers_with_folders_make_way_for_what_is_free() -> None:

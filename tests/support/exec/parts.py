@@ -1,4 +1,4 @@
-"""Pieces of the exec-server in the test's own process: an client that remembers, a child to work with."""
+"""Pieces of the exec-server in the test's own process: a transport that remembers, a child to work with."""
 
 import asyncio
 import json
@@ -31,9 +31,11 @@ class RecordingTransport:
 
     def pause_reading(self) -> None:
         self.is_paused = True
+        self._news.set()
 
     def resume_reading(self) -> None:
         self.is_paused = False
+        self._news.set()
 
     def probe(self) -> None:
         self.probes += 1
@@ -46,29 +48,36 @@ class RecordingTransport:
 
     async def until(self, method: str) -> dict[str, object]:
         """The first notification of this method."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                for message in self.messages:
-                    if message.get("method") == method:
-                        params = message["params"]
-                        assert isinstance(params, dict)
-                        return params
-                self._news.clear()
-                await self._news.wait()
+        await self.until_true(lambda: method in self.methods())
+        params = self.messages[self.methods().index(method)]["params"]
+        assert isinstance(params, dict)
+        return params
 
     async def answer(self, message_id: object) -> dict[str, object]:
         """The answer with this id."""
+        await self.until_true(lambda: any(self._answers(message_id)))
+        return self._answers(message_id)[0]
+
+    def _answers(self, message_id: object) -> list[dict[str, object]]:
+        return [message for message in self.messages if "method" not in message and message["id"] == message_id]
+
+    async def until_true(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition that can only become true when something is done to this transport."""
         async with asyncio.timeout(PATIENCE):
-            while True:
-                for message in self.messages:
-                    if "method" not in message and message["id"] == message_id:
-                        return message
+            while not condition():
                 self._news.clear()
                 await self._news.wait()
 
 
+async def elapsed(seconds: float) -> None:
+    """Return after all timers of the event loop that were set before with this delay or a shorter one."""
+    over = asyncio.Event()
+    asyncio.get_running_loop().call_later(seconds, over.set)
+    await over.wait()
+
+
 async def eventually(condition: Callable[[], bool]) -> None:
-    """Wait until it holds; for what nobody tells us about."""
+    """Wait until it holds. Only for the state of other processes that has no event to wait for."""
     async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
