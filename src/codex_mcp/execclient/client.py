@@ -28,18 +28,8 @@ from codex_mcp.execclient.ordering import Event
 from codex_mcp.execclient.process import Process
 from codex_mcp.execclient.recovery import ConnectionState
 from codex_mcp.rpc.errors import ConnectionLost
+from codex_mcp.wire.exec import protocol
 from codex_mcp.wire.exec.files import MissingChanged
-from codex_mcp.wire.exec.protocol import (
-    EnvironmentInfo,
-    EnvironmentStatus,
-    ProcessClosed,
-    ProcessExited,
-    ProcessOutput,
-    ProcessStarted,
-    ProcessTerminated,
-    StartProcess,
-    TerminateProcess,
-)
 from codex_mcp.wire.jsonrpc import Notification
 
 logger = logging.getLogger(__name__)
@@ -50,9 +40,9 @@ CLOSING_SECONDS: Final = 2.0
 NotificationParams: TypeAlias = Event | MissingChanged
 
 NOTIFICATIONS: Final[dict[str, msgspec.json.Decoder[NotificationParams]]] = {
-    "process/output": msgspec.json.Decoder(ProcessOutput),
-    "process/exited": msgspec.json.Decoder(ProcessExited),
-    "process/closed": msgspec.json.Decoder(ProcessClosed),
+    "process/output": msgspec.json.Decoder(protocol.ProcessOutput),
+    "process/exited": msgspec.json.Decoder(protocol.ProcessExited),
+    "process/closed": msgspec.json.Decoder(protocol.ProcessClosed),
     "fs/missingChanged": msgspec.json.Decoder(MissingChanged),
 }
 
@@ -94,7 +84,7 @@ class ExecServerClient:
         return self._link.session_id
 
     @property
-    def environment(self) -> EnvironmentInfo:
+    def environment(self) -> protocol.EnvironmentInfo:
         """What the server told about its machine in the handshake."""
         return self._link.environment
 
@@ -108,11 +98,11 @@ class ExecServerClient:
         """Whether the server supports `Process.close_stdin()` (Codex's own does not)."""
         return self._link.capabilities.process_close_stdin
 
-    async def environment_info(self) -> EnvironmentInfo:
-        return await self._link.call("environment/info", {}, EnvironmentInfo)
+    async def environment_info(self) -> protocol.EnvironmentInfo:
+        return await self._link.call("environment/info", {}, protocol.EnvironmentInfo)
 
-    async def environment_status(self) -> EnvironmentStatus:
-        return await self._link.call("environment/status", {}, EnvironmentStatus)
+    async def environment_status(self) -> protocol.EnvironmentStatus:
+        return await self._link.call("environment/status", {}, protocol.EnvironmentStatus)
 
     async def start(self, argv: Sequence[str], options: StartOptions = DEFAULT_START) -> Process:
         """Start a process. Raises RequestRefused, or OutcomeUnknown if the connection broke (the process is ended)."""
@@ -125,7 +115,7 @@ class ExecServerClient:
         process = self._processes[process_id] = Process(process_id, self._link)
         self._starting.add(process_id)
         try:
-            await connection.call("process/start", params, ProcessStarted)
+            await connection.call("process/start", params, protocol.ProcessStarted)
         except ConnectionLost as exc:
             raise outcome_unknown("process/start") from exc
         except RequestRefused:
@@ -216,11 +206,11 @@ class ExecServerClient:
         self._processes.clear()
         self._watches.connection_lost()
 
-    def _start_params(self, process_id: str, argv: Sequence[str], options: StartOptions) -> StartProcess:
+    def _start_params(self, process_id: str, argv: Sequence[str], options: StartOptions) -> protocol.StartProcess:
         cwd = options.cwd or self.environment.cwd
         if cwd is None:
             raise ExecServerError("cannot start a process: the server does not announce its working folder; give a cwd")
-        return StartProcess(
+        return protocol.StartProcess(
             process_id,
             list(argv),
             file_uri(cwd),
@@ -260,7 +250,9 @@ class ExecServerClient:
 
     async def _end(self, connection: Connection, process_id: str) -> None:
         try:
-            await connection.call("process/terminate", TerminateProcess(process_id), ProcessTerminated)
+            await connection.call(
+                "process/terminate", protocol.TerminateProcess(process_id), protocol.ProcessTerminated
+            )
         except ExecServerError as exc:
             logger.warning("cannot end process %s: %s", process_id, exc)
         self._unwanted.discard(process_id)

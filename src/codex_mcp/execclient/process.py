@@ -18,32 +18,16 @@ from codex_mcp.execclient.errors import ExecServerError, NotOffered, OutputUnrea
 from codex_mcp.execclient.flow import HELD_BYTES, UNREAD_BYTES
 from codex_mcp.execclient.link import Link
 from codex_mcp.execclient.ordering import Event, EventOrder, event_bytes
+from codex_mcp.wire.exec import protocol
 from codex_mcp.wire.exec.base64 import encode_base64
-from codex_mcp.wire.exec.protocol import (
-    CloseStdin,
-    Empty,
-    OutputStream,
-    ProcessExited,
-    ProcessOutput,
-    ProcessRead,
-    ProcessTerminated,
-    ProcessWritten,
-    ReadProcess,
-    ResizeProcess,
-    Signal,
-    SignalProcess,
-    TerminateProcess,
-    WriteProcess,
-    WriteStatus,
-)
 
 WRITE_BYTES: Final = 256 << 10
 """One write to stdin: large enough to be cheap, small enough not to delay other messages of the connection."""
 
 REFUSED_WRITES: Final = {
-    WriteStatus.UNKNOWN_PROCESS: "the server no longer knows it",
-    WriteStatus.STDIN_CLOSED: "its stdin is closed; start it with a tty or with pipe_stdin to write to it",
-    WriteStatus.STARTING: "it is still starting",
+    protocol.WriteStatus.UNKNOWN_PROCESS: "the server no longer knows it",
+    protocol.WriteStatus.STDIN_CLOSED: "its stdin is closed; start it with a tty or with pipe_stdin to write to it",
+    protocol.WriteStatus.STARTING: "it is still starting",
 }
 
 
@@ -109,13 +93,13 @@ class Process:
 
     async def collect(self) -> Completed:
         """Read all output until the process is closed."""
-        parts: dict[OutputStream, list[bytes]] = {stream: [] for stream in OutputStream}
+        parts: dict[protocol.OutputStream, list[bytes]] = {stream: [] for stream in protocol.OutputStream}
         async for event in self.events():
-            if isinstance(event, ProcessOutput):
+            if isinstance(event, protocol.ProcessOutput):
                 parts[event.stream].append(event.chunk)
         assert self.exit_code is not None, "a process closes after its exit"
-        stdout = parts[OutputStream.STDOUT] + parts[OutputStream.PTY]
-        return Completed(self.exit_code, b"".join(stdout), b"".join(parts[OutputStream.STDERR]))
+        stdout = parts[protocol.OutputStream.STDOUT] + parts[protocol.OutputStream.PTY]
+        return Completed(self.exit_code, b"".join(stdout), b"".join(parts[protocol.OutputStream.STDERR]))
 
     async def wait(self) -> int:
         """Return the exit code once the process has exited. Its output can still be read.
@@ -131,13 +115,13 @@ class Process:
 
     async def read(
         self, after_seq: int | None = None, *, max_bytes: int | None = None, wait_ms: int | None = None
-    ) -> ProcessRead:
+    ) -> protocol.ProcessRead:
         """The output that the server retains, whether or not it was published here.
 
         A server that handles one request at a time does nothing else during `wait_ms`.
         """
-        params = ReadProcess(self.id, after_seq, max_bytes, wait_ms)
-        return await self._link.call_until_answered("process/read", params, ProcessRead)
+        params = protocol.ReadProcess(self.id, after_seq, max_bytes, wait_ms)
+        return await self._link.call_until_answered("process/read", params, protocol.ProcessRead)
 
     async def write(self, data: bytes) -> None:
         """Write to the terminal or to stdin, exactly once even if the connection breaks."""
@@ -145,29 +129,33 @@ class Process:
             for start in range(0, len(data), WRITE_BYTES):
                 self._writes += 1
                 chunk = encode_base64(data[start : start + WRITE_BYTES])
-                params = WriteProcess(self.id, chunk, f"{self._write_series}-{self._writes}")
-                answer = await self._link.call_until_answered("process/write", params, ProcessWritten)
+                params = protocol.WriteProcess(self.id, chunk, f"{self._write_series}-{self._writes}")
+                answer = await self._link.call_until_answered("process/write", params, protocol.ProcessWritten)
                 self._check_written("write to", answer)
 
     async def close_stdin(self) -> None:
         """Close stdin after everything that was written. Raises NotOffered."""
         self._check_offered("close the stdin of", offered=self._link.capabilities.process_close_stdin)
         async with self._write_turn:
-            answer = await self._link.call_until_answered("process/closeStdin", CloseStdin(self.id), ProcessWritten)
+            answer = await self._link.call_until_answered(
+                "process/closeStdin", protocol.CloseStdin(self.id), protocol.ProcessWritten
+            )
         self._check_written("close the stdin of", answer)
 
     async def resize(self, rows: int, cols: int) -> None:
         """Tell the process's terminal its new size. Raises NotOffered."""
         self._check_offered("resize the terminal of", offered=self._link.capabilities.process_resize)
-        await self._link.call("process/resize", ResizeProcess(self.id, rows, cols), Empty)
+        await self._link.call("process/resize", protocol.ResizeProcess(self.id, rows, cols), protocol.Empty)
 
-    async def signal(self, signal: Signal = Signal.INTERRUPT) -> None:
+    async def signal(self, signal: protocol.Signal = protocol.Signal.INTERRUPT) -> None:
         """Send a signal to the whole process group."""
-        await self._link.call("process/signal", SignalProcess(self.id, signal), Empty)
+        await self._link.call("process/signal", protocol.SignalProcess(self.id, signal), protocol.Empty)
 
     async def terminate(self) -> bool:
         """Kill the whole process group. False if the process had already ended."""
-        answer = await self._link.call("process/terminate", TerminateProcess(self.id), ProcessTerminated)
+        answer = await self._link.call(
+            "process/terminate", protocol.TerminateProcess(self.id), protocol.ProcessTerminated
+        )
         return answer.running
 
     def event_received(self, event: Event) -> None:
@@ -177,8 +165,8 @@ class Process:
 
     async def catch_up(self, connection: Connection) -> None:
         """Fetch the events missed by a lost connection. Raises ProcessLost, RequestRefused, ConnectionLost."""
-        params = ReadProcess(self.id, after_seq=self._order.published)
-        read = await connection.call("process/read", params, ProcessRead)
+        params = protocol.ReadProcess(self.id, after_seq=self._order.published)
+        read = await connection.call("process/read", params, protocol.ProcessRead)
         if not self.is_over:
             self._publish(self._order.catch_up(read))
 
@@ -193,7 +181,7 @@ class Process:
 
     def _publish(self, events: list[Event]) -> None:
         for event in events:
-            if isinstance(event, ProcessExited):
+            if isinstance(event, protocol.ProcessExited):
                 self.exit_code = event.exit_code
                 self._ended.set()
             self._unread.append(event)
@@ -220,6 +208,6 @@ class Process:
         if not offered:
             raise NotOffered(f"cannot {what} process {self.id}: this exec-server does not support it")
 
-    def _check_written(self, what: str, answer: ProcessWritten) -> None:
-        if answer.status is not WriteStatus.ACCEPTED:
+    def _check_written(self, what: str, answer: protocol.ProcessWritten) -> None:
+        if answer.status is not protocol.WriteStatus.ACCEPTED:
             raise ExecServerError(f"cannot {what} process {self.id}: {REFUSED_WRITES[answer.status]}")

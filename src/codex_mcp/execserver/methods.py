@@ -58,8 +58,11 @@ def _exec(params: type[P], call: Callable[[Processes, P], object]) -> Method:
     return _method("exec", params, lambda services, asked: call(services.processes, asked))
 
 
-def _file(params: type[P], call: Callable[[Files, P], object]) -> Method:
-    return _method("filesystem", params, lambda services, asked: call(services.files, asked))
+def _file(params: type[P], *, writes: bool, is_slow: bool) -> Method:
+    def call(services: Services, asked: P) -> object:
+        return services.files.answer(asked, writes=writes, is_slow=is_slow)
+
+    return _method("filesystem", params, call)
 
 
 def _handle(params: type[P], call: Callable[[FileHandles, P], object]) -> Method:
@@ -76,15 +79,15 @@ METHODS: Final[dict[str, Method]] = {
     "process/closeStdin": _exec(protocol.CloseStdin, Processes.close_stdin),
     "environment/info": Method("environment info", None, lambda services, _: services.info),
     "environment/status": Method("environment status", None, lambda _services, _: protocol.EnvironmentStatus()),
-    "fs/readFile": _file(fs.ReadFile, Files.read_file),
-    "fs/writeFile": _file(fs.WriteFile, Files.write_file),
-    "fs/createDirectory": _file(fs.CreateDirectory, Files.create_directory),
-    "fs/getMetadata": _file(fs.GetMetadata, Files.get_metadata),
-    "fs/canonicalize": _file(fs.Canonicalize, Files.canonicalize),
-    "fs/readDirectory": _file(fs.ReadDirectory, Files.read_directory),
-    "fs/walk": _file(fs.Walk, Files.walk),
-    "fs/remove": _file(fs.Remove, Files.remove),
-    "fs/copy": _file(fs.Copy, Files.copy),
+    "fs/readFile": _method("filesystem", fs.ReadFile, lambda services, asked: services.files.read_file(asked)),
+    "fs/writeFile": _method("filesystem", fs.WriteFile, lambda services, asked: services.files.write_file(asked)),
+    "fs/createDirectory": _file(fs.CreateDirectory, writes=True, is_slow=False),
+    "fs/getMetadata": _file(fs.GetMetadata, writes=False, is_slow=False),
+    "fs/canonicalize": _file(fs.Canonicalize, writes=False, is_slow=False),
+    "fs/readDirectory": _file(fs.ReadDirectory, writes=False, is_slow=True),
+    "fs/walk": _file(fs.Walk, writes=False, is_slow=True),
+    "fs/remove": _file(fs.Remove, writes=True, is_slow=True),
+    "fs/copy": _file(fs.Copy, writes=True, is_slow=True),
     "fs/open": _handle(fs.OpenFile, FileHandles.open),
     "fs/readBlock": _handle(fs.ReadBlock, FileHandles.read_block),
     "fs/writeBlock": _handle(fs.WriteBlock, FileHandles.write_block),

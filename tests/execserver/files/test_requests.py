@@ -30,8 +30,9 @@ async def test_small_files_are_done_at_once_and_large_ones_aside(tmp_path: Path)
 
 
 async def test_what_the_operating_system_refuses_has_its_code() -> None:
+    files = Files(Confinement([]), AnswerBudget())
     with pytest.raises(RequestFailed) as caught:
-        Files(Confinement([]), AnswerBudget()).get_metadata(fs.GetMetadata("file:///nonexistent"))
+        files.answer(fs.GetMetadata("file:///nonexistent"), writes=False, is_slow=False)
     assert caught.value.error.code == -32004
 
 
@@ -39,9 +40,9 @@ async def test_without_a_sandbox_program_limited_writes_are_refused_and_nothing_
     files = Files(Confinement([]), AnswerBudget())
     for asked in [
         files.write_file(fs.WriteFile(str(tmp_path / "x"), "", sandbox=LIMITED)),
-        files.create_directory(fs.CreateDirectory(str(tmp_path / "x"), sandbox=LIMITED)),
-        files.remove(fs.Remove(str(tmp_path), sandbox=LIMITED)),
-        files.copy(fs.Copy("file:///etc/passwd", str(tmp_path / "x"), recursive=False, sandbox=LIMITED)),
+        files.answer(fs.CreateDirectory(str(tmp_path / "x"), sandbox=LIMITED), writes=True, is_slow=False),
+        files.answer(fs.Remove(str(tmp_path), sandbox=LIMITED), writes=True, is_slow=True),
+        files.answer(fs.Copy("file:///etc/passwd", str(tmp_path / "x"), False, LIMITED), writes=True, is_slow=True),  # noqa: FBT003
     ]:
         assert asyncio.iscoroutine(asked)
         with pytest.raises(RequestFailed) as caught:
@@ -52,11 +53,11 @@ async def test_without_a_sandbox_program_limited_writes_are_refused_and_nothing_
 
 async def test_reads_that_are_free_need_no_sandbox_program() -> None:
     files = Files(Confinement([]), AnswerBudget())
-    assert isinstance(files.get_metadata(fs.GetMetadata("file:///etc", sandbox=LIMITED)), fs.Metadata)
-    assert isinstance(files.canonicalize(fs.Canonicalize("file:///etc", sandbox=LIMITED)), fs.CanonicalPath)
-    for asked in [
-        files.read_directory(fs.ReadDirectory("file:///etc", sandbox=LIMITED)),
-        files.walk(fs.Walk("file:///etc", fs.WalkOptions(0, 1, 1000, follow_directory_symlinks=False))),
-    ]:
+    quick = [fs.GetMetadata("file:///etc", sandbox=LIMITED), fs.Canonicalize("file:///etc", sandbox=LIMITED)]
+    kinds = [type(files.answer(request, writes=False, is_slow=False)) for request in quick]
+    assert kinds == [fs.Metadata, fs.CanonicalPath]
+    options = fs.WalkOptions(0, 1, 1000, follow_directory_symlinks=False)
+    for request in [fs.ReadDirectory("file:///etc", sandbox=LIMITED), fs.Walk("file:///etc", options)]:
+        asked = files.answer(request, writes=False, is_slow=True)
         assert asyncio.iscoroutine(asked)
         await asked

@@ -34,7 +34,7 @@ class Files:
         """The content of a large file is a HeldAnswer."""
         size = _size_of(asked.path)
         is_large = size > QUICK_BYTES
-        answer = self._answer(asked, writes=False, is_slow=is_large)
+        answer = self.answer(asked, writes=False, is_slow=is_large)
         return self._held(answer, size) if is_large and inspect.iscoroutine(answer) else answer
 
     async def _held(self, work: Coroutine[Any, Any, object], size: int) -> HeldAnswer:
@@ -47,30 +47,10 @@ class Files:
                 raise
 
     def write_file(self, asked: fs.WriteFile) -> Answer:
-        return self._answer(asked, writes=True, is_slow=len(asked.data_base64) > QUICK_BYTES)
+        return self.answer(asked, writes=True, is_slow=len(asked.data_base64) > QUICK_BYTES)
 
-    def create_directory(self, asked: fs.CreateDirectory) -> Answer:
-        return self._answer(asked, writes=True)
-
-    def get_metadata(self, asked: fs.GetMetadata) -> Answer:
-        return self._answer(asked, writes=False)
-
-    def canonicalize(self, asked: fs.Canonicalize) -> Answer:
-        return self._answer(asked, writes=False)
-
-    def read_directory(self, asked: fs.ReadDirectory) -> Answer:
-        return self._answer(asked, writes=False, is_slow=True)
-
-    def walk(self, asked: fs.Walk) -> Answer:
-        return self._answer(asked, writes=False, is_slow=True)
-
-    def remove(self, asked: fs.Remove) -> Answer:
-        return self._answer(asked, writes=True, is_slow=True)
-
-    def copy(self, asked: fs.Copy) -> Answer:
-        return self._answer(asked, writes=True, is_slow=True)
-
-    def _answer(self, asked: Any, *, writes: bool, is_slow: bool = False) -> Answer:
+    def answer(self, asked: Any, *, writes: bool, is_slow: bool) -> Answer:
+        """Do a request. `writes`: it changes files; `is_slow`: it may block for long."""
         if asked.sandbox is not None and self._confinement.needs_helper(asked.sandbox, writes=writes):
             return self._confinement.file_request(asked)
         if writes:

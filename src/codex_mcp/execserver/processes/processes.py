@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -15,24 +15,9 @@ from codex_mcp.execserver.processes.environment import child_environment
 from codex_mcp.execserver.processes.process import Audience, Process, Sandboxing
 from codex_mcp.execserver.processes.stdin import StdinFull
 from codex_mcp.execserver.sandbox.confinement import ConfinedLaunch, Confinement
+from codex_mcp.wire.exec import protocol
 from codex_mcp.wire.exec.base64 import BadBase64, decode_base64
 from codex_mcp.wire.exec.envelope import SendMessage
-from codex_mcp.wire.exec.protocol import (
-    CloseStdin,
-    Empty,
-    ProcessRead,
-    ProcessStarted,
-    ProcessTerminated,
-    ProcessWritten,
-    ReadProcess,
-    ResizeProcess,
-    SandboxType,
-    SignalProcess,
-    StartProcess,
-    TerminateProcess,
-    WriteProcess,
-    WriteStatus,
-)
 
 CLOSED_RETAINED: Final = 30.0
 """Seconds that a closed process stays readable: as long as a lost session can be resumed."""
@@ -57,25 +42,6 @@ MAX_TERMINAL_SIDE: Final = 65_535
 """Rows and columns are 16 bits wide."""
 
 
-class _SeenWrites:
-    """The ids of recent writes."""
-
-    __slots__ = ("_ids", "_order")
-
-    def __init__(self) -> None:
-        self._ids: set[str] = set()
-        self._order: deque[str] = deque()
-
-    def __contains__(self, write_id: str) -> bool:
-        return write_id in self._ids
-
-    def add(self, write_id: str) -> None:
-        self._ids.add(write_id)
-        self._order.append(write_id)
-        if len(self._order) > WRITE_IDS:
-            self._ids.discard(self._order.popleft())
-
-
 class Processes:
     """All processes of a session, by the ids that its client chose. `start` to `close_stdin` are the methods."""
 
@@ -84,7 +50,8 @@ class Processes:
         self._confinement = confinement
         self._loop = asyncio.get_running_loop()
         self._processes: dict[str, Process] = {}
-        self._writes: dict[str, _SeenWrites] = {}
+        self._writes: dict[str, OrderedDict[str, None]] = {}
+        """The ids of recent writes, by process."""
         self._closed: deque[tuple[Process, float]] = deque()
         self._closed_bytes = 0
         self._forgetting: asyncio.TimerHandle | None = None
@@ -99,7 +66,7 @@ class Processes:
     def __repr__(self) -> str:
         return f"<Processes {self._running} running, {len(self._closed)} closed>"
 
-    def start(self, asked: StartProcess) -> ProcessStarted:
+    def start(self, asked: protocol.StartProcess) -> protocol.ProcessStarted:
         if not asked.argv:
             raise invalid_params("argv must not be empty")
         if asked.process_id in self._processes:
@@ -117,16 +84,18 @@ class Processes:
         )
         self._running += 1
         self._all_closed.clear()
-        kind = SandboxType.LINUX_SECCOMP if asked.sandbox is not None else SandboxType.NONE
-        return ProcessStarted(asked.process_id, kind)
+        kind = protocol.SandboxType.LINUX_SECCOMP if asked.sandbox is not None else protocol.SandboxType.NONE
+        return protocol.ProcessStarted(asked.process_id, kind)
 
-    def read(self, asked: ReadProcess) -> ProcessRead | Coroutine[Any, Any, ProcessRead]:
+    def read(self, asked: protocol.ReadProcess) -> protocol.ProcessRead | Coroutine[Any, Any, protocol.ProcessRead]:
         process = self._known(asked.process_id)
         if asked.wait_ms and not process.log.has_news(asked.after_seq or 0):
             return self._read_later(process, asked)
         return self._read_now(process, asked)
 
-    def write(self, asked: WriteProcess) -> ProcessWritten | Coroutine[Any, Any, ProcessWritten]:
+    def write(
+        self, asked: protocol.WriteProcess
+    ) -> protocol.ProcessWritten | Coroutine[Any, Any, protocol.ProcessWritten]:
         if not asked.write_id:
             raise invalid_params("writeId must not be empty")
         try:
@@ -135,52 +104,54 @@ class Processes:
             raise invalid_params(str(exc)) from None
         process = self._processes.get(asked.process_id)
         if process is None:
-            return ProcessWritten(WriteStatus.UNKNOWN_PROCESS)
+            return protocol.ProcessWritten(protocol.WriteStatus.UNKNOWN_PROCESS)
         if process.stdin is None:
-            return ProcessWritten(WriteStatus.STDIN_CLOSED)
-        seen = self._writes.setdefault(asked.process_id, _SeenWrites())
+            return protocol.ProcessWritten(protocol.WriteStatus.STDIN_CLOSED)
+        seen = self._writes.setdefault(asked.process_id, OrderedDict())
         if asked.write_id in seen:
-            return ProcessWritten(WriteStatus.ACCEPTED)
+            return protocol.ProcessWritten(protocol.WriteStatus.ACCEPTED)
         if process.was_terminated:
             raise internal_error("failed to write to process stdin")
         if process.stdin.was_ended:
-            return ProcessWritten(WriteStatus.STDIN_CLOSED)
+            return protocol.ProcessWritten(protocol.WriteStatus.STDIN_CLOSED)
         try:
             room = process.write(data)
         except StdinFull:
             text = "cannot write to process stdin: the process does not read it; try again later"
             raise internal_error(text) from None
         process.was_written()
-        seen.add(asked.write_id)
-        return ProcessWritten(WriteStatus.ACCEPTED) if room is None else _written_later(room)
+        seen[asked.write_id] = None
+        if len(seen) > WRITE_IDS:
+            seen.popitem(last=False)
+        return protocol.ProcessWritten(protocol.WriteStatus.ACCEPTED) if room is None else _written_later(room)
 
-    def signal(self, asked: SignalProcess) -> Empty:
+    def signal(self, asked: protocol.SignalProcess) -> protocol.Empty:
         process = self._processes.get(asked.process_id)
         if process is not None and process.is_running:
             process.interrupt()
-        return Empty()
+        return protocol.Empty()
 
-    def terminate(self, asked: TerminateProcess) -> ProcessTerminated:
+    def terminate(self, asked: protocol.TerminateProcess) -> protocol.ProcessTerminated:
         process = self._processes.get(asked.process_id)
-        return ProcessTerminated(process is not None and process.terminate())
+        return protocol.ProcessTerminated(process is not None and process.terminate())
 
-    def resize(self, asked: ResizeProcess) -> Empty:
+    def resize(self, asked: protocol.ResizeProcess) -> protocol.Empty:
         process = self._known(asked.process_id)
         if not process.has_terminal:
             raise invalid_request(f"process {asked.process_id} has no terminal")
         if not (0 < asked.rows <= MAX_TERMINAL_SIDE and 0 < asked.cols <= MAX_TERMINAL_SIDE):
             raise invalid_params(f"rows and cols must be between 1 and {MAX_TERMINAL_SIDE}")
         process.resize(asked.rows, asked.cols)
-        return Empty()
+        return protocol.Empty()
 
-    def close_stdin(self, asked: CloseStdin) -> ProcessWritten:
+    def close_stdin(self, asked: protocol.CloseStdin) -> protocol.ProcessWritten:
         process = self._processes.get(asked.process_id)
         if process is None:
-            return ProcessWritten(WriteStatus.UNKNOWN_PROCESS)
+            return protocol.ProcessWritten(protocol.WriteStatus.UNKNOWN_PROCESS)
         if process.stdin is None:
-            return ProcessWritten(WriteStatus.STDIN_CLOSED)
+            return protocol.ProcessWritten(protocol.WriteStatus.STDIN_CLOSED)
         process.stdin.end()
-        return ProcessWritten(WriteStatus.ACCEPTED)
+        return protocol.ProcessWritten(protocol.WriteStatus.ACCEPTED)
 
     def _known(self, process_id: str) -> Process:
         process = self._processes.get(process_id)
@@ -227,7 +198,7 @@ class Processes:
             if timer is not None:
                 timer.cancel()
 
-    def _spec_for(self, asked: StartProcess) -> ProcessSpec:
+    def _spec_for(self, asked: protocol.StartProcess) -> ProcessSpec:
         try:
             cwd = path_from_uri(asked.cwd)
         except ForeignPath as exc:
@@ -242,13 +213,13 @@ class Processes:
             env.setdefault("SHELL", login_entry().pw_shell)
         return ProcessSpec(asked.argv, cwd, env, asked.arg0, asked.tty, asked.pipe_stdin)
 
-    def _read_now(self, process: Process, asked: ReadProcess) -> ProcessRead:
+    def _read_now(self, process: Process, asked: protocol.ReadProcess) -> protocol.ProcessRead:
         result = process.log.read(asked.after_seq or 0, asked.max_bytes)
         # After the answer has been sent.
         self._loop.call_soon(process.was_read, result.next_seq - 1)
         return result
 
-    async def _read_later(self, process: Process, asked: ReadProcess) -> ProcessRead:
+    async def _read_later(self, process: Process, asked: protocol.ReadProcess) -> protocol.ProcessRead:
         await process.wait_for_news(asked.after_seq or 0, min((asked.wait_ms or 0) / 1000, MAX_WAIT))
         return self._read_now(process, asked)
 
@@ -281,7 +252,7 @@ class Processes:
             self._writes.pop(process.process_id, None)
 
 
-def _refuse_unsupported(asked: StartProcess) -> None:
+def _refuse_unsupported(asked: protocol.StartProcess) -> None:
     """Limits that we do not enforce must not be ignored silently."""
     if asked.enforce_managed_network or asked.managed_network is not None or asked.network_proxy is not None:
         raise invalid_params("managed network is not supported by this exec-server")
@@ -300,6 +271,6 @@ def _launched(confined: ConfinedLaunch) -> Child:
     return child
 
 
-async def _written_later(room: asyncio.Future[None]) -> ProcessWritten:
+async def _written_later(room: asyncio.Future[None]) -> protocol.ProcessWritten:
     await room
-    return ProcessWritten(WriteStatus.ACCEPTED)
+    return protocol.ProcessWritten(protocol.WriteStatus.ACCEPTED)

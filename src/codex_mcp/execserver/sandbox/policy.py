@@ -23,22 +23,7 @@ from msgspec import Struct
 
 from codex_mcp.base.file_uris import BadPath, path_from_uri
 from codex_mcp.execserver.sandbox.globs import BadPattern, compile_glob
-from codex_mcp.wire.exec.sandbox import (
-    Access,
-    Disabled,
-    Entry,
-    External,
-    GlobEntry,
-    Managed,
-    Network,
-    PathEntry,
-    ReadOnly,
-    RestrictedFiles,
-    Sandbox,
-    Special,
-    SpecialKind,
-    WorkspaceWrite,
-)
+from codex_mcp.wire.exec import sandbox as wire
 
 MINIMAL: Final = ("/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr")
 """What programs need to run at all."""
@@ -57,7 +42,7 @@ class Grant(Struct, frozen=True):
     """The access to a path and everything below it, unless there is a grant for a longer path."""
 
     path: str
-    access: Access
+    access: wire.Access
     is_temporary: bool = False
 
 
@@ -85,7 +70,7 @@ class Policy(Struct, frozen=True):
     def reads_all(self) -> bool:
         if self.grants is None:
             return True
-        is_hidden = bool(self.hidden) or any(grant.access is Access.DENY for grant in self.grants)
+        is_hidden = bool(self.hidden) or any(grant.access is wire.Access.DENY for grant in self.grants)
         return not is_hidden and any(grant.path == "/" for grant in self.grants)
 
 
@@ -97,38 +82,38 @@ class SpecialPaths(Struct, frozen=True):
     temporary: tuple[str, ...]
 
 
-def policy_of(sandbox: Sandbox, temporary: Sequence[str]) -> Policy:
+def policy_of(sandbox: wire.Sandbox, temporary: Sequence[str]) -> Policy:
     """The policy of a request. `temporary` are the folders for `tmpdir`. Raises CannotEnforce."""
     match sandbox.permissions:
-        case Disabled():
+        case wire.Disabled():
             return Policy(has_network=True)
-        case External(network):
-            return Policy(network is Network.ENABLED)
-        case ReadOnly():
-            return Policy(has_network=False, grants=(Grant("/", Access.READ),))
-        case WorkspaceWrite() as rules:
+        case wire.External(network):
+            return Policy(network is wire.Network.ENABLED)
+        case wire.ReadOnly():
+            return Policy(has_network=False, grants=(Grant("/", wire.Access.READ),))
+        case wire.WorkspaceWrite() as rules:
             return _workspace(rules, _places(sandbox, temporary))
-        case Managed(RestrictedFiles(entries, depth), network):
+        case wire.Managed(wire.RestrictedFiles(entries, depth), network):
             places = _places(sandbox, temporary)
             grants = tuple(grant for entry in entries for grant in _grants(entry, places))
             hidden = tuple(one for entry in entries for one in _patterns(entry, depth, places))
-            return Policy(network is Network.ENABLED, grants, hidden)
-        case Managed(_, network):
-            return Policy(network is Network.ENABLED)
+            return Policy(network is wire.Network.ENABLED, grants, hidden)
+        case wire.Managed(_, network):
+            return Policy(network is wire.Network.ENABLED)
 
 
-def _workspace(rules: WorkspaceWrite, places: SpecialPaths) -> Policy:
+def _workspace(rules: wire.WorkspaceWrite, places: SpecialPaths) -> Policy:
     writable = [*(places.roots or _folders(places)), *(_native(root) for root in rules.writable_roots)]
     temporary = (*places.temporary, SHARED_TEMP)
     grants = (
-        Grant("/", Access.READ),
-        *(Grant(path, Access.WRITE) for path in writable),
-        *(Grant(path, Access.WRITE, is_temporary=True) for path in temporary),
+        Grant("/", wire.Access.READ),
+        *(Grant(path, wire.Access.WRITE) for path in writable),
+        *(Grant(path, wire.Access.WRITE, is_temporary=True) for path in temporary),
     )
     return Policy(rules.network_access, grants)
 
 
-def _places(sandbox: Sandbox, temporary: Sequence[str]) -> SpecialPaths:
+def _places(sandbox: wire.Sandbox, temporary: Sequence[str]) -> SpecialPaths:
     context = sandbox.policy_context
     roots = context.workspace_roots if context is not None else sandbox.workspace_roots or ()
     cwd = (context.cwd if context is not None else None) or sandbox.cwd
@@ -162,21 +147,21 @@ def _native(uri: str) -> str:
         raise CannotEnforce(str(exc)) from None
 
 
-def _grants(entry: Entry, places: SpecialPaths) -> Iterator[Grant]:
-    access = Access.DENY if entry.access is Access.NONE else entry.access
+def _grants(entry: wire.Entry, places: SpecialPaths) -> Iterator[Grant]:
+    access = wire.Access.DENY if entry.access is wire.Access.NONE else entry.access
     match entry.path:
-        case PathEntry(path):
+        case wire.PathEntry(path):
             yield Grant(_native(path), access)
-        case GlobEntry(pattern):
-            if access is not Access.DENY:
+        case wire.GlobEntry(pattern):
+            if access is not wire.Access.DENY:
                 raise CannotEnforce(f"{REFUSAL}: pattern {pattern!r}")
         case _:
             yield from _special(entry.path.value, access, places)
 
 
-def _patterns(entry: Entry, depth: int | None, places: SpecialPaths) -> Iterator[HiddenPattern]:
+def _patterns(entry: wire.Entry, depth: int | None, places: SpecialPaths) -> Iterator[HiddenPattern]:
     """The patterns of an entry; a relative one applies to every root."""
-    if not isinstance(entry.path, GlobEntry):
+    if not isinstance(entry.path, wire.GlobEntry):
         return
     pattern = entry.path.pattern
     try:
@@ -190,21 +175,21 @@ def _patterns(entry: Entry, depth: int | None, places: SpecialPaths) -> Iterator
         yield HiddenPattern(folder, "/".join(parts), depth)
 
 
-def _special(place: Special, access: Access, places: SpecialPaths) -> Iterator[Grant]:
-    is_temporary = place.kind in (SpecialKind.TMPDIR, SpecialKind.SLASH_TMP)
+def _special(place: wire.Special, access: wire.Access, places: SpecialPaths) -> Iterator[Grant]:
+    is_temporary = place.kind in (wire.SpecialKind.TMPDIR, wire.SpecialKind.SLASH_TMP)
     match place.kind:
-        case SpecialKind.ROOT:
+        case wire.SpecialKind.ROOT:
             paths: tuple[str, ...] = ("/",)
-        case SpecialKind.MINIMAL:
+        case wire.SpecialKind.MINIMAL:
             paths = MINIMAL
-        case SpecialKind.PROJECT_ROOTS | SpecialKind.CURRENT_WORKING_DIRECTORY:
-            paths = _folders(places) if access is Access.DENY else _roots(places)
-        case SpecialKind.TMPDIR:
+        case wire.SpecialKind.PROJECT_ROOTS | wire.SpecialKind.CURRENT_WORKING_DIRECTORY:
+            paths = _folders(places) if access is wire.Access.DENY else _roots(places)
+        case wire.SpecialKind.TMPDIR:
             paths = places.temporary
-        case SpecialKind.SLASH_TMP:
+        case wire.SpecialKind.SLASH_TMP:
             paths = (SHARED_TEMP,)
-        case SpecialKind.UNKNOWN:
-            if access is Access.DENY:
+        case wire.SpecialKind.UNKNOWN:
+            if access is wire.Access.DENY:
                 raise CannotEnforce(f"{REFUSAL}: place {place.path!r}")
             return
     for path in paths:
