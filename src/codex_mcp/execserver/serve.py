@@ -6,7 +6,6 @@ import asyncio
 import fcntl
 import ipaddress
 import os
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
@@ -19,6 +18,7 @@ from codex_mcp import __version__
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.file_uris import uri_from_path
 from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans, reap_orphans
+from codex_mcp.base.signals import STOP_SIGNALS, signals_handled
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execserver.connection import ClientTransport, Connection
 from codex_mcp.execserver.launch import login_entry, own_children
@@ -39,7 +39,6 @@ STDIO_LOW: Final = 256 * 1024
 REAP_SECONDS: Final = 5.0
 """How long an orphan that has ended may stay in the process list."""
 
-STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 AuthCheck = Callable[[str | None], str | None]
 """Given an Authorization header: why it is refused, or None."""
@@ -114,10 +113,8 @@ async def serve(config: ServerConfig, stdin: IO[bytes], stdout: IO[bytes]) -> No
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     with ExitStack() as undo:
-        numbers = STOP_SIGNALS if config.takes_signals else ()
-        for number in (number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN):
-            loop.add_signal_handler(number, stop.set)
-            undo.callback(loop.remove_signal_handler, number)
+        if config.takes_signals:
+            undo.enter_context(signals_handled(dict.fromkeys(STOP_SIGNALS, stop.set)))
         if config.lifeline is not None:
             # We inherit orphans, and the guard inherits them from us: if one of the two is killed, the other ends them.
             adopt_orphans()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable
+from contextlib import AbstractContextManager
 from typing import Final
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.signals import signals_handled
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.cli.exec.terminal import StandardStreams, raw, read_input, write_output
 from codex_mcp.execclient.client import ExecServerClient
@@ -81,24 +82,15 @@ class ExecSession:
         except ExecServerError as exc:
             logger.debug("stopped forwarding input: %s", exc)
 
-    @contextlib.contextmanager
-    def _forwarding_signals(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        actions: dict[signal.Signals, Callable[[], None]] = {
-            signal.SIGINT: self._interrupt,
-            signal.SIGTERM: lambda: self._soon(self._end(signal.SIGTERM)),
-            signal.SIGHUP: lambda: self._soon(self._end(signal.SIGHUP)),
-            signal.SIGWINCH: self._resize,
-        }
-        # Signals ignored at start stay ignored: by `nohup`, or by a shell that runs us in the background.
-        handled = [number for number in actions if signal.getsignal(number) is not signal.SIG_IGN]
-        for number in handled:
-            loop.add_signal_handler(number, actions[number])
-        try:
-            yield
-        finally:
-            for number in handled:
-                loop.remove_signal_handler(number)
+    def _forwarding_signals(self) -> AbstractContextManager[None]:
+        return signals_handled(
+            {
+                signal.SIGINT: self._interrupt,
+                signal.SIGTERM: lambda: self._soon(self._end(signal.SIGTERM)),
+                signal.SIGHUP: lambda: self._soon(self._end(signal.SIGHUP)),
+                signal.SIGWINCH: self._resize,
+            }
+        )
 
     def _interrupt(self) -> None:
         """The first ^C interrupts the command; the second kills it."""
