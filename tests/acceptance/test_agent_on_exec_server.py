@@ -1,11 +1,11 @@
 """`codex-mcp mcp-server --exec-server URL`: what an agent does happens there."""
 
 import signal
-import socket
 from pathlib import Path
 
 from tests.support.exec.exec_server import own_exec_server, running_exec_server, served_by
 from tests.support.servers.mcp_server import McpServer, scripted_server
+from tests.support.servers.ports import fixed_port
 from tests.support.team.team_server import say, team_server
 
 PARENT = "tr '\\\\0' ' ' < /proc/$PPID/cmdline"
@@ -69,8 +69,7 @@ async def test_without_an_exec_server_nobody_can_ask_for_it(tmp_path: Path) -> N
 
 
 async def test_no_agent_begins_without_its_exec_server(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        url = f"ws://127.0.0.1:{taken.getsockname()[1]}"
+    url = f"ws://127.0.0.1:{fixed_port()}"
     async with scripted_server(tmp_path / "here", "--exec-server", url) as (server, _model):
         await server.initialize()
 

@@ -15,6 +15,7 @@ from codex_mcp.codex.core import CoreError, CoreLost
 from codex_mcp.codex.launch import launcher
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 from tests.support.core.cores import Listener, environment_below, program, settings_below, supervised
+from tests.support.patience import PATIENCE
 
 GREETING = """read -r _; echo '{"id":0,"result":{"userAgent":"codex/0"}}'; """
 """A program that shakes hands, and then does what follows."""
@@ -116,7 +117,8 @@ async def test_a_core_that_cannot_start_says_why_to_everybody_and_is_tried_again
     tmp_path: Path, script: str, why: str
 ) -> None:
     listener = Listener()
-    async with supervised(program(script), settings_below(tmp_path, start_timeout=0.5), listener) as supervisor:
+    limit = 2.0 if "in time" in why else PATIENCE
+    async with supervised(program(script), settings_below(tmp_path, start_timeout=limit), listener) as supervisor:
         told = await asyncio.gather(supervisor.core(), supervisor.core(), return_exceptions=True)
         assert [(type(error), str(error)) for error in told] == [(CoreError, why)] * 2
         assert supervisor.pid is None
@@ -141,6 +143,30 @@ async def test_without_any_codex_the_reason_is_told(tmp_path: Path) -> None:
     async with supervised(launcher(settings.core, {"PATH": ""}), settings) as supervisor:
         with pytest.raises(NoCodex):
             await supervisor.core()
+
+
+async def test_a_core_whose_guard_is_still_starting_ends_with_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starting, never = asyncio.Event(), asyncio.Event()
+
+    async def start_guard(_mark: str) -> None:
+        starting.set()
+        await never.wait()
+
+    async def guarded() -> Launch:
+        pid = tmp_path / "pid"
+        os.mkfifo(pid)
+        return Launch(["sh", "-c", f"echo $$ >{pid}; exec sleep 1000"], {"PATH": os.environ["PATH"]}, is_guarded=True)
+
+    monkeypatch.setattr("codex_mcp.codex.supervisor.start_guard", start_guard)
+    async with supervised(guarded, settings_below(tmp_path)) as supervisor:
+        supervisor.warm_up()
+        await starting.wait()
+        pid = int(await asyncio.to_thread((tmp_path / "pid").read_text))
+        await supervisor.stop()
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 async def test_whoever_asks_may_give_up_and_the_others_still_get_their_core(tmp_path: Path) -> None:

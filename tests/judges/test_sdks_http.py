@@ -23,7 +23,7 @@ REVISIONS = {
 
 APPROVED = {"action": "accept", "content": {"decision": "approved"}}
 
-CLIENT_TIMEOUT = 2.0
+CLIENT_TIMEOUT = 4.0
 """Seconds that an impatient client waits. In life it is 60 (TypeScript) or 300 (Python), and turns last longer, too."""
 
 LIVELY = ("--events", "none", "--progress-interval", "0.2", "--quiet-time", "0.2", "--ping-interval", "0.2")

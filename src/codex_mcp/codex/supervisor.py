@@ -211,13 +211,14 @@ class Supervisor:
             except OSError as exc:
                 raise CoreError(f"cannot start Codex ({launch.argv[0]}): {exc.strerror or exc}") from exc
             self._children.add(child.pid)
-            await self._guarded(launch)
         self.starts += 1
         self._launched = launch
         app = launch.converse(child, self._listener, self._settings, self._pace)
         running = self._running_core(app, child)
         listening = self._listening = self._tasks.spawn(self._listen(running), name=f"core {child.pid}")
         try:
+            async with self._making:
+                await self._guarded(launch)
             async with asyncio.timeout(self._settings.start_timeout):
                 greeting = await app.initialize()
         except (CoreError, TimeoutError, asyncio.CancelledError) as exc:

@@ -9,8 +9,8 @@ from tests.support.team.fixtures import Team
 from tests.support.team.scenes import TEAM_SCRIPT, gate, state_of
 from tests.support.team.team_server import TeamServer, refusal, say
 
-SECONDS = "1.5"
-"""Long enough for the model to say the first half on a busy machine."""
+SECONDS = "8"
+"""Long enough for a whole turn on a busy machine."""
 
 
 async def is_stopped_and_usable(server: TeamServer) -> None:

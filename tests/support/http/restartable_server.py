@@ -9,6 +9,7 @@ from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.http.http_server import ChildServer
 from tests.support.processes import all_ended
 from tests.support.servers.mcp_server import TOUR, Setup
+from tests.support.servers.ports import fixed_port
 
 TOKEN = "not-a-secret-but-as-long-as-one"
 
@@ -19,7 +20,7 @@ class House:
     def __init__(self, setup: Setup, model: ScriptedModel) -> None:
         self.setup = setup
         self.model = model
-        self.port = 0
+        self.port = fixed_port()
         self._stack = contextlib.AsyncExitStack()
 
     @property
@@ -38,11 +39,9 @@ class House:
         return (self.setup.codex_home / "log/codex-rmcp.log").read_text()
 
     async def open(self) -> None:
-        """Start the server: at a free port, or where it was before."""
-        server = await self._stack.enter_async_context(
-            ChildServer(self.setup, [*self.setup.argv(), "--port", str(self.port)])
-        )
-        self.port = server.port
+        """Start the server."""
+        argv = [*self.setup.argv(), "--port", str(self.port)]
+        await self._stack.enter_async_context(ChildServer(self.setup, argv))
 
     async def aclose(self) -> None:
         """End the server; nothing that it started is left."""
