@@ -11,7 +11,8 @@ PEERS := .venv-peers/.setup-done
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 CHECKED := src tests $(wildcard benchmarks)
 
-.PHONY: help setup run test judges soak walks mutants check format lint types imports docs settings bench lock clean
+.PHONY: help setup run test judges soak walks coverage mutants check format lint types imports docs settings bench
+.PHONY: lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -54,6 +55,9 @@ soak: setup ## five hundred clients that behave badly, and ten thousand short pr
 
 walks: setup ## count how often a turn, an approval, a process and an agent change packages (OLD=../old/src compares)
 	@$(BIN)/python -m tests.walks $(if $(OLD),--sources $(OLD))
+
+coverage: setup ## how much of each package its own tests run; none may fall below its floor (RAISE=--raise sets floors)
+	@$(BIN)/python -m tests.coverage $(RAISE)
 
 mutants: setup $(JUDGES) ## break the product in about a hundred small ways; the named tests must notice
 	@$(BIN)/python -m tests.mutants
