@@ -154,10 +154,11 @@ async def test_a_core_whose_guard_is_still_starting_ends_with_the_server(
         starting.set()
         await never.wait()
 
-    async def guarded() -> Launch:
+    async def guarded() -> CoreLaunch:
         pid = tmp_path / "pid"
         os.mkfifo(pid)
-        return Launch(["sh", "-c", f"echo $$ >{pid}; exec sleep 1000"], {"PATH": os.environ["PATH"]}, is_guarded=True)
+        argv = ["sh", "-c", f"echo $$ >{pid}; exec sleep 1000"]
+        return CoreLaunch(argv, {"PATH": os.environ["PATH"]}, is_guarded=True)
 
     monkeypatch.setattr("codex_mcp.codex.supervisor.start_guard", start_guard)
     async with supervised(guarded, settings_below(tmp_path)) as supervisor:
