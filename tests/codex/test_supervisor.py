@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.errors import NoCodex
+from codex_mcp.base.processes.marks import SERVED_BY
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.core import CoreError, CoreLost
+from codex_mcp.codex.guard import start_guard
 from codex_mcp.codex.launch import launcher
+from codex_mcp.codex.process import CoreProcess
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 from tests.support.core.cores import Listener, environment_below, program, settings_below, supervised
 from tests.support.patience import PATIENCE
@@ -288,3 +291,49 @@ async def test_what_a_dead_core_leaves_behind_is_ended(tmp_path: Path) -> None:
         "spared: True",
         "in the end: set()",
     ]
+
+
+async def sleeper(**environment: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec("sleep", "1000", env={"PATH": os.defpath, **environment})
+
+
+async def test_processes_with_the_mark_end_with_the_server_and_others_do_not() -> None:
+    mark = os.urandom(8).hex()
+    marked, longer, other = (
+        await sleeper(**{SERVED_BY: mark}),
+        await sleeper(**{SERVED_BY: f"{mark}0"}),
+        await sleeper(),
+    )
+    guard = await start_guard(mark)
+    assert guard is not None
+    await guard.aclose()  # as the end of the server does
+    async with asyncio.timeout(PATIENCE):
+        assert await marked.wait() == -9
+        assert (await guard.wait()).code == 0
+    assert (longer.returncode, other.returncode) == (None, None)
+    for process in (longer, other):
+        process.kill()
+        await process.wait()
+
+
+async def test_the_first_fault_is_told_and_the_process_ended_once() -> None:
+    ended: list[str] = []
+    process = CoreProcess(7, lambda: ended.append("ended"))
+    process.give_up("did not answer")
+    process.give_up("sent what cannot be read")
+    assert (process.fault, ended) == ("did not answer", ["ended"])
+    assert repr(process) == "<CoreProcess 7 did not answer>"
+
+
+async def test_everybody_who_asks_is_told_the_same_reason_whoever_stops_asking() -> None:
+    process = CoreProcess(7, lambda: None)
+    tasks = TaskSet()
+    asking = [tasks.spawn(process.why_lost(), name=f"asks {number}") for number in range(3)]
+    await asyncio.sleep(0)
+    asking[0].cancel()
+    process.lost(CoreLost("exit code 3"))
+    process.lost(CoreLost("too late"))
+    process.give_up("too late as well")
+    assert [str(await asked) for asked in asking[1:]] == ["exit code 3"] * 2
+    assert (str(await process.why_lost()), process.fault) == ("exit code 3", "")
+    await tasks.aclose()

@@ -14,13 +14,13 @@ from msgspec import Raw, Struct, field
 from codex_mcp.wire.jsonrpc import Id
 
 
-class _Kind(Struct, frozen=True):
+class _Typed(Struct, frozen=True):
     type: str = ""
 
 
 class _Params(Struct):
-    item: _Kind = _Kind()
-    msg: _Kind = _Kind()
+    item: _Typed = _Typed()
+    msg: _Typed = _Typed()
 
 
 class _Owner(Struct, rename="camel"):
