@@ -1,4 +1,4 @@
-"""Closing: everybody is answered, the name is free, and the work is summed up if there was any."""
+"""Closing: all calls are answered, the identity is free, and the work is summed up if there was any."""
 
 import asyncio
 import os

@@ -49,7 +49,7 @@ async def test_the_first_call_goes_on_where_the_last_server_stopped(tmp_path: Pa
 
 
 async def resumed(local: LocalTeam, identity: str | None = None, *, fails: bool = False) -> str | None:
-    """The agent that a call for a new one goes on with."""
+    """The agent that a call for a new one continues."""
     async with local.team.first_call.around(identity, "local") as reference:
         await asyncio.sleep(0)
         if fails:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from typing import Final
 
 from msgspec import Struct
+
+from codex_mcp.base.files import open_regular
 
 LONGEST: Final = 256 * 1024
 """Bytes read of a file. Configurations with hundreds of branches are smaller."""
@@ -126,14 +127,7 @@ def _name_from_folder(root: str, common: str) -> str | None:
 def _text(path: str) -> str | None:
     """The start of a regular file; None for anything else. Never blocks."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(open_regular(path), "rb", buffering=0) as file:
+            return (file.read(LONGEST) or b"").decode(errors="surrogateescape")
     except (OSError, ValueError):
         return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        return os.read(descriptor, LONGEST).decode(errors="surrogateescape")
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)

@@ -95,7 +95,7 @@ class Directory:
         return refusals.identity_taken(identity, agent, None if is_ours else owner)
 
     def check_capacity(self, principal: str) -> None:
-        """Refuse another agent if this principal has as many as it may have. Raises TeamRefused."""
+        """Refuse another agent if this principal has reached its limit. Raises TeamRefused."""
         if len(self.roster.of(principal)) >= self._settings.max_concurrent_threads:
             raise refusals.too_many(self._settings.max_concurrent_threads)
 

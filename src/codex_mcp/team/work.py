@@ -161,28 +161,14 @@ class Work:
         if not is_summary:  # a summary is the server's own request, and does not count as use of the agent
             member.touch(last_error=None if error is None else shown(error))
         self._session.writer.note(member, _event(SUMMARY if is_summary else TURN, outcome, tokens))
-        self.audit(
-            member.agent,
-            turn.purpose,
-            AuditOutcome.TIMED_OUT if turn.record.timed_out else OUTCOMES[outcome.status],
-            request_id=turn.audience.label or None,
-            what=turn.spec.prompt,
-            error=error,
-            duration_ms=round(outcome.seconds * 1000),
-            tokens=tokens,
-        )
+        how = AuditOutcome.TIMED_OUT if turn.record.timed_out else OUTCOMES[outcome.status]
+        self._audit_turn(member, turn, how, error=error, duration_ms=round(outcome.seconds * 1000), tokens=tokens)
 
     def turn_goes_on(self, thread: Thread, turn: Turn) -> None:
         """Write a call into the audit that was answered before its turn has ended."""
         member = self._roster.of_thread(thread.id)
         if member is not None:
-            self.audit(
-                member.agent,
-                turn.purpose,
-                AuditOutcome.RUNNING,
-                request_id=turn.audience.label or None,
-                what=turn.spec.prompt,
-            )
+            self._audit_turn(member, turn, AuditOutcome.RUNNING)
 
     def turn_left(self, thread: Thread) -> None:
         """Told by threads: the agent may be idle now, which it was not when its turn was recorded."""
@@ -212,6 +198,10 @@ class Work:
         described = self._describe_question(question_id, agent, question)
         now = format_timestamp(time.time())
         return msgspec.json.encode({**described, "team": agent.team, "principal": agent.principal, "asked_at": now})
+
+    def _audit_turn(self, member: Member, turn: Turn, outcome: AuditOutcome, **details: Any) -> None:
+        call = {"request_id": turn.audience.label or None, "what": turn.spec.prompt}
+        self.audit(member.agent, turn.purpose, outcome, **call, **details)
 
     def audit(self, agent: Agent, event: str, outcome: AuditOutcome, **details: Any) -> None:
         """Add an entry about an agent to the audit; `details` are further fields of the entry."""

@@ -47,7 +47,7 @@ class Caller:
         self.gates: list[str] = []
 
     async def listen(self) -> None:
-        """Hear everything, for ever."""
+        """Hear everything until the end."""
         while True:
             message = await self.far.next()
             if "method" not in message:
@@ -98,7 +98,7 @@ class Caller:
             self.model.release(self.gates.pop(0))
 
     async def close(self) -> None:
-        """Close it: then nobody waits any longer."""
+        """Close it: then no call waits any longer."""
         waiting = self.open_calls()
         result = await self.result(self.call("codex_close", codex_id=self.codex_id))
         how = result["structuredContent"]["status"]

@@ -17,7 +17,7 @@ ASKS = {"sandbox": "read-only", "approval-policy": "on-request"}
 
 
 async def entries(server: TeamServer, number: int) -> list[Json]:
-    """All entries, once there are so many."""
+    """All entries, once there are this many."""
     audit = server.state_dir / "audit.jsonl"
     await server.until(lambda: audit.exists() and len(server.audit()) >= number)
     assert len(server.audit()) == number

@@ -1,4 +1,4 @@
-"""Codex dies in the middle of everything: everybody who waits is told how, and the next call works."""
+"""Codex dies while turns run: all waiting calls are told how, and the next call works."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ async def test_everybody_who_waits_is_told_how_codex_died_and_the_next_call_work
         status = await server.status()
         assert (status["core"]["alive"], status["core"]["last_exit"]) == (False, "signal SIGKILL")
         assert status["threads"] == {"active": 3, "busy": 0, "idle": 3, "limit": 10}
-        # Nothing starts by itself; whoever calls next gets a new one, and the agents go on where they were.
+        # Nothing starts by itself; the next call gets a new Codex, and the agents continue where they were.
         for name in ("arch", "dev", "idle"):
             assert (await server.reply(name, say(f"{name} is back")))["content"] == f"{name} is back"
         after = (await server.status())["core"]

@@ -1,4 +1,4 @@
-"""Many agents at once, talked to, closed and resumed in the same moment: everybody is answered, and nothing breaks."""
+"""Many agents at once, used, closed and resumed at the same time: every call is answered, and nothing breaks."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ ANSWERS = {
 
 
 def kind_of(answer: Json) -> str:
-    """An answer in a word, or as it is if nobody expects it."""
+    """An answer in a word; an unexpected one as it is."""
     if "error" in answer:
         return str(answer["error"])
     text = str(answer["result"]["content"][0]["text"])

@@ -1,4 +1,4 @@
-"""An agent's life: busy, idle, closed, and back. Closing goes before everything, and nobody waits for ever."""
+"""An agent's life: busy, idle, closed, and resumed. A close comes before all prompts, and every call is answered."""
 
 from tests.support.requirements import requirement
 from tests.support.servers.mcp_server import Json

@@ -1,4 +1,4 @@
-"""Limits hold whoever runs an agent: it takes what it has used with it."""
+"""Limits hold whichever server runs an agent: its usage goes with it."""
 
 import os
 import signal

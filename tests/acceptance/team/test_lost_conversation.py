@@ -1,4 +1,4 @@
-"""An agent whose conversation is gone goes on in a new one, and its caller is told so, in words and for programs."""
+"""An agent whose conversation is gone continues in a new one, and its caller is told, in text and for programs."""
 
 import os
 import shutil

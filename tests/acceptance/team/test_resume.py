@@ -1,4 +1,4 @@
-"""A server that is told to resume goes on where the last one stopped: with the summary if there is one."""
+"""A server that is started to resume continues where the last one stopped, with the summary if there is one."""
 
 import os
 import signal

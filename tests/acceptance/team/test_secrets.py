@@ -1,4 +1,4 @@
-"""What nobody may read in our files, and what nobody can make us run."""
+"""No secret is in our files, and no repository makes us run its programs."""
 
 import subprocess
 from pathlib import Path

@@ -174,7 +174,7 @@ def a_pipe(path: Path) -> None:
 
 
 def a_loop(path: Path) -> None:
-    """Which nobody can open, whatever their rights."""
+    """A link to itself, which cannot be opened, whatever the rights."""
     path.symlink_to(path)
 
 

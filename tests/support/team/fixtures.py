@@ -1,4 +1,4 @@
-"""`async with team(*flags) as (server, model):` is `codex-mcp serve`, on the Codex of whoever runs the tests.
+"""`async with team(*flags) as (server, model):` is `codex-mcp serve`, on the installed Codex.
 
 Servers of one test share their home and their state, as those of one person do. To run the same tests on another Codex,
 import `team` and the tests where a fixture `codex_flags` of your own says which.

@@ -1,4 +1,4 @@
-"""A cloned repository that tries to run programs on the machine of whoever works in it."""
+"""A cloned repository that tries to run programs on the machine of the person who works in it."""
 
 import subprocess
 from dataclasses import dataclass

@@ -37,7 +37,7 @@ class TeamServer(McpServer):
 
     @property
     def state_dir(self) -> Path:
-        """Where it keeps its papers."""
+        """Its state folder."""
         return self.setup.home / ".config/atm/codex-sessions"
 
     async def start(self, prompt: str, **arguments: Any) -> Json:
@@ -62,7 +62,7 @@ class TeamServer(McpServer):
         return {thread["codex_id"]: thread for thread in listed}
 
     async def status(self) -> Json:
-        """How it stands."""
+        """What `codex_status` reports."""
         return structured(await self.run("codex_status", {}))
 
     def registry(self) -> dict[str, Json]:
@@ -103,7 +103,7 @@ async def team_server(
     elicitation: bool = True,
     kind: type[TeamServer] = TeamServer,
 ) -> AsyncIterator[tuple[TeamServer, ScriptedModel]]:
-    """A server that has shaken hands, and its model. Servers of one folder share their state."""
+    """An initialized server, and its model. Servers of one folder share their state."""
     async with ScriptedModel(load_script(script)) as model:
         setup = Setup(folder, [*model.codex_overrides(), *overrides], flags, environment or {}, "serve")
         async with kind(setup) as server:

@@ -1,4 +1,4 @@
-"""Old agents are forgotten with all that was written of them; those that somebody runs never are."""
+"""Old inactive agents are deleted with everything written about them; active ones never are."""
 
 import os
 from pathlib import Path

@@ -127,7 +127,7 @@ async def test_an_end_that_could_not_be_written_is_shown_at_once_and_written_as_
     store.written.clear()
     store.is_full = False
     async with asyncio.timeout(PATIENCE):
-        await store.written.wait()  # though nobody asked for it
+        await store.written.wait()  # without being asked
     await writer.flush()
     assert [each.status for each in await read_agents(store)] == [AgentStatus.CLOSED]
     assert await store.records.bindings(member.agent.team) == []

@@ -58,7 +58,7 @@ def test_numbers_go_on_when_the_lock_file_lost_them(tmp_path: Path, contents: by
 
 
 def test_of_many_writers_the_last_look_wins(tmp_path: Path) -> None:
-    """Each adds its agents to the store and paints after every one; in the end everybody is in the picture."""
+    """Each adds its agents to the store and writes the registry after every one; in the end it has all agents."""
     store: dict[str, Agent] = {}
     start = threading.Barrier(4)
 

@@ -73,6 +73,6 @@ def _escaped(letter: str) -> str:
 def lost_conversation(identity: str, why: str, *, has_summary: bool) -> str:
     left = "only the summary of its work" if has_summary else "nothing"
     return (
-        f"The earlier conversation of agent {identity} is lost ({why}). The agent goes on in a new conversation and "
+        f"The earlier conversation of agent {identity} is lost ({why}). The agent continues in a new conversation and "
         f"has {left} from the old one; tell it again what it needs to know."
     )
