@@ -9,8 +9,7 @@ from typing import Final
 from codex_mcp.cli.serving import add_serving_arguments, serve
 from codex_mcp.config.load import DEFAULT, Loaded
 from codex_mcp.mcp.methods import Around
-from codex_mcp.mcp.tools.product import MakeProduct
-from codex_mcp.mcp.tools.team_product import team_product
+from codex_mcp.mcp.tools.product import MakeProduct, team_product
 from codex_mcp.state.contract import Store
 from codex_mcp.team.resuming import Resume
 

@@ -16,7 +16,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.methods import handle_notification
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.session import Session
-from codex_mcp.mcp.tools.team_product import team_product
+from codex_mcp.mcp.tools.product import team_product
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store

@@ -1,21 +1,26 @@
-"""What the product answers to, and says that it can do."""
+"""The product: its methods and tools, without a team (`codex-mcp mcp-server`) and with one (`codex-mcp serve`)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Protocol
-from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Methods
+from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Methods, listing
 from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tools.codex_tools import CodexTools
 from codex_mcp.mcp.tools.tasks import Tasks
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
+
+if TYPE_CHECKING:
+    from codex_mcp.team.profile.roles import Role
+    from codex_mcp.team.records.store_session import OpenStore
+    from codex_mcp.team.resuming import Resume
 
 CAPABILITIES: Final[dict[str, object]] = {"tools": {}, EXTENSIONS: {mcp.TASKS_EXTENSION: {}}}
 
@@ -30,18 +35,41 @@ class Product(Struct, frozen=True):
     methods: Methods
     tools: ToolBox
     aclose: Callable[[], Awaitable[None]] = _nothing
-    """What is to be done at the end, while the core still runs. Who is in a hurry cancels it."""
+    """Called at the end, while the core still runs; cancelled by a further signal."""
     longest_grace: float = math.inf
-    """Seconds that running turns may go on at the end; less if the settings say so."""
+    """Upper limit of `shutdown_grace`, in seconds."""
 
 
 MakeProduct: TypeAlias = Callable[[Threads, Settings, bytes], Product]
-"""The last one seals what clients carry for us."""
+"""Makes a product; the key seals what clients carry for us."""
 
 
 def plain_product(threads: Threads, settings: Settings, key: bytes, around: Around | None = None) -> Product:
-    """Threads without names."""
+    """The product without a team."""
     tools = CodexTools(threads, settings, key)
     table = {**PRODUCT, **Tasks(threads, settings.calls, key, tools.says).table()}
     methods = Methods(table, CAPABILITIES, stateless=settings.calls.protocol is not Protocol.LEGACY, around=around)
     return Product(methods, tools.tools())
+
+
+def team_product(
+    roles: Mapping[str, Role], open_store: OpenStore, resume: Resume | None = None, around: Around | None = None
+) -> MakeProduct:
+    """The product with a team whose state is in this store."""
+    # Not loaded by a server without a team, which starts faster.
+    from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS, TEAM_TOOLS  # noqa: PLC0415
+    from codex_mcp.mcp.schema.team_results import describe_question  # noqa: PLC0415
+    from codex_mcp.mcp.tools.team_tools import TeamTools  # noqa: PLC0415
+    from codex_mcp.team.closing import LONGEST_GRACE  # noqa: PLC0415
+    from codex_mcp.team.team import Team, TeamSetup  # noqa: PLC0415
+
+    def make(threads: Threads, settings: Settings, key: bytes) -> Product:
+        team = Team(settings.team, threads, TeamSetup(open_store, describe_question, resume))
+        tools = TeamTools(threads, settings, key, team, roles)
+        tasks = Tasks(threads, settings.calls, key, tools.says)
+        table = {**PRODUCT, "tools/list": listing(TEAM_TOOLS), **tasks.table()}
+        stateless = settings.calls.protocol is not Protocol.LEGACY
+        methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS)
+        return Product(methods, tools.tools(), team.aclose, LONGEST_GRACE)
+
+    return make

@@ -1,5 +1,6 @@
-"""From the arguments of a team's `codex` to the thread that it asks for: what the call says, over the agent file, over
-the role, over the settings.
+"""From the arguments of a team's `codex` and `codex-reply` to the thread and the turn that they ask for.
+
+A value in the call wins over the agent file, then the role, then the settings.
 """
 
 from __future__ import annotations
@@ -11,19 +12,28 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import checkout_around
+from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.mcp.schema.arguments import CodexArguments
-from codex_mcp.mcp.schema.team_arguments import StartArguments, Way
-from codex_mcp.mcp.tools.specs import NewThread, new_thread, working_folder
+from codex_mcp.base.settings.kinds import Events
+from codex_mcp.codex.events.translator import Event
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.schema.arguments import CodexArguments, TurnArguments
+from codex_mcp.mcp.schema.team_arguments import StartArguments, Way, request_of
+from codex_mcp.mcp.tools.specs import NewThread, events_of, new_thread, new_turn, working_folder
+from codex_mcp.team import refusals
 from codex_mcp.team.profile.agent_file import AgentFile, read_agent_file
 from codex_mcp.team.profile.roles import Role
+from codex_mcp.team.roster import Member
+from codex_mcp.team.work import Assignment, Work
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn import Turn
 
 EFFORT = "model_reasoning_effort"
-"""Codex's name of how hard a model thinks."""
+"""Codex's key for the reasoning effort."""
 
 
 class Ordered(Struct, frozen=True):
-    """A thread to be, its first prompt, and the name that its role has for it."""
+    """The thread to start, its first prompt, and the agent's default name."""
 
     new: NewThread
     prompt: str
@@ -33,7 +43,7 @@ class Ordered(Struct, frozen=True):
 
 
 def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapping[str, Role]) -> Ordered:
-    """What a call asks for. Reads files: call it on a thread. Raises Refused."""
+    """What a call of `codex` asks for. Reads files: call it in a thread. Raises Refused."""
     role_name = arguments.role or settings.team.role
     role = _role(role_name, roles)
     file = None
@@ -60,7 +70,7 @@ def _role(name: str | None, roles: Mapping[str, Role]) -> Role:
 
 
 def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, settings: Settings) -> CodexArguments:
-    """The call as a plain one, with everything that it leaves to others filled in."""
+    """The arguments as those of a plain `codex`, with missing values filled in."""
     effort = role.reasoning_effort or settings.team.reasoning_effort
     config = dict(arguments.config)
     if effort is not None and EFFORT not in config:
@@ -87,7 +97,7 @@ def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, setti
 
 
 def _repository(settings: Settings) -> str | None:
-    """Where an agent works that is told no folder: at the root of the server's repository."""
+    """The default folder of an agent: the root of the server's repository."""
     if settings.core.exec.exec_server is not None:
         return None
     return checkout_around(working_folder()).root
@@ -105,3 +115,37 @@ def _text_of(path: str | None) -> str | None:
             return file.read()
     except (OSError, UnicodeDecodeError) as exc:
         raise Refused(f"cannot read the instructions in {path}: {exc}; correct the setting") from exc
+
+
+class TeamTurn:
+    """A prompt for an agent. The team calls `begin`; afterwards `begun` is the turn to follow."""
+
+    def __init__(self, call: Call, arguments: TurnArguments, prompt: str, warnings: tuple[str, ...] = ()) -> None:
+        """`warnings` are sent to the caller as events before the turn begins."""
+        self._call = call
+        self._arguments = arguments
+        self._prompt = prompt
+        self._warnings = warnings
+        self._begun: tuple[Thread, Turn] | None = None
+
+    @property
+    def begun(self) -> tuple[Thread, Turn]:
+        """The turn, and its thread."""
+        if self._begun is None:
+            raise RuntimeError("the turn has not begun")
+        return self._begun
+
+    async def begin(self, member: Member, work: Work, settings: CallSettings) -> None:
+        """Give the prompt to the agent. Raises Refused."""
+        call, arguments = self._call, self._arguments
+        call.send_events(events_of(arguments, settings))
+        spec = replace(new_turn(arguments, member.agent.cwd), prompt=self._prompt)
+        for warning in self._warnings:
+            call.event_happened(member.agent.thread_id or "", Event("", {"type": "warning", "message": warning}))
+        request = request_of(arguments) if isinstance(arguments, StartArguments) else None
+        purpose = call.params.name
+        task = Assignment(spec, call, full_events=call.events is Events.FULL, purpose=purpose, request=request)
+        turn = await work.submit(member, task)
+        if member.thread is None:
+            raise refusals.closed(member.agent)
+        self._begun = member.thread, turn

@@ -1,4 +1,4 @@
-"""The tools of a team: agents with names, that are started, answered, waited for, listed, asked about and closed."""
+"""The tools of a team: start, continue, wait for, list and close named agents, and answer their questions."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ from codex_mcp.mcp.schema.team_results import (
 )
 from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
 from codex_mcp.mcp.tools.specs import new_turn
-from codex_mcp.mcp.tools.team_orders import Ordered, ordered
-from codex_mcp.mcp.tools.team_turn import TeamTurn
+from codex_mcp.mcp.tools.team_orders import Ordered, TeamTurn, ordered
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import names_of
 from codex_mcp.team.profile.roles import Role
@@ -146,8 +145,6 @@ class TeamTools:
         member = self._team.roster.called(str(codex_id), principal)
         return [] if member is None else _questions(member)
 
-    # -- one agent ----------------------------------------------------------------------------------------------------
-
     async def _codex(self, call: Call, given: Json) -> Result:
         arguments = start_arguments(given)
         way = way_of(arguments)
@@ -172,16 +169,13 @@ class TeamTools:
 
     async def _begun_with(self, call: Call, arguments: StartArguments, way: Way, reference: str | None) -> TeamTurn:
         if reference is not None:
-            turn = TeamTurn(call, arguments, arguments.prompt or GO_ON, catalogue.CODEX.name)
-            turn.request = request_of(arguments)
+            turn = TeamTurn(call, arguments, arguments.prompt or GO_ON)
             await self._team.resuming.find(reference, call.principal, resume=True, begin=self._beginning(turn))
             return turn
         order = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
         new_turn(arguments, order.new.spec.cwd or "")  # which refuses an image before anything is started
         await self._team.work.check_team()
-        turn = TeamTurn(call, arguments, order.prompt, catalogue.CODEX.name)
-        turn.request = request_of(arguments)
-        turn.warnings = order.new.warnings
+        turn = TeamTurn(call, arguments, order.prompt, order.new.warnings)
         await self._team.starting.start(self._order(arguments, order, call.principal), self._beginning(turn))
         return turn
 
@@ -211,7 +205,7 @@ class TeamTools:
         arguments = team_reply_arguments(given)
         if not arguments.references:
             raise BadArguments(NOT_NAMED)
-        turn = TeamTurn(call, arguments, arguments.prompt, catalogue.CODEX_REPLY.name)
+        turn = TeamTurn(call, arguments, arguments.prompt)
         async with call.opening():
             reference = await self._team.directory.find_one(arguments.references, call.principal)
             await self._team.resuming.find(reference, call.principal, resume=False, begin=self._beginning(turn))
@@ -227,8 +221,6 @@ class TeamTools:
             if not turn.ended:
                 self._team.work.turn_goes_on(thread, turn)
             return result
-
-    # -- many ---------------------------------------------------------------------------------------------------------
 
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
