@@ -64,7 +64,7 @@ def test_without_a_terminal_it_allows_the_patch_itself_and_the_test_passes(tmp_p
         "without asking you: there is no terminal to ask at",
         "The test passes now",
         "prices.py (update)",
-        "once more: OK",
+        "ran the test itself: OK",
         "claude mcp add codex -- ",
     ]:
         assert text in done.stdout
@@ -95,8 +95,8 @@ def test_a_person_who_says_no_gets_a_test_that_fails_and_exit_code_1(tmp_path: P
         terminal.wait_for(QUESTION)
         terminal.type("n\n")
         assert terminal.exit_code() == 1
-    assert "prices.py`\x1b[0m stays as it was" in terminal.shown
-    assert "You said no, so the test still fails" in terminal.shown
+    assert "prices.py`\x1b[0m is unchanged" in terminal.shown
+    assert "You denied it, so the test still fails" in terminal.shown
     assert_nothing_left(tmp_path)
 
 

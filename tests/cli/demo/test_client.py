@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp import __version__
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.demo.client import Launch, connected
+from codex_mcp.cli.demo.client import ServerLaunch, connected
 from codex_mcp.cli.demo.messages import AgentMessage, Decision, Event, Question
 from tests.support.servers.mcp_server import TOUR, Setup
 
@@ -51,14 +52,14 @@ def anyone() -> Listener:
     return Listener(Decision(approved=True))
 
 
-def launch_of(folder: Path) -> Launch:
+def launch_of(folder: Path) -> ServerLaunch:
     setup = Setup(folder, flags=["--scripted", str(TOUR)])
     setup.make()
-    return Launch(setup.argv(), setup.env(), str(setup.work))
+    return ServerLaunch(setup.argv(), setup.env(), str(setup.work))
 
 
-def broken(program: str, folder: Path) -> Launch:
-    return Launch([sys.executable, "-c", program], {}, str(folder))
+def broken(program: str, folder: Path) -> ServerLaunch:
+    return ServerLaunch([sys.executable, "-c", program], {}, str(folder))
 
 
 async def test_a_tool_is_called_and_its_events_are_heard(tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ async def test_a_tool_is_called_and_its_events_are_heard(tmp_path: Path) -> None
     async with connected(launch_of(tmp_path), listener) as client:
         greeting = await client.initialize()
         result = await client.call_tool("codex", {"prompt": '[[scene: say text="one"]]'})
-    assert greeting.server_info.name == "codex-mcp-server"
+    assert greeting.server_info.version == __version__
     assert result.structured_content is not None
     assert result.structured_content.content == result.text == "one"
     assert AgentMessage("one") in listener.events
@@ -86,7 +87,7 @@ async def test_a_question_is_answered_as_decided(tmp_path: Path, *, approved: bo
 
 
 async def test_a_server_that_cannot_start_is_quoted(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="the server has ended with exit code 1: the disk is full"):
+    with pytest.raises(Refused, match="the server ended with exit code 1: the disk is full"):
         async with connected(broken("import sys; sys.exit('the disk is full')", tmp_path), anyone()) as c:
             await c.initialize()
 

@@ -26,9 +26,7 @@ def test_its_flags(words: list[str], *, yes: bool, keep: bool) -> None:
 def test_where_it_cannot_be_run_one_sentence_and_exit_code_2_say_so(tmp_path: Path) -> None:
     done = subprocess.run(DEMO, env={"PATH": "/nowhere", "TMPDIR": str(tmp_path)}, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "codex-mcp demo: cannot make a repository to work in: there is no git on PATH; install git\n"
-    )
+    assert done.stderr == ("codex-mcp demo: cannot make a repository to work in: git is not on PATH; install git\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.cli.demo.messages import Decision
-from codex_mcp.cli.demo.person import Nobody, Person
+from codex_mcp.cli.demo.person import AlwaysApprove, Person
 from codex_mcp.cli.demo.screen import Screen
 from tests.support.patience import PATIENCE
 
@@ -99,5 +99,5 @@ async def test_a_question_can_be_taken_back(line: Line) -> None:
 
 async def test_nobody_allows_everything_and_says_so() -> None:
     file = io.StringIO()
-    assert await Nobody(Screen(file), "--yes was given").decide() == Decision(approved=True)
+    assert await AlwaysApprove(Screen(file), "--yes was given").decide() == Decision(approved=True)
     assert file.getvalue() == "you      Allowed, without asking you: --yes was given.\n\n"

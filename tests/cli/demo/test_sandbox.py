@@ -42,7 +42,7 @@ def test_a_sandbox_that_fails_without_a_word_is_described_by_its_exit_code(tmp_p
 
 def test_a_sandbox_that_hangs_does_not_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("codex_mcp.cli.demo.sandbox.PATIENCE", 0.2)
-    assert rights(tmp_path, "exec sleep 60").trouble == "no end after 0 s"
+    assert rights(tmp_path, "exec sleep 60").trouble == "not finished after 0 s"
 
 
 def test_the_real_codex_is_asked(tmp_path: Path) -> None:

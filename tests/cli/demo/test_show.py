@@ -57,7 +57,7 @@ def test_each_kind_of_event_has_its_speaker() -> None:
         "thinks   Hm.",
         "runs     $ ls\n         prices.py\n         exit code 0, 0.00 s",
         "codex    `prices.py` is changed.",
-        "codex    `prices.py` stays as it was.",
+        "codex    `prices.py` is unchanged.",
         "codex    Careful.",
         "",
     ]

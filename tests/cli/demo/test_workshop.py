@@ -57,11 +57,14 @@ def test_a_test_without_end_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("codex_mcp.cli.demo.workshop.TEST_PATIENCE", 0.2)
     with open_workshop(ENVIRONMENT, keep=False) as workshop:
         (workshop.repository / "prices.py").write_text("import time\ntime.sleep(60)\n")
-        assert workshop.run_test() == Check(passed=False, last_line="no end after 0 s")
+        assert workshop.run_test() == Check(passed=False, last_line="not finished after 0 s")
 
 
 def test_without_git_one_sentence_says_so(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="no git on PATH; install git"), open_workshop({"PATH": "/nowhere"}, keep=False):
+    with (
+        pytest.raises(Refused, match="git is not on PATH; install git"),
+        open_workshop({"PATH": "/nowhere"}, keep=False),
+    ):
         pass
     assert list(tmp_path.iterdir()) == []
 

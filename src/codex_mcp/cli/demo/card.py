@@ -1,4 +1,4 @@
-"""Pure. The demo's last word: what came of it, and what it took."""
+"""Pure. The result of the demo, and its cost."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from codex_mcp.cli.demo.messages import FileChanged, ToolResult, TurnResult
 
 
 def verdict(result: ToolResult, *, passed: bool, refused: bool) -> str:
-    """What came of it, in a line."""
     if passed:
         return "The test passes now"
     if refused:
-        return "You said no, so the test still fails"
+        return "You denied it, so the test still fails"
     return "The turn failed, and the test still fails" if result.is_error else "The test still fails"
 
 
 def rows(result: ToolResult, last_line: str, folder: str, seconds: float) -> dict[str, str]:
-    """The card's lines by name. `last_line` is what the demo's own run of the test said last."""
-    check = f"the demo itself has run the test once more: {last_line}"
+    """The card's lines by name. `last_line` is the last output of the demo's own run of the test."""
+    check = f"the demo ran the test itself: {last_line}"
     turn = result.structured_content
     if turn is None:
         return {"error": result.text, "check": check, "time": f"{seconds:.1f} s in all"}

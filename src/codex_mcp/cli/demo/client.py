@@ -1,14 +1,14 @@
-"""A small MCP client: starts the server as any client does, calls its tool, hears its events, answers its questions."""
+"""A small MCP client: starts the server as any client does, calls its tool, receives events, answers questions."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from codex_mcp import __version__
 from codex_mcp.base.errors import Refused
@@ -24,7 +24,7 @@ from codex_mcp.wire.mcp import REVISIONS
 CLIENT_NAME: Final = "codex-mcp-demo"
 
 MAX_MESSAGE_BYTES: Final = 16 * MIB
-"""Far more than a server says about one small repair."""
+"""Far more than any message about one small fix."""
 
 MAX_QUESTIONS: Final = 16
 """Questions at once; Codex asks one after the other."""
@@ -34,17 +34,16 @@ END_GRACE: Final = 10.0
 
 
 class Audience(Protocol):
-    """Who hears and answers the server."""
+    """Receives the events and questions of the server."""
 
     def event_received(self, event: Event) -> None:
-        """Something has happened."""
+        """Show it."""
 
     async def answer(self, question: Question) -> Decision:
-        """Codex asks."""
+        """Decide what Codex asks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class ServerLaunch(Struct, frozen=True):
     """How the server is started."""
 
     argv: Sequence[str]
@@ -53,17 +52,15 @@ class Launch:
 
 
 class Client:
-    """One end of the conversation with the server."""
-
     def __init__(self, child: Child, audience: Audience) -> None:
         self._child = child
         self._audience = audience
         self._asking = asyncio.Lock()
         handlers = Handlers(self._request_received, self._notification_received)
-        self.peer = Peer(child, handlers, max_requests=MAX_QUESTIONS, pace=_no_hurry)
+        self.peer = Peer(child, handlers, max_requests=MAX_QUESTIONS, pace=_no_pace)
 
     async def initialize(self) -> Greeting:
-        """Shake hands. Raises Refused."""
+        """Perform the handshake. Raises Refused."""
         params = {
             "protocolVersion": REVISIONS[0],
             "capabilities": {"elicitation": {}},
@@ -82,11 +79,11 @@ class Client:
         try:
             return await self.peer.call(method, params)
         except RequestFailed as exc:
-            raise Refused(f"cannot go on: the server answered {method} with an error: {exc}") from exc
+            raise Refused(f"cannot continue: the server answered {method} with an error: {exc}") from exc
         except ConnectionLost as exc:
             ended = await self._child.wait()
-            words = ended.stderr.strip().splitlines() or ["it said nothing"]
-            raise Refused(f"cannot go on: the server has ended with {ended}: {words[-1]}") from exc
+            words = ended.stderr.strip().splitlines() or ["no output"]
+            raise Refused(f"cannot continue: the server ended with {ended}: {words[-1]}") from exc
 
     def _request_received(self, request: Request) -> object:
         match request.method:
@@ -107,8 +104,8 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def connected(launch: Launch, audience: Audience) -> AsyncIterator[Client]:
-    """A running server and a client for it. Afterwards no process of it is left, whatever happened."""
+async def connected(launch: ServerLaunch, audience: Audience) -> AsyncIterator[Client]:
+    """A running server and a client for it. Afterwards none of its processes is left."""
     child = await start_child(launch.argv, launch.environment, MAX_MESSAGE_BYTES, cwd=launch.cwd)
     client = Client(child, audience)
     tasks = TaskSet()
@@ -120,7 +117,7 @@ async def connected(launch: Launch, audience: Audience) -> AsyncIterator[Client]
 
 
 async def _end(child: Child, peer: Peer, tasks: TaskSet) -> None:
-    """Close the server's stdin, as clients do, and wait; kill what does not end, or if somebody is in a hurry."""
+    """Close the server's stdin, as clients do, and wait; kill it after a timeout or a cancellation."""
     try:
         await peer.aclose()
         async with asyncio.timeout(END_GRACE):
@@ -136,5 +133,5 @@ async def _end(child: Child, peer: Peer, tasks: TaskSet) -> None:
         await tasks.aclose()
 
 
-async def _no_hurry() -> None:
-    """What arrives is shown at once: nothing needs to be held back."""
+async def _no_pace() -> None:
+    """Events are shown at once: nothing needs to be held back."""

@@ -1,7 +1,7 @@
 """`codex-mcp demo`: an agent fixes a failing test, and the person at the terminal watches and decides.
 
-Everything is real (Codex, its sandbox, the repository, the test) but the model, which plays a script. Exit codes: 0 the
-test passes afterwards, 1 it does not, 2 the demo cannot be run here, 130 interrupted.
+Codex, its sandbox, the repository and the test are real; the model plays a script. Exit codes: 0 the test passes
+afterwards, 1 it does not, 2 the demo cannot run here, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from typing import Final
 
 from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans
 from codex_mcp.cli.demo import card
-from codex_mcp.cli.demo.client import Launch, connected
+from codex_mcp.cli.demo.client import ServerLaunch, connected
 from codex_mcp.cli.demo.messages import ToolResult
-from codex_mcp.cli.demo.person import Nobody, Person
+from codex_mcp.cli.demo.person import AlwaysApprove, Person
 from codex_mcp.cli.demo.sandbox import Rights, find_rights
 from codex_mcp.cli.demo.screen import Screen, Who
 from codex_mcp.cli.demo.show import Decider, Show
 from codex_mcp.cli.demo.workshop import Workshop, open_workshop
 from codex_mcp.scripted_model.load import PACKAGED
 
-DESCRIPTION: Final = "See a Codex agent fix a failing test, without an account or a network."
+DESCRIPTION: Final = "Watch a Codex agent fix a failing test, without an account or a network."
 
 TITLE: Final = "codex-mcp demo: a Codex agent fixes a failing test"
 INTRODUCTION: Final = "No account, no network: the model plays a script. All the rest is real."
@@ -43,15 +43,13 @@ PROGRAM: Final = "codex-mcp"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's flags."""
     parser.add_argument("--yes", action="store_true", help="allow what Codex asks for, without asking you")
-    parser.add_argument("--keep", action="store_true", help="keep the temporary folder, and say where it is")
+    parser.add_argument("--keep", action="store_true", help="keep the temporary folder and print its path")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    """Play the demo; return 0 if the test passes afterwards."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # an old terminal may not know every character
+        sys.stdout.reconfigure(errors="replace")  # an old terminal may lack some characters
     screen = Screen(sys.stdout)
     adopt_orphans()
     try:
@@ -73,9 +71,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 
 def _decider(screen: Screen, *, yes: bool) -> Decider:
     if yes:
-        return Nobody(screen, "--yes was given")
+        return AlwaysApprove(screen, "--yes was given")
     if not (screen.is_terminal and sys.stdin.isatty()):
-        return Nobody(screen, "there is no terminal to ask at")
+        return AlwaysApprove(screen, "there is no terminal to ask at")
     return Person(screen, sys.stdin.fileno())
 
 
@@ -106,16 +104,16 @@ async def _repair(screen: Screen, workshop: Workshop, rights: Rights, show: Show
                 "cwd": str(workshop.repository),
                 "sandbox": rights.sandbox,
                 "approval-policy": rights.approval_policy,
-                "wait-seconds": 0,  # a person may think as long as they like
+                "wait-seconds": 0,  # a person may take their time
             },
         )
 
 
-def _server(workshop: Workshop) -> Launch:
-    """How any client starts the server; only that here it ends at once when we do."""
+def _server(workshop: Workshop) -> ServerLaunch:
+    """The server as any client starts it, except that it ends at once when the demo does."""
     script = str(PACKAGED / "repair.toml")
     argv = [sys.executable, "-m", "codex_mcp", "mcp-server", "--scripted", script, "--shutdown-grace", "0"]
-    return Launch(argv, workshop.environment, str(workshop.repository))
+    return ServerLaunch(argv, workshop.environment, str(workshop.repository))
 
 
 def _explained(rights: Rights) -> str:
@@ -128,7 +126,7 @@ def _explained(rights: Rights) -> str:
 
 
 def _our_command(environment: Mapping[str, str]) -> str:
-    """How this program is called: by its name if that is found, else by its path."""
+    """The command of this program: its name if it is on PATH, else its path."""
     if shutil.which(PROGRAM, path=environment.get("PATH")):
         return PROGRAM
     beside_python = Path(sys.executable).with_name(PROGRAM)
@@ -137,10 +135,10 @@ def _our_command(environment: Mapping[str, str]) -> str:
 
 @contextlib.contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let whoever ends us with another signal than Ctrl-C find everything cleaned up, too."""
+    """Clean up after SIGTERM and SIGHUP as after Ctrl-C."""
     numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
     for number in numbers:
-        # As if it were a Ctrl-C: an event loop that runs takes that in order, and is not cut in the middle of a step.
+        # As a Ctrl-C: a running event loop handles it in order and is not interrupted within a step.
         signal.signal(number, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
     try:
         yield

@@ -1,4 +1,4 @@
-"""Pure. The MCP messages that the demo reads, as a client of the server; what it does not show, it does not decode."""
+"""Pure. The MCP messages that the demo decodes: only what it shows."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ class Duration(Struct, frozen=True):
 
 
 class AgentMessage(Struct, frozen=True):
-    """The agent has said something."""
+    """A message of the agent."""
 
     message: str
 
 
 class AgentReasoning(Struct, frozen=True):
-    """The agent has thought something."""
+    """A thought of the agent."""
 
     text: str
 
 
 class MessageDelta(Struct, frozen=True):
-    """The agent says some words more."""
+    """The next words of a message."""
 
     item_id: str
     delta: str
 
 
 class ReasoningDelta(Struct, frozen=True):
-    """The agent thinks some words more."""
+    """The next words of a thought."""
 
     item_id: str
     delta: str
@@ -67,12 +67,11 @@ class CommandEnded(Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
         return self.duration.secs + self.duration.nanos / 1e9
 
     @property
     def line(self) -> str:
-        """The command as one types it: without the `bash -lc` that Codex puts around it."""
+        """The command as typed, without the `bash -lc` that Codex adds."""
         match self.command:
             case [_, "-lc" | "-c", line]:
                 return line
@@ -81,14 +80,14 @@ class CommandEnded(Struct, frozen=True):
 
 
 class PatchEnded(Struct, frozen=True):
-    """A patch of the agent was applied, or not."""
+    """A patch of the agent was applied, or failed."""
 
     success: bool
     changes: dict[str, Change]
 
 
 class Warned(Struct, frozen=True):
-    """Something is not as it should be."""
+    """A warning or an error."""
 
     message: str
 
@@ -113,22 +112,22 @@ class _EventParams(Struct, frozen=True):
     msg: Raw
 
 
-class _Kind(Struct, frozen=True):
+class _EventType(Struct, frozen=True):
     type: str
 
 
 def event_from(params: Raw) -> Event | None:
-    """The event of a `codex/event`; None if it is not one that is shown."""
+    """The event of a `codex/event`; None if it is not shown."""
     try:
         msg = msgspec.json.decode(params, type=_EventParams).msg
-        kind = EVENTS.get(msgspec.json.decode(msg, type=_Kind).type)
+        kind = EVENTS.get(msgspec.json.decode(msg, type=_EventType).type)
         return None if kind is None else msgspec.json.decode(msg, type=kind)
     except msgspec.DecodeError:
         return None
 
 
 class Question(Struct, frozen=True):
-    """`elicitation/create`: Codex wants to do something, and asks."""
+    """`elicitation/create`: Codex asks before it does something."""
 
     message: str
     codex_changes: dict[str, Change] = {}
@@ -140,7 +139,6 @@ class Usage(Struct, frozen=True, rename="camel"):
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
-    total_tokens: int = 0
 
 
 class FileChanged(Struct, frozen=True):
@@ -155,14 +153,13 @@ class TurnResult(Struct, frozen=True, rename="camel"):
 
     thread_id: str
     content: str
-    status: str
     usage: Usage = Usage()
     files_changed: list[FileChanged] = []
     duration_seconds: float = 0
 
 
 class TextPart(Struct, frozen=True):
-    """A part of a result, for models that read only texts."""
+    """A part of a result."""
 
     text: str = ""
 
@@ -176,21 +173,18 @@ class ToolResult(Struct, frozen=True, rename="camel"):
 
     @property
     def text(self) -> str:
-        """All texts."""
         return "\n".join(part.text for part in self.content)
 
 
 class ServerInfo(Struct, frozen=True):
-    """Who the server says it is."""
+    """How the server describes itself."""
 
-    name: str
     version: str
 
 
 class Greeting(Struct, frozen=True, rename="camel"):
     """The result of `initialize`."""
 
-    protocol_version: str
     server_info: ServerInfo
 
 

@@ -1,4 +1,4 @@
-"""Asks the person at the terminal. Without one nobody can be asked: then the demo approves, and says so."""
+"""Ask the person at the terminal. Without a terminal the demo approves, and says so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codex_mcp.cli.demo.messages import Decision
 from codex_mcp.cli.demo.screen import Screen, Who
 
 LINE_BYTES: Final = 4096
-"""The longest line that a terminal hands over at once."""
+"""The longest line that a terminal delivers at once."""
 
 CHOICE: Final = "Allow it? [y]es, [n]o, [d]eny and say why:"
 WHY: Final = "Why not?"
@@ -23,8 +23,6 @@ WITH_REASON: Final = ("d", "D", "deny")
 
 
 class Person:
-    """Somebody who decides, at a terminal."""
-
     def __init__(self, screen: Screen, terminal: int) -> None:
         self._screen = screen
         self._terminal = terminal
@@ -38,7 +36,7 @@ class Person:
         return Decision(approved=word in YES, reason=reason)
 
     async def _ask(self, question: str) -> str:
-        # What was typed before the question stood there is no answer to it.
+        # Keys typed before the question appears do not answer it.
         termios.tcflush(self._terminal, termios.TCIFLUSH)
         self._screen.prompt(question)
         line = await read_line(self._terminal)
@@ -48,21 +46,18 @@ class Person:
         return line.strip()
 
 
-class Nobody:
-    """Approves everything, and says so."""
-
+class AlwaysApprove:
     def __init__(self, screen: Screen, why: str) -> None:
         self._screen = screen
         self._why = why
 
     async def decide(self) -> Decision:
-        """Yes."""
         self._screen.says(Who.YOU, f"Allowed, without asking you: {self._why}.")
         return Decision(approved=True)
 
 
 async def read_line(terminal: int) -> str | None:
-    """Wait for a line without holding up anything else; None is the end of input."""
+    """Wait for a line without blocking the event loop; None is the end of input."""
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
     loop.add_reader(terminal, resolve, ready, None)

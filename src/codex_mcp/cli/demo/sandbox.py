@@ -1,34 +1,34 @@
-"""Can Codex's sandbox work on this machine? In some containers it cannot: then the demo asks before every command.
+"""Whether Codex's sandbox works on this machine. If not, as in some containers, the demo asks before every command.
 
-the sandbox  commands          files            the person is asked about
------------  ----------------  ---------------  ------------------------------
-works        run, and read     read-only        the patch
-does not     run freely        anything goes    each command, and the patch
+the sandbox  commands         files            the person is asked about
+-----------  ---------------  ---------------  ------------------------------
+works        run              read-only        the patch
+does not     run unconfined   writable         each command, and the patch
 """
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.binary import find_codex
 
 PATIENCE: Final = 20.0
-"""Seconds for a command that does nothing, in a sandbox; it takes a twentieth of one."""
+"""Seconds for an empty command in a sandbox; it takes a twentieth of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rights:
+class Rights(Struct, frozen=True):
     """What the agent may do without asking."""
 
     sandbox: str
     approval_policy: str
     codex_version: str
     trouble: str = ""
-    """Why the sandbox does not work, if it does not."""
+    """Why the sandbox does not work; empty if it works."""
 
 
 def find_rights(codex_home: str, environment: Mapping[str, str]) -> Rights:
@@ -54,7 +54,7 @@ def _trouble(codex: str, environment: Mapping[str, str]) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"no end after {PATIENCE:.0f} s"
+        return f"not finished after {PATIENCE:.0f} s"
     if done.returncode == 0:
         return ""
     return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

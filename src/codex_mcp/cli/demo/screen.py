@@ -1,16 +1,16 @@
-"""What the person sees: who speaks in the left margin, what is said beside it. The only module that knows rich.
+"""The screen: the speaker in the left margin, the text beside it. The only module that uses rich.
 
-On a terminal the agent's words appear while they arrive; elsewhere each block is printed once, whole and plain.
+On a terminal the agent's words appear as they arrive; elsewhere each block is printed once it is complete.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import IO, Final
 
+from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.live import Live
 from rich.panel import Panel
@@ -22,17 +22,17 @@ from codex_mcp.cli.demo.messages import Change
 from codex_mcp.cli.output import unwritten
 
 MARGIN: Final = 9
-"""Columns for who speaks: the longest name and a gap."""
+"""Columns for the speaker: the longest name and a gap."""
 
 WIDEST: Final = 100
 """Longer lines are hard to read, however wide the terminal."""
 
 MOST_LINES: Final = 16
-"""Lines of a command's output that are shown: a failing test fits, and the question stays on the screen."""
+"""Shown lines of a command's output: enough for a failing test, and the question stays on the screen."""
 
 
 class Who(StrEnum):
-    """Who speaks."""
+    """A speaker."""
 
     YOU = "you"
     SERVER = "server"
@@ -55,15 +55,13 @@ DIFF_STYLES: Final[Mapping[str, str]] = {"+": "green", "-": "red", "@": "cyan"}
 """By the first character of the line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Something said, with the speaker in the margin; no line ends in spaces."""
+class Block(Struct, frozen=True):
+    """A text with its speaker in the margin; no line ends in spaces."""
 
     who: Who
     body: Text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Yield the wrapped lines."""
         lines = self.body.wrap(console, options.max_width - MARGIN, overflow="fold", tab_size=4)
         for number, line in enumerate(lines):
             margin = Text((self.who if number == 0 else "").ljust(MARGIN), MARGIN_STYLES[self.who])
@@ -84,19 +82,16 @@ class Screen:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person looks at it."""
         return self._console.is_terminal
 
     def heading(self, title: str, text: str) -> None:
-        """Say what is about to happen."""
         self._print(Text(title, "bold"), Text(text, "dim"), Text())
 
     def says(self, who: Who, text: str) -> None:
-        """Print what somebody said."""
         self._print(Block(who, prose(text, who)), Text())
 
     def streams(self, who: Who, item_id: str, delta: str) -> None:
-        """Show words as they arrive; the whole comes later, in their place."""
+        """Show words as they arrive; the complete text replaces them later."""
         if not self.is_terminal:
             return
         if item_id != self._streaming:
@@ -132,11 +127,10 @@ class Screen:
         """Ask for a line; the cursor stays behind the question."""
         self.settle()
         margin = Text(Who.YOU.ljust(MARGIN), MARGIN_STYLES[Who.YOU])
-        with _told_if_unwritten():
+        with _explain_unwritten():
             self._console.print(Text.assemble(margin, (text, "bold"), " "), end="")
 
     def card(self, title: str, rows: Mapping[str, str], *, good: bool) -> None:
-        """Print the result."""
         colour = "green" if good else "red"
         table = Table.grid(padding=(0, 2))
         table.add_column(style="dim", no_wrap=True)
@@ -148,13 +142,13 @@ class Screen:
         )
 
     def line(self, text: str = "") -> None:
-        """Print a line that nobody says; it is not broken, so that it can be copied."""
+        """Print a line without a speaker; it is not wrapped, so that it can be copied."""
         self.settle()
-        with _told_if_unwritten():
+        with _explain_unwritten():
             self._console.print(Text(text), soft_wrap=True)
 
     def settle(self) -> None:
-        """Give the terminal back: what was streamed and not finished is wiped."""
+        """Release the terminal: unfinished streamed text is erased."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -162,14 +156,14 @@ class Screen:
 
     def _print(self, *parts: RenderableType) -> None:
         self.settle()
-        with _told_if_unwritten():
+        with _explain_unwritten():
             for part in parts:
                 self._console.print(part)
 
 
 @contextlib.contextmanager
-def _told_if_unwritten() -> Iterator[None]:
-    """Raise Unwritten, which is a sentence, in place of a traceback."""
+def _explain_unwritten() -> Iterator[None]:
+    """Raise Unwritten, which is one sentence, instead of a traceback."""
     try:
         yield
     except BrokenPipeError:
@@ -179,7 +173,7 @@ def _told_if_unwritten() -> Iterator[None]:
 
 
 def prose(text: str, who: Who) -> Text:
-    """Words, with `code` set apart. Thoughts come with **headings**, which get a line of their own."""
+    """Text with `code` highlighted. **Headings** in thoughts get a line of their own."""
     if who is Who.THINKS:
         return Text(visible(text).replace("**", "").replace("\n\n", "\n").strip(), "dim italic")
     shown = Text(visible(text).strip())

@@ -1,4 +1,4 @@
-"""Puts what the server sends on the screen, and its questions to whoever decides."""
+"""Show the events of the server on the screen, and pass its questions to a decider."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from codex_mcp.cli.demo.screen import Screen, Who
 
 
 class Decider(Protocol):
-    """Who says yes or no."""
+    """Allows or denies."""
 
     async def decide(self) -> Decision:
-        """The question is on the screen; decide."""
+        """Decide the question that is on the screen."""
 
 
 class Show:
     """The audience of the demo's client."""
 
     def __init__(self, screen: Screen, decider: Decider, folder: str) -> None:
-        """Paths below `folder` are shown without it: everything happens there."""
+        """Paths below `folder` are shown relative to it."""
         self._screen = screen
         self._decider = decider
         self._folder = folder
@@ -38,7 +38,6 @@ class Show:
         """Whether something was denied."""
 
     def event_received(self, event: Event) -> None:
-        """Show it."""
         match event:
             case MessageDelta():
                 self._screen.streams(Who.AGENT, event.item_id, event.delta)
@@ -52,12 +51,11 @@ class Show:
                 self._screen.ran(event.line, self._short(event.aggregated_output), event.exit_code, event.seconds)
             case PatchEnded():
                 files = ", ".join(f"`{self._short(path)}`" for path in event.changes)
-                self._screen.says(Who.CODEX, f"{files} {'is changed' if event.success else 'stays as it was'}.")
+                self._screen.says(Who.CODEX, f"{files} {'is changed' if event.success else 'is unchanged'}.")
             case Warned():
                 self._screen.says(Who.CODEX, event.message)
 
     async def answer(self, question: Question) -> Decision:
-        """Show the question, and have it decided."""
         changes = {self._short(path): change for path, change in question.codex_changes.items()}
         self._screen.asks(question.message, changes)
         decision = await self._decider.decide()

@@ -1,6 +1,6 @@
-"""The demo's own place: a temporary folder with a git repository whose test fails, and a home for Codex beside it.
+"""A temporary folder with a git repository whose test fails, and a home for Codex.
 
-Nothing of the user's is read or touched: neither the home folder, nor git's or Codex's settings.
+The user's home folder and the settings of git and Codex are not touched.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 
@@ -42,44 +43,36 @@ class TestPrices(unittest.TestCase):
 FILES: Final = {"prices.py": PROGRAM, "test_prices.py": TEST}
 
 PASSED_ON: Final = ("PATH", "LANG", "LC_ALL", "LC_CTYPE")
-"""What programs get of the user's environment: enough to find and to read, and nothing that could hold a key."""
+"""The user's variables that programs get; none of them could hold a key."""
 
 TEST_PATIENCE: Final = 20.0
-"""Seconds for the test, which takes a tenth of one."""
+"""Seconds; the test takes a tenth of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """How the repository's test went."""
+class Check(Struct, frozen=True):
+    """The result of the repository's test."""
 
     passed: bool
     last_line: str
 
 
-@dataclass(frozen=True, slots=True)
-class Workshop:
-    """The folder and what is in it."""
-
+class Workshop(Struct, frozen=True):
     folder: Path
     environment: Mapping[str, str]
 
     @property
     def repository(self) -> Path:
-        """Where the agent works."""
         return self.folder / "shop"
 
     @property
     def codex_home(self) -> Path:
-        """Codex's own folder."""
         return self.folder / "home" / ".codex"
 
     @property
     def test_command(self) -> str:
-        """How the test is run, as one types it."""
         return shlex.join(argv_of_test())
 
     def run_test(self) -> Check:
-        """Run the repository's test, without asking anybody whether it passes."""
         try:
             done = subprocess.run(
                 argv_of_test(),
@@ -93,22 +86,21 @@ class Workshop:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Check(passed=False, last_line=f"no end after {TEST_PATIENCE:.0f} s")
+            return Check(passed=False, last_line=f"not finished after {TEST_PATIENCE:.0f} s")
         return Check(done.returncode == 0, (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1])
 
 
 def argv_of_test() -> list[str]:
-    """The command that runs the test."""
     return [sys.executable, "-m", "unittest", "-q"]
 
 
 @contextlib.contextmanager
 def open_workshop(environment: Mapping[str, str], *, keep: bool) -> Iterator[Workshop]:
-    """Make the folder with everything in it; remove it afterwards, unless it is to be kept."""
+    """Make the folder and its contents; remove it afterwards, unless `keep`."""
     git = shutil.which("git", path=environment.get("PATH"))
     if git is None:
-        raise Refused("cannot make a repository to work in: there is no git on PATH; install git")
-    # Codex makes no helper programs below the temporary folder, so it gets one of its own beside its home.
+        raise Refused("cannot make a repository to work in: git is not on PATH; install git")
+    # Codex creates no helper programs below the temporary folder, so it gets its own beside its home.
     folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="codex-mcp-demo-")))
     try:
         workshop = Workshop(folder, _private(environment, folder))
