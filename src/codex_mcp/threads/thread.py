@@ -229,7 +229,8 @@ class Thread:
 
     def named(self, thread_id: str) -> None:
         """The core has replaced the provisional id, before it sent anything else about this thread."""
-        self.id = self._translator.thread_id = thread_id
+        self.id = thread_id
+        self._translator.thread_named(thread_id)
         self.is_named = True
         for turn in self._turns.values():
             turn.thread_named(thread_id)
@@ -318,7 +319,7 @@ class Thread:
                 if turn.ended:  # it was cancelled before it was sent to the core
                     self._perform(self._queue.start_failed(turn.place))
                     return
-                self._translator.full = turn.full_events
+                self._translator.turn_starts(full=turn.full_events)
                 self._stopper.note_folders()
                 turn.given_to(core)
                 turn_id = await core.start_turn(self.id, turn.spec, self.spec)

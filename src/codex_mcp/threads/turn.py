@@ -30,7 +30,7 @@ NAME_BYTES: Final = 8
 """A name must be unique, not secret."""
 
 OUTCOMES_KEPT: Final = 32
-"""Ended turns that a thread keeps, as many as may wait."""
+"""Ended turns that a thread keeps; equal to the limit of waiting turns."""
 
 
 class Audience(Protocol):

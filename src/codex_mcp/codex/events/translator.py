@@ -56,8 +56,8 @@ class EventTranslator:
     """The events of one thread. Feed it everything about the thread, in order, and account/rateLimits/updated."""
 
     def __init__(self, thread_id: str, *, full: bool = False) -> None:
-        self.thread_id = thread_id
-        self.full = full
+        self._thread_id = thread_id
+        self._full = full
         self._items = Items()
         self._startup = Startup()
         self._turn_id = ""
@@ -68,6 +68,14 @@ class EventTranslator:
         self._rate_limits: dict[str, object] | None = None
         self._usage: notifications.UsageUpdated | None = None
         self._has_had_a_turn = False
+
+    def thread_named(self, thread_id: str) -> None:
+        """The thread had a provisional id and now has its own."""
+        self._thread_id = thread_id
+
+    def turn_starts(self, *, full: bool) -> None:
+        """The next turn starts, with or without item_* and raw_* events."""
+        self._full = full
 
     def thread_opened(self, opened: ThreadOpened | None) -> list[Event]:
         """The answer to thread/start or thread/resume. What was said of the thread earlier comes after it."""
@@ -134,8 +142,8 @@ class EventTranslator:
 
     def _begin(self, note: notifications.ItemStarted, *, auto_approved: bool = False) -> list[Event]:
         events: list[Event] = []
-        if self.full:
-            events.append(Event(note.turn_id, item_started(note, self.thread_id, auto_approved=auto_approved)))
+        if self._full:
+            events.append(Event(note.turn_id, item_started(note, self._thread_id, auto_approved=auto_approved)))
         msg = item_events.begin(note, auto_approved=auto_approved)
         return events if msg is None else [*events, Event(note.turn_id, msg)]
 
@@ -150,8 +158,8 @@ class EventTranslator:
             if not _refused(item, known):
                 asked = known is not None and known.life is Life.ASKED
                 events += self._begin(_start_of(note, known), auto_approved=not asked)
-        if self.full:
-            events.append(Event(note.turn_id, item_completed(note, self.thread_id)))
+        if self._full:
+            events.append(Event(note.turn_id, item_completed(note, self._thread_id)))
         if isinstance(item, items.AgentMessage):
             self._last_message = item.text
         return events + [Event(note.turn_id, msg) for msg in item_events.end(note)]
@@ -225,17 +233,17 @@ class EventTranslator:
 
     def _old_event(self, event: Event) -> list[Event]:
         noisy = str(event.msg.get("type", "")).startswith(NOISY)
-        return [] if noisy and not self.full else [event]
+        return [] if noisy and not self._full else [event]
 
     def _renamed(self, note: notifications.OtherNotification) -> list[Event]:
         turn_id = note.params.get("turnId")
         return [Event(turn_id if isinstance(turn_id, str) else self._turn_id, renamed(note))]
 
     def _raw_item(self, note: notifications.RawItemCompleted) -> list[Event]:
-        return [Event(note.turn_id, {"type": "raw_response_item", "item": note.item})] if self.full else []
+        return [Event(note.turn_id, {"type": "raw_response_item", "item": note.item})] if self._full else []
 
     def _raw_completed(self, note: notifications.RawResponseCompleted) -> list[Event]:
-        if not self.full:
+        if not self._full:
             return []
         usage = None if note.usage is None else spelling.tokens(note.usage)
         msg = {"type": "raw_response_completed", "response_id": note.response_id, "token_usage": usage}
