@@ -14,7 +14,7 @@ AGAIN = 3
 """The first time a helper is started, then it is kept."""
 
 EXCHANGES = 150
-"""Requests while somebody exchanges what they are about."""
+"""Requests made while their paths are being replaced."""
 
 AT_FDCWD = -100
 RENAME_EXCHANGE = 2
@@ -151,7 +151,7 @@ async def test_devices_and_settings_of_the_kernel_are_not_opened(tmp_path: Path)
 
 @contextlib.contextmanager
 def exchanging(path: Path, outside: Path) -> Iterator[None]:
-    """All the time somebody exchanges what is at the path for a link to the outside and back, without a gap."""
+    """Keep replacing what is at the path with a link to the outside and back, without a gap."""
     stop, other = threading.Event(), path.with_name("other")
     other.symlink_to(outside)
     exchange = ctypes.CDLL(None).renameat2

@@ -1,4 +1,4 @@
-"""What the recordings of Codex' exec-server 0.166.0 show, shown by ours. tests/judges shows the same of Codex' own."""
+"""Our server behaves as recorded from Codex's exec-server 0.166.0. tests/judges checks the same for Codex's own."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -91,7 +91,7 @@ class CuttingProxy:
         self.ghosts = 0
         self.accepted = 0
         self.is_refusing = False
-        """Let nobody in: the network is down."""
+        """Refuse connections, as if the network were down."""
         self.is_lingering = False
         """The server does not notice that its client is gone, until `let_go()`."""
         self.something_held = asyncio.Event()

@@ -1,4 +1,4 @@
-"""A real exec-server for a test, with a private home: Codex' own, or any program that prints its URL first."""
+"""A real exec-server for a test, with a private home: Codex's own, or any program that prints its URL first."""
 
 import contextlib
 import os
@@ -54,7 +54,7 @@ class RunningServer(Child):
 
 
 def codex_exec_server(codex: str | Path | None = None) -> list[str]:
-    """The command line of Codex' own exec-server: of the wheel, or of another binary."""
+    """The command line of Codex's own exec-server: of the wheel, or of another binary."""
     return [str(codex or bundled_codex_path()), "exec-server", "--listen", "ws://127.0.0.1:0"]
 
 
@@ -70,7 +70,7 @@ def running_exec_server(home: Path) -> RunningServer:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A client, its server, and the wire between them."""
+    """A client, its server, and the connection between them."""
 
     server: RunningServer
     proxy: CuttingProxy
@@ -81,7 +81,7 @@ class Setting:
 
 @contextlib.asynccontextmanager
 async def connected(folder: Path, options: ExecServerClientConnectOptions = DEFAULT_OPTIONS) -> AsyncIterator[Setting]:
-    """A client of a real server, through a proxy that can cut the wire."""
+    """A client of a real server, through a proxy that can cut the connection."""
     home = folder / "home"
     async with (
         running_exec_server(home) as server,

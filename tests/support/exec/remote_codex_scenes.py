@@ -236,7 +236,7 @@ async def typed_once(elsewhere: Elsewhere, turn: str) -> None:
 
 
 def picture(width: int, noise: bytes) -> bytes:
-    """A PNG of one row, with a chunk that nobody looks at."""
+    """A PNG of one row, with a chunk that is ignored."""
     row = b"\0" + bytes(range(3 * width))
     chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, 1, 8, 2, 0, 0, 0)), (b"prVt", noise)]
     chunks += [(b"IDAT", zlib.compress(row)), (b"IEND", b"")]

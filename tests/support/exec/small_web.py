@@ -93,7 +93,7 @@ async def small_web(pages: Mapping[str, Page], tls: ssl.SSLContext | None = None
 
 
 def own_certificate(file: Path) -> ssl.SSLContext:
-    """What a server on this machine needs for TLS; whoever trusts the file, trusts it."""
+    """A certificate and key for a TLS server on this machine; a client that trusts the file accepts it."""
     key, day = ec.generate_private_key(ec.SECP256R1()), timedelta(days=1)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
     certificate = (

@@ -21,7 +21,7 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server to talk to, a folder to work in, and whether it is Codex' own."""
+    """A server to talk to, a folder to work in, and whether it is Codex's own."""
 
     url: str
     folder: Path

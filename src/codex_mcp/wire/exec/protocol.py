@@ -40,23 +40,11 @@ class Shell(Struct, frozen=True):
 
 
 class Capabilities(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Optional features of a server. Only those that are true are sent."""
+    """Optional features of a server, as far as we use them. Only those that are true are sent."""
 
-    network_proxy_launch: bool = False
-    network_proxy_review_domains: bool = False
-    credential_masking: bool = False
-    credential_masking_custom_providers: bool = False
-    capability_discovery_sandbox: bool = False
     fs_watch_missing: bool = False
-    capability_discovery_v2: bool = False
-    environment_config_read: bool = False
-    http_header_env_vars: bool = False
     sandboxed_file_streaming: bool = False
     file_write_streaming: bool = False
-    shell_snapshot_v2: bool = False
-    windows_mxc: bool = False
-    linux_root_write_preserves_devices: bool = False
-    linux_approved_root_write_preserves_restrictions: bool = False
     # Our additions to 0.166.0:
     process_resize: bool = False
     process_close_stdin: bool = False
@@ -67,11 +55,9 @@ class EnvironmentInfo(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     shell: Shell
     executor_version: str | None = None
-    provider_id: str | None = None
     cwd: str | None = None
     user_home_dir: str | None = None
     platform_os: str | None = None
-    prepend_path_dirs: list[str] = []
     temporary_directories: list[str] = []
     temp_dir: str | None = None
     capabilities: Capabilities | UnsetType = UNSET
