@@ -17,23 +17,23 @@ CHECKED := src tests $(wildcard benchmarks)
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(SETUP) ## make .venv; afterwards .venv/bin/codex-mcp works
+setup: $(SETUP) ## create .venv; afterwards .venv/bin/codex-mcp works
 
 $(SETUP): requirements/lock.txt pyproject.toml
 	@echo "setting up .venv (a minute or two)"
-	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "cannot set up: python3 is older than 3.11; say make PYTHON=...")'
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "cannot set up: python3 is older than 3.11; run make PYTHON=...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(PIP) install --require-hashes -r requirements/lock.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-run: setup ## see it work: the demo, without an account or a network
+run: setup ## run the demo; needs no account and no network
 	@$(BIN)/codex-mcp demo
 
-test: setup ## all tests but those that need the large downloads
+test: setup ## run all tests except those that need the large downloads
 	@$(BIN)/pytest -q --numprocesses=2 --dist=worksteal --ignore=tests/judges
 
-judges: $(JUDGES) $(FIRST_SDK) ## download the real clients, and let them judge us
+judges: $(JUDGES) $(FIRST_SDK) ## download the real clients and run the tests that use them
 	@$(BIN)/pytest -q --numprocesses=2 --dist=worksteal tests/judges
 
 # Install scripts are off: what they fetch is not in the lock file. Claude Code's only links its native program into place.
@@ -50,48 +50,48 @@ $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
 	@.venv-mcp1/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/mcp1.txt
 	@touch $@
 
-soak: setup ## five hundred clients that behave badly, and ten thousand short processes, on real servers
+soak: setup ## run real servers with 500 badly behaved clients and 10,000 short processes
 	@$(BIN)/python -m tests.soak
 
 walks: setup ## count how often a turn, an approval, a process and an agent change packages (OLD=../old/src compares)
 	@$(BIN)/python -m tests.walks $(if $(OLD),--sources $(OLD))
 
-coverage: setup ## how much of each package its own tests run; none may fall below its floor (RAISE=--raise sets floors)
+coverage: setup ## measure how much of each package its own tests run, against its floor (RAISE=--raise raises floors)
 	@$(BIN)/python -m tests.coverage $(RAISE)
 
-mutants: setup $(JUDGES) ## break the product in about a hundred small ways; the named tests must notice
+mutants: setup $(JUDGES) ## apply about a hundred small defects; the named tests must fail
 	@$(BIN)/python -m tests.mutants
 
-check: format lint types imports test judges ## everything that CI runs (the docs check is one of the tests)
+check: format lint types imports test judges ## run everything that CI runs (the docs check is one of the tests)
 
-format: setup ## is the code formatted?
+format: setup ## check the formatting
 	@$(BIN)/ruff format --check $(CHECKED)
 
-lint: setup ## is it clean?
+lint: setup ## run the linter
 	@$(BIN)/ruff check $(CHECKED)
 
-types: setup ## is it typed?
+types: setup ## check the types
 	@$(BIN)/mypy $(CHECKED)
 
-imports: setup ## do imports go down only?
+imports: setup ## check that imports only go down the layers
 	@$(BIN)/lint-imports --no-logo
 
-docs: setup ## do links lead somewhere, and do examples parse?
+docs: setup ## check links and examples in the documentation
 	@$(BIN)/pytest -q tests/test_docs.py
 
 settings: setup ## write the tables of docs/settings.md from the table of settings
 	@$(BIN)/python -m tests.support.settings_page
 
-bench: $(JUDGES) $(PEERS) ## ours beside its peers, in one run, as ratios
+bench: $(JUDGES) $(PEERS) ## benchmark against peers in one run, as ratios
 	@$(BIN)/python -m benchmarks
 
-# FastMCP and the official SDK's server; seventy packages that we need for nothing else.
+# FastMCP and the official SDK's server: seventy packages that nothing else needs.
 $(PEERS): requirements/peers.txt | $(SETUP)
 	@test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	@.venv-peers/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/peers.txt
 	@touch $@
 
-lock: setup ## choose versions anew
+lock: setup ## resolve the versions in requirements again
 	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
 		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/lock.txt >/dev/null
 	@echo 'mcp>=1,<2' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
@@ -101,6 +101,6 @@ lock: setup ## choose versions anew
 	@rm -f judges/package-lock.json
 	@cd judges && $(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
-clean: ## back to a fresh clone
+clean: ## remove everything that make has created
 	@rm -rf .venv .venv-mcp1 .venv-peers judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
