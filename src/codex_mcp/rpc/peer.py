@@ -146,7 +146,6 @@ class Peer:
         self._channel.send(codec.encode_notification(method, params), about)
 
     def stop_accepting(self) -> None:
-        """Refuse new requests; running ones continue."""
         self._calls.stop_accepting()
 
     async def aclose(self) -> None:

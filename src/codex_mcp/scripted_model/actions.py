@@ -106,7 +106,6 @@ def in_large_writes(todo: Iterable[Action]) -> Iterator[Action]:
 
 
 def event(kind: str, fields: Mapping[str, object]) -> bytes:
-    """One server-sent event."""
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), msgspec.json.encode({"type": kind, **fields}))
 
 

@@ -54,7 +54,6 @@ class Connection(asyncio.Protocol):
         self._writable.set()
 
     async def answer(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-        """Send a complete answer."""
         await self._send(whole(status, body, headers))
 
     async def begin_stream(self) -> None:
@@ -71,7 +70,6 @@ class Connection(asyncio.Protocol):
         await self._send(LAST_CHUNK)
 
     def abort(self) -> None:
-        """Break the connection at once."""
         if self._transport is not None:
             self._transport.abort()
 

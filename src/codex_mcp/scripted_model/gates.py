@@ -20,12 +20,10 @@ class Gates:
         self._changed = asyncio.Event()
 
     def open(self, name: str) -> None:
-        """Let waiting and later responses through."""
         self._open.add(name)
         self._tell()
 
     def shut(self, name: str) -> None:
-        """Hold responses that arrive from now on."""
         self._open.discard(name)
 
     def waiting(self) -> dict[str, int]:
@@ -33,7 +31,6 @@ class Gates:
         return {name: number for name, number in self._waiting.items() if number}
 
     async def pass_through(self, name: str, file: str | None) -> None:
-        """Wait until the gate is open or the file exists."""
         self._waiting[name] += 1
         self._tell()
         try:

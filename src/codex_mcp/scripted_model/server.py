@@ -62,7 +62,6 @@ class SeenRequest(msgspec.Struct, frozen=True):
 
     @property
     def json(self) -> dict[str, object]:
-        """The decoded body."""
         return msgspec.json.decode(self.body, type=dict[str, object])
 
 
@@ -111,7 +110,6 @@ class ScriptedModel:
 
     @property
     def base_url(self) -> str:
-        """The base URL for a client of the Responses API."""
         return f"http://{HOST}:{self._port}/v1"
 
     def codex_overrides(self, *, retries: int = 0) -> list[str]:
@@ -132,7 +130,6 @@ class ScriptedModel:
         self._gates.open(gate)
 
     def shut(self, gate: str) -> None:
-        """Shut a gate again."""
         self._gates.shut(gate)
 
     async def wait_for_gate(self, gate: str, number: int = 1) -> None:

@@ -191,7 +191,6 @@ def parse_step(table: object, where: str) -> Step:
 
 
 def check_keys(table: dict[str, object], known: tuple[str, ...], where: str) -> None:
-    """Refuse unknown keys."""
     for key in table:
         if key not in known:
             raise ScriptError(f"cannot use {where}: unknown key {key!r}; known keys: {', '.join(known)}")
@@ -206,7 +205,6 @@ def field_error(exc: msgspec.ValidationError) -> str:
 
 
 def check_pattern(pattern: str | None, key: str, where: str) -> None:
-    """Refuse a regular expression that does not compile."""
     if pattern is None:
         return
     try:
@@ -216,7 +214,6 @@ def check_pattern(pattern: str | None, key: str, where: str) -> None:
 
 
 def check_usage(usage: dict[str, int], where: str) -> None:
-    """Refuse token counts of unknown names."""
     for key in usage:
         if key not in USAGE_KEYS:
             known = ", ".join(USAGE_KEYS)

@@ -67,7 +67,6 @@ class ConnectionLimits(Generic[Key]):
         return [each]
 
     def admitted(self, key: Key) -> None:
-        """A request on this connection was let in."""
         if key in self._unadmitted:
             self.closed(key)
             self._admitted.add(key)

@@ -54,11 +54,9 @@ class Connections:
             closed.abort()
 
     def admitted(self, transport: asyncio.Transport) -> None:
-        """A request on this connection was let in."""
         self._limits.admitted(transport)
 
     def closed(self, transport: asyncio.Transport) -> None:
-        """The connection has ended."""
         self._limits.closed(transport)
 
     def _note(self, closed: asyncio.Transport) -> None:

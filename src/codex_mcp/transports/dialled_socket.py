@@ -41,7 +41,6 @@ class DialledSocket(WSListener):
         self._lost = False
 
     def on_ws_connected(self, transport: WSTransport) -> None:
-        """Called when the handshake is done."""
         self._socket = transport
         transport.underlying_transport.set_write_buffer_limits(high=1, low=0)
         if QUICK_ACKNOWLEDGEMENT:
@@ -64,7 +63,6 @@ class DialledSocket(WSListener):
             transport.disconnect()
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
-        """Called when the connection is lost."""
         self._lost = True
         resolve(self._news, None)
         self.resume_writing()

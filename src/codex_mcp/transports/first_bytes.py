@@ -37,7 +37,6 @@ class FirstBytes(asyncio.Protocol):
         self._timer = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._transport.abort)
 
     def connection_lost(self, _exc: Exception | None) -> None:
-        """Stop waiting."""
         self._stop_waiting()
 
     def data_received(self, data: bytes) -> None:

@@ -45,7 +45,6 @@ class ReaderState(StrEnum):
 
 
 def encode(frame: bytes, style: Style) -> bytes:
-    """The bytes of one frame."""
     if style is Style.LINES:
         return frame + b"\n"
     return b"Content-Length: %d\r\n\r\n%b" % (len(frame), frame)

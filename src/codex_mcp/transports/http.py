@@ -123,7 +123,6 @@ class HttpExchange:
             self.connection.when_lost[self] = call
 
     async def respond(self, status: int, body: bytes = b"", *headers: Header) -> None:
-        """Send a complete answer."""
         self.started = True
         self.status = status
         whole: WholeAnswer | None = self._scope.get(WHOLE_ANSWER)
@@ -140,11 +139,9 @@ class HttpExchange:
         await self.write(first)
 
     async def write(self, data: bytes) -> None:
-        """Send a part of the stream."""
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def end_stream(self, last: bytes = b"") -> None:
-        """End the stream with this part."""
         await self._send({"type": "http.response.body", "body": last})
 
     async def _start(self, status: int, headers: list[Header]) -> None:

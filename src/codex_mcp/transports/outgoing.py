@@ -28,13 +28,11 @@ class OutgoingBytes(asyncio.BaseProtocol):
 
     @property
     def queued(self) -> int:
-        """Bytes that have not left yet."""
         in_transport = self._transport.get_write_buffer_size() if self._transport is not None else 0
         return self._held + in_transport
 
     @property
     def lost(self) -> bool:
-        """The reader is gone."""
         return self._lost
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -86,7 +84,6 @@ class OutgoingBytes(asyncio.BaseProtocol):
             await waiter
 
     async def until_lost(self) -> None:
-        """Wait until the reader is gone."""
         await asyncio.wait([self._gone])
 
     async def aclose(self) -> None:

@@ -76,7 +76,6 @@ class StdioChannel:
 
 
 async def open_stdio(stdin: IO[bytes], stdout: IO[bytes], max_message_bytes: int) -> StdioChannel:
-    """A channel on the two streams."""
     reader, close_input = await _open_input(stdin)
     output = await _open_output(stdout, is_stdin=_are_one(stdin.fileno(), stdout.fileno()))
     return StdioChannel(reader, close_input, output, max_message_bytes)

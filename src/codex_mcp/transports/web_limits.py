@@ -152,7 +152,6 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._limits.connections.opened(transport)
 
     def admitted(self) -> None:
-        """A request on this connection was let in."""
         self._limits.connections.admitted(self.transport)
 
     def close(self) -> None:
@@ -305,7 +304,6 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def admitted(self) -> None:
-        """The client was let in."""
         self._limits.connections.admitted(self.transport)
 
     def close(self) -> None:

@@ -112,7 +112,6 @@ class AcceptedSocket(WSListener):
         return f"<AcceptedSocket {self.peer}>"
 
     def on_ws_connected(self, transport: WSTransport) -> None:
-        """Called when the handshake is done."""
         self._socket = transport
         self._transport = transport.underlying_transport
         self._transport.set_write_buffer_limits(high=QUEUE_HIGH, low=QUEUE_LOW)
@@ -153,7 +152,6 @@ class AcceptedSocket(WSListener):
         transport.disconnect()
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
-        """Called when the connection is lost."""
         self._is_alive()
         if self._ping is not None:
             self._ping.cancel()
@@ -214,12 +212,10 @@ class AcceptedSocket(WSListener):
             opcode = CONTINUATION
 
     def pause_reading(self) -> None:
-        """Stop reading from the client."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read from the client again."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 

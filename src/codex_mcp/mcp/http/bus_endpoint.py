@@ -124,7 +124,6 @@ def too_many(why: TooManySessions) -> Refusal:
 
 
 def is_session_id(text: str) -> bool:
-    """Whether a client may choose this id."""
     return 0 < len(text) <= MAX_ID_CHARS and ID_CHARS.issuperset(text)
 
 
@@ -136,7 +135,6 @@ def tell_session(http: HttpExchange, session_id: str) -> None:
 
 
 def sent_with(session: HubSession) -> Header:
-    """The header with the session id."""
     return (SESSION_HEADER.encode(), session.id.encode())
 
 

@@ -53,7 +53,6 @@ class Limits(Struct, frozen=True):
 
 
 def limits_of(settings: HttpSettings, outbox_bytes: int) -> Limits:
-    """The limits in the settings."""
     return Limits(settings.session_inbox, settings.subscriber_queue, settings.slow_reader, outbox_bytes)
 
 
@@ -157,18 +156,15 @@ class HttpChannel:
         return subscriber
 
     def unsubscribe(self, subscriber: LiveStream) -> None:
-        """The subscriber no longer reads."""
         self.subscribers.discard(subscriber)
         self.cut_off += subscriber.overrun
         self._tell_unheard()
 
     def reader_came(self, stream: LiveStream) -> None:
-        """A connection starts to read this stream."""
         self.readers += 1
         stream.add_reader()
 
     def reader_left(self, stream: LiveStream) -> None:
-        """The connection no longer reads."""
         self.readers -= 1
         stream.remove_reader()
         self._tell_unheard()
@@ -229,7 +225,6 @@ class HttpChannel:
         resolve(self._reader, None)
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
-        """Add a message to its streams."""
         self.sent += 1
         self.sent_bytes += len(frame)
         vital, final = kind is not FrameKind.NOTIFICATION, kind is FrameKind.ANSWER

@@ -73,7 +73,6 @@ async def _awaited_body(http: HttpExchange, limit: int) -> bytes:
 
 
 def decoded(frame: bytes) -> Message:
-    """Decode a body or a frame."""
     if why := why_unreadable(frame):
         return Malformed(None, PARSE_ERROR, f"Parse error: {why}")
     return codec.decode(frame)

@@ -83,12 +83,10 @@ class HubSession:
 
     @property
     def principal(self) -> str:
-        """Its owner."""
         return self.session.principal
 
     @property
     def spoke(self) -> bool:
-        """Its client has sent a message."""
         return self.channel.spoke
 
     @property
@@ -288,7 +286,6 @@ class Hub:
                 await self._end(session)
 
     def announce(self, change: mcp.Change) -> None:
-        """Tell every client that a list has changed."""
         for session in self.running():
             session.announce(change)
 
@@ -311,7 +308,6 @@ class Hub:
         yield from (session.session for session in self)
 
     async def aclose(self) -> None:
-        """End all sessions."""
         self.closing = True
         for session in self:
             await session.peer.aclose()

@@ -39,7 +39,6 @@ class Metrics:
         self.answered = self._requests.answered
 
     def text(self) -> bytes:
-        """The page."""
         return generate_latest(self._registry)
 
     def sessions_of(self, principal: str) -> bytes:
@@ -58,7 +57,6 @@ class _Requests(Collector):
         self._buckets: dict[str, list[int]] = {}
 
     def answered(self, door: str, status: int, seconds: float) -> None:
-        """Count an answered HTTP request."""
         self._by_status[door, status] += 1
         if door not in self._buckets:
             self._buckets[door] = [0] * (len(SECONDS) + 1)
@@ -67,7 +65,6 @@ class _Requests(Collector):
         self._buckets[door][bisect_left(SECONDS, seconds)] += 1
 
     def collect(self) -> Iterable[Metric]:
-        """Called by the registry."""
         requests = CounterMetricFamily(
             "codex_mcp_http_requests", "HTTP requests by endpoint and status.", labels=["door", "status"]
         )
@@ -90,7 +87,6 @@ class _Sessions(Collector):
         self._sessions = sessions
 
     def collect(self) -> Iterable[Metric]:
-        """Called by the registry."""
         now = time.monotonic()
         counters: list[tuple[str, str, Callable[[HubSession], float]]] = [
             ("requests", "Requests of the client.", lambda each: each.channel.requests),
@@ -129,7 +125,6 @@ class _Measured(Collector):
         self._threads = threads
 
     def collect(self) -> Iterable[Metric]:
-        """Called by the registry."""
         yield _gauge("tasks", "Tasks of the event loop: what the server does at once.", len(asyncio.all_tasks()))
         yield from self._sessions()
         yield from self._thread_metrics()

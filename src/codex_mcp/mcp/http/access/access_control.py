@@ -89,7 +89,6 @@ class AccessControl:
 
     @property
     def origins(self) -> frozenset[str]:
-        """Other origins whose pages are allowed."""
         return self._gate.origins
 
     @property

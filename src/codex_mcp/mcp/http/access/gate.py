@@ -107,7 +107,6 @@ class Gate(Struct, frozen=True):
 
 
 def bearer_token(headers: Mapping[str, str]) -> str | None:
-    """The token in the Authorization header."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" and token else None
 

@@ -53,7 +53,6 @@ class Grants:
         return grant
 
     def release(self, grant: Grant) -> None:
-        """The request or socket has ended."""
         self._open.discard(grant)
 
     def still_holds(self, grant: Grant) -> bool:
@@ -78,7 +77,6 @@ class Grants:
                 await grant.close()
 
     async def watch(self) -> None:
-        """Check at regular intervals."""
         while True:
             await asyncio.sleep(CHECK_INTERVAL)
             await self.check()
@@ -97,7 +95,6 @@ class RevocableSocket:
         self._grant = grants.hold(headers, admitted, self.close)
 
     def release(self) -> None:
-        """The socket is no longer in use."""
         self._grants.release(self._grant)
 
     async def receive(self) -> MutableMapping[str, Any]:

@@ -37,7 +37,6 @@ class HoldBudget:
         self._at = 0.0
 
     def left(self, now: float) -> float:
-        """Seconds that may be waited now."""
         self._level = min(self._most, self._level + max(0.0, now - self._at) * self._share)
         self._at = now
         return self._level
@@ -57,7 +56,6 @@ class Backlog:
         self._waiter: asyncio.Future[None] | None = None
 
     def add(self, stream: Reading) -> None:
-        """Add a stream whose reader is far behind."""
         self._behind.add(stream)
 
     def caught_up(self, stream: Reading) -> None:

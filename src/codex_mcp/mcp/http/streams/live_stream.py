@@ -100,22 +100,18 @@ class LiveStream:
         return self.ring.overrun
 
     def end(self) -> None:
-        """No more messages will follow."""
         self.ended = True
         self.wake()
         if self._on_end is not None:
             self._on_end()
 
     def when_ended(self, call: Callable[[], None]) -> None:
-        """Call this when the stream ends."""
         self._on_end = call
 
     def add_reader(self) -> None:
-        """A connection reads the stream."""
         self.readers += 1
 
     def remove_reader(self) -> None:
-        """A connection no longer reads the stream."""
         self.readers -= 1
 
     def take_over(self) -> Callable[[], bool]:

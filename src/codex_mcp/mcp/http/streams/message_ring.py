@@ -111,7 +111,6 @@ class MessageRing:
 
     @property
     def unread(self) -> int:
-        """How many messages are unread."""
         return self._last - self._read
 
     @property
