@@ -1,5 +1,4 @@
-"""The agents of a team that a wait is about: their turns, what they ask, whether a limit pauses them, whether they are
-closed."""
+"""The agents of a team that a wait is about: their turns and questions, and whether they are paused or closed."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from codex_mcp.threads.threads import Threads
 
 
 class TeamView:
-    """The agents that these references name, or those that the caller itself gave a prompt."""
+    """The agents with these references, or those that the caller gave a prompt."""
 
     def __init__(self, threads: Threads, team: Team, call: Call, references: Iterable[str] | None) -> None:
         self._threads = threads
@@ -30,7 +29,7 @@ class TeamView:
 
     @property
     def early(self) -> tuple[str, ...]:
-        """The turn of any agent may use up the tokens of the team."""
+        """Any agent's turn may use up the tokens of the team."""
         return (ANY_THREAD,) if self._team.work.has_team_limit else ()
 
     async def prepare(self) -> None:
@@ -58,7 +57,6 @@ class TeamView:
         return self._team.roster.called(reference, self._call.principal)
 
     def watched(self) -> list[Watched]:
-        """As they are now."""
         if self._references is not None:
             return [self._named(reference) for reference in self._references]
         members = [
@@ -70,7 +68,7 @@ class TeamView:
     def _named(self, reference: str) -> Watched:
         member = self._member(reference)
         agent = member.record if member is not None else self._recorded.get(reference)
-        if agent is None:  # closed a moment ago, and time is up
+        if agent is None:  # closed just now, and time is up
             return Watched((reference,))
         thread = None if agent.thread_id is None else self._threads.known(agent.thread_id, self._call.principal)
         turns = () if thread is None else turns_of(thread, self._call.caller)
@@ -83,14 +81,14 @@ class TeamView:
         pause = self._team.work.pause(member, self._team_tokens)
         if pause is None:
             return ()
-        # Only after another turn can it be paused for another reason.
+        # It can be paused for another reason only after another turn.
         news = News(NewsKind.PAUSE, f"{member.agent.codex_id} paused after {member.agent.turns}")
         told = {**member.names, "threadId": member.thread_id, "status": "paused", "content": pause.reason}
         return (Fact(news, told),)
 
 
 def closed_facts(agent: Agent) -> tuple[Fact, ...]:
-    """That an agent is closed, if it is."""
+    """The close of an agent as a fact, if it is closed."""
     if not agent.is_closed:
         return ()
     told: dict[str, object] = {

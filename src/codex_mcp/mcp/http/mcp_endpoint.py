@@ -1,8 +1,8 @@
-"""`/mcp`: Streamable HTTP by the specification, for clients that shake hands and for clients that do not.
+"""`/mcp`: Streamable HTTP, for clients of the handshake era and for stateless ones.
 
-    POST    a request          JSON if it ends quietly and soon, else a stream of its own
+    POST    a request          JSON if the answer comes soon and alone, else a stream of its own
             anything else      202
-    GET     the standing stream of a session, or (Last-Event-ID) the rest of the stream that was cut off
+    GET     the standing stream of a session, or (Last-Event-ID) the rest of a stream whose connection was lost
     DELETE  the session ends
 
 A GET without a session would be an error by the specification; the bus answers it (`bus_endpoint`), and POSTs to a
@@ -65,14 +65,10 @@ STATUS_OF: Final = {
 """The HTTP status of a stateless error that is answered as plain JSON."""
 
 WATCH_AFTER: Final = 0.25
-"""Seconds after which we look whether the client of a stateless request is still there; short ones pay nothing."""
-
-RESUMABLE_SINCE: Final = "2025-11-25"
-"""Revisions from here on know the priming event that begins a stream."""
-
+"""Seconds after which a stateless request is watched for its client's disconnect; shorter ones save the cost."""
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
-"""In digits that anybody can read: headers may hold others, and more of them than there are messages."""
+"""ASCII digits only, and not too many: headers may hold any others."""
 
 
 class McpEndpoint:
@@ -98,8 +94,6 @@ class McpEndpoint:
                 await http.respond(200)
             case _:
                 raise refusal(405, "Method Not Allowed: use POST, GET or DELETE", (b"allow", b"POST, GET, DELETE"))
-
-    # -- with a handshake ---------------------------------------------------------------------------------------------
 
     async def _post(self, http: HttpExchange, principal: str) -> None:
         message = await read_message(http, self._settings.max_body_bytes)
@@ -130,7 +124,7 @@ class McpEndpoint:
                 session.session.answer_unread(message.id)
 
     async def _answer(self, http: HttpExchange, stream: LiveStream, *, resumable: bool) -> bool:
-        """JSON if the answer is all there is to say, and comes soon; else a stream."""
+        """Send JSON if the answer comes soon and alone, else a stream. True: the client has got all of it."""
         if not accepts(http.headers, "text/event-stream"):
             await answer_json(http, stream)
             return True
@@ -194,8 +188,6 @@ class McpEndpoint:
         if session is None:
             raise refusal(404, "Not Found: there is no such session; begin again with initialize")
         return session
-
-    # -- without a handshake ------------------------------------------------------------------------------------------
 
     def _is_stateless(self, http: HttpExchange) -> bool:
         version = http.headers.get(VERSION_HEADER)
@@ -283,7 +275,7 @@ async def _no_pace() -> None:
 
 
 def _resumed(session: HubSession, last_event_id: str) -> tuple[LiveStream, int]:
-    """The stream that was cut off, and the last number that its client has."""
+    """The stream that the client reconnects to, and the last number that it has."""
     name, _, number = last_event_id.partition(":")
     stream = session.channel.find_stream(name)
     if stream is None or not _NUMBER.fullmatch(number) or int(number) > stream.ring.last:

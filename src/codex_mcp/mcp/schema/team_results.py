@@ -1,4 +1,4 @@
-"""Pure. What the team's own tools answer: once for programs, once in words."""
+"""Pure. The results of the tools of a team, as data and in words."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from codex_mcp.threads.questions.decisions import word_for
 from codex_mcp.threads.questions.questions import Question
 
 ERROR_META = "codex-mcp/error"
-"""Where a program finds why it was refused."""
+"""The `_meta` key of the reason for a refusal."""
 
 
 class OpenApproval(Struct, frozen=True):
-    """A question that waits for somebody."""
+    """An open question."""
 
     id: str
     agent: Agent
     question: Question
 
     def described(self) -> dict[str, object]:
-        """For programs."""
         return {
             "id": self.id,
             "codex_id": self.agent.codex_id,
@@ -43,20 +42,20 @@ def describe_question(question_id: str, agent: Agent, question: Question) -> dic
 
 
 class Answered(Struct, frozen=True):
-    """A question that was just answered, and the agent that asked."""
+    """A question that was just answered, and its agent."""
 
     id: str
     codex_id: str
 
 
 def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> Result:
-    """A refusal, with its word for programs; `asks` are the agent's open questions, if these are why."""
+    """A refusal with its reason as data; `asks` are the agent's open questions, if they are the cause."""
     meta = {ERROR_META: {"reason": refusal.why, **refusal.facts}}
     return {"content": [_text("\n\n".join([str(refusal), *asks]))], "isError": True, "_meta": meta}
 
 
 def threads_result(agents: Sequence[Agent], limit: int) -> Result:
-    """The list of agents, those used last first."""
+    """The list of agents, the most recently used first."""
     shown = sorted(agents, key=lambda agent: agent.last_active, reverse=True)[:limit]
     rows = [_row(agent) for agent in shown]
     lines = [
@@ -98,12 +97,10 @@ def _owner(owner: Owner) -> dict[str, object]:
 
 
 def status_result(status: Mapping[str, object]) -> Result:
-    """How the team stands."""
     return _result(status, [f"{name}: {value}" for name, value in status.items()])
 
 
 def close_result(agent: Agent, how: str) -> Result:
-    """An agent was closed."""
     structured = {
         "closed": True,
         "codex_id": agent.codex_id,
@@ -118,7 +115,7 @@ def close_result(agent: Agent, how: str) -> Result:
 def approvals_result(
     approvals: Iterable[OpenApproval], elsewhere: Iterable[AskedElsewhere] = (), answered: Answered | None = None
 ) -> Result:
-    """What is open here and on other servers, after an answer if there was one."""
+    """The open questions here and on other servers, and the one that was just answered."""
     rows = [*(approval.described() for approval in approvals), *map(_asked_elsewhere, elsewhere)]
     structured: dict[str, object] = {"approvals": rows}
     lines = [listed_question(row) for row in rows]
@@ -144,7 +141,7 @@ def listed_question(row: Mapping[str, object]) -> str:
 
 
 def _asked_elsewhere(asked: AskedElsewhere) -> dict[str, object]:
-    # Without decisions: there are none that could be made here.
+    # Without decisions, because it cannot be answered here.
     return {
         "id": asked.id,
         "codex_id": asked.agent.codex_id,

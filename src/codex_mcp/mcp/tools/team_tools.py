@@ -78,7 +78,7 @@ class TeamTools:
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
 
     def tools(self) -> Tools:
-        """By name, the old names as well."""
+        """The tools by name, including older names."""
         bodies: dict[str, Body] = {
             catalogue.CODEX.name: self._codex,
             catalogue.CODEX_REPLY.name: self._codex_reply,
@@ -97,8 +97,8 @@ class TeamTools:
         self._team.session.open_soon()
 
     def _audited(self, name: str, body: Body) -> Body:
-        """The body, with what the team refuses said in its own way, and what leads to no turn written down."""
-        # These do nothing to an agent: that they were called is all that there is to say of them.
+        """Turn refusals of the team into results, and audit calls that start no turn."""
+        # These do not change an agent, so that only the call itself is audited.
         looking = (self._codex_wait, self._codex_threads, self._codex_status)
 
         async def run(call: Call, given: Json) -> Result:
@@ -140,7 +140,7 @@ class TeamTools:
         return [] if member is None else _questions(member)
 
     def _blocked_by(self, refusal: TeamRefused, principal: str) -> list[str]:
-        """The questions that keep an agent from its next prompt, if it was refused because it is busy."""
+        """The open questions of an agent that refused a prompt because it is busy."""
         codex_id = refusal.facts.get("codex_id") if refusal.why is refusals.Why.BUSY else None
         member = self._team.roster.called(str(codex_id), principal)
         return [] if member is None else _questions(member)
@@ -173,14 +173,14 @@ class TeamTools:
             await self._team.resuming.find(reference, call.principal, resume=True, begin=self._beginning(turn))
             return turn
         order = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
-        new_turn(arguments, order.new.spec.cwd or "")  # which refuses an image before anything is started
+        new_turn(arguments, order.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
         await self._team.work.check_team()
         turn = TeamTurn(call, arguments, order.prompt, order.new.warnings)
         await self._team.starting.start(self._order(arguments, order, call.principal), self._beginning(turn))
         return turn
 
     async def _repeated(self, call: Call, repeat: Repeat, arguments: StartArguments) -> Result:
-        """The same call came before: go on waiting for its turn, or give its answer again."""
+        """Answer a repeated call: wait for its turn, or return its answer again."""
         done = {"request_id": call.label, "what": f"repeats request {arguments.request_id}"}
         self._team.work.audit(repeat.agent, catalogue.CODEX.name, AuditOutcome.OK, **done)
         thread = None if repeat.member is None else repeat.member.thread
@@ -268,7 +268,7 @@ class TeamTools:
                 turn.parked.answer(key, decide(question, approval_answer(arguments.decision, arguments.reason)))
                 done = {"request_id": call.label, "what": arguments.decision}
                 self._team.work.audit(member.agent, catalogue.CODEX_APPROVALS.name, AuditOutcome.OK, **done)
-                await asyncio.sleep(0)  # the one who asked takes its answer, and the question is gone from the list
+                await asyncio.sleep(0)  # lets the turn take its answer, so that the question leaves the list
                 return await self._approvals(call.principal, Answered(arguments.id, member.agent.codex_id))
         for asked in await self._team.directory.asked_elsewhere(call.principal):
             if asked.id == arguments.id:
@@ -299,7 +299,7 @@ def _open_approvals(member: Member) -> list[OpenApproval]:
 
 
 def _questions(member: Member) -> list[str]:
-    """What waits for an answer, in words."""
+    """The open questions of an agent in words."""
     approvals = _open_approvals(member)
     listed = [approval.question for approval in approvals]
     turns = [] if member.thread is None else member.thread.unfinished()
