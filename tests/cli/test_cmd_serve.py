@@ -1,7 +1,9 @@
 """`codex-mcp serve` from its flags to its end."""
 
+import argparse
 from pathlib import Path
 
+from codex_mcp.cli.serving import add_serving_arguments
 from tests.support.team.team_server import say, team_server
 
 
@@ -31,3 +33,10 @@ async def test_whom_to_resume_may_be_said_by_the_name_of_a_role(tmp_path: Path) 
         await server.start(say("two"), identity="later")
     async with team_server(tmp_path, "--role", "reviewer", "--resume") as (server, _model):
         assert (await server.start(say("go on")))["codex_id"] == first["codex_id"]
+
+
+def test_features_are_switched_as_codex_does_it() -> None:
+    parser = argparse.ArgumentParser()
+    add_serving_arguments(parser, with_team=True)
+    arguments = parser.parse_args(["--enable", "a", "--disable", "b", "--team", "red"])
+    assert (arguments.enable, arguments.disable, arguments.team) == (["a"], ["b"], "red")

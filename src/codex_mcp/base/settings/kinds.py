@@ -256,14 +256,7 @@ def level(value: object, _: Place) -> LogLevel:
 def seconds(least: float, most: float, *, zero: str = "") -> Kind:
     """A time. `zero` says what 0 means, if 0 is allowed."""
     allowed = f"a number of seconds from {least:g} to {most:.0f}" + (f" (or 0, {zero})" if zero else "")
-
-    def kind(value: object, _: Place) -> float:
-        number = _number(value, allowed)
-        if not least <= number <= most and not (number == 0 and zero):
-            raise ValueError(allowed)
-        return number
-
-    return kind
+    return _bounded(least, most, allowed, or_zero=bool(zero))
 
 
 def count(least: int, most: int, *, zero: str = "") -> Kind:
@@ -305,11 +298,13 @@ def with_unit(number: int) -> str:
 
 def rate(least: float, most: float) -> Kind:
     """A number per second; 0 means no limit."""
-    allowed = f"a number from {least:g} to {most:.0f} (or 0: no limit)"
+    return _bounded(least, most, f"a number from {least:g} to {most:.0f} (or 0: no limit)", or_zero=True)
 
+
+def _bounded(least: float, most: float, allowed: str, *, or_zero: bool) -> Kind:
     def kind(value: object, _: Place) -> float:
         number = _number(value, allowed)
-        if not least <= number <= most and number != 0:
+        if not least <= number <= most and not (number == 0 and or_zero):
             raise ValueError(allowed)
         return number
 
