@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from codex_mcp.codex.reading import read_question
 from codex_mcp.scripted_model.load import packaged_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.threads.questions.approvals import core_answer, decide, explanation
 from codex_mcp.threads.questions.questions import Question, question_from
-from codex_mcp.wire.app.questions import UnreadableQuestion, read_question
+from codex_mcp.wire.app.questions import UnreadableQuestion
 from tests.support.clients import mcp_tool_server
 from tests.support.core.app_server import AppServer, Turn
 

@@ -24,7 +24,8 @@ from codex_mcp.codex.facts import (
     TurnStarted,
     fact_of,
 )
-from codex_mcp.wire.app.notifications import DESCRIBED, read_notification
+from codex_mcp.codex.reading import read_notification
+from codex_mcp.wire.app.notifications import DESCRIBED
 
 Json = dict[str, object]
 

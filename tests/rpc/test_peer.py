@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.rpc.channel import Frame, FrameKind, UnreadableFrame
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, invalid_params, request_failed
-from codex_mcp.rpc.peer import Handlers, Peer
+from codex_mcp.rpc.peer import PACED_BYTES, PACED_FRAMES, Handlers, Peer
 from codex_mcp.wire.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -313,7 +313,19 @@ async def test_a_notification_goes_out_with_or_without_parameters() -> None:
 async def test_the_reader_is_held_back_while_the_pace_says_so() -> None:
     door = asyncio.Event()
     async with talk(pace=door.wait) as t:
-        t.ask(1)
+        for number in range(PACED_FRAMES + 1):
+            t.ask(number)
+        for number in range(PACED_FRAMES):
+            assert (await t.hear())["id"] == number
+        assert "0 theirs" in repr(t.peer)
+        door.set()
+        assert (await t.hear())["id"] == PACED_FRAMES
+
+
+async def test_one_large_message_holds_the_reader_back_as_well() -> None:
+    door = asyncio.Event()
+    async with talk(pace=door.wait) as t:
+        t.ask(1, "m" * PACED_BYTES)
         t.ask(2)
         assert (await t.hear())["id"] == 1
         assert "0 theirs" in repr(t.peer)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.transports.http import BodyTooLarge, Disconnected, HttpExchange, accepts, header_map
+from codex_mcp.transports.http import BodyTooLarge, Disconnected, HttpExchange, header_map
 from tests.support.patience import PATIENCE
 
 
@@ -95,19 +95,3 @@ def test_names_of_headers_are_lower_case_and_several_of_one_name_are_joined() ->
 @given(st.lists(st.tuples(st.binary(), st.binary())))
 def test_any_headers_can_be_read(headers: list[tuple[bytes, bytes]]) -> None:
     assert len(header_map(headers)) <= len(headers)
-
-
-@pytest.mark.parametrize(
-    ("accept", "expected"),
-    [
-        (None, True),
-        ("*/*", True),
-        ("text/*", True),
-        ("text/event-stream", True),
-        ("application/json, TEXT/Event-Stream;q=0.5", True),
-        ("application/json", False),
-        ("", False),
-    ],
-)
-def test_what_a_client_accepts(accept: str | None, *, expected: bool) -> None:
-    assert accepts({} if accept is None else {"accept": accept}, "text/event-stream") is expected

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import TypeAlias, TypeVar
 
+from msgspec import Struct, field
+
 T = TypeVar("T")
 
 Waiter: TypeAlias = asyncio.Future[None]
@@ -20,11 +22,10 @@ def resolve(future: asyncio.Future[T] | None, result: T) -> None:
         future.set_result(result)
 
 
-class Waiters:
+class Waiters(Struct, eq=False):
     """Futures that wait for the same event."""
 
-    def __init__(self) -> None:
-        self._waiting: list[Waiter] = []
+    _waiting: list[Waiter] = field(default_factory=list)
 
     def add(self, waiter: Waiter) -> None:
         """Resolve this one at the next event. Futures that are done are dropped."""

@@ -5,6 +5,8 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from msgspec import Struct, field
+
 from codex_mcp.base.errors import Explained
 
 logger = logging.getLogger(__name__)
@@ -20,12 +22,11 @@ def spawn(coro: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
     return _start(coro, name, _unowned)
 
 
-class TaskSet:
+class TaskSet(Struct, eq=False):
     """Owns the tasks of one object; `aclose()` ends them all, and may be called twice."""
 
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._closed = False
+    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    _closed: bool = False
 
     def __len__(self) -> int:
         """How many tasks still run."""

@@ -39,14 +39,13 @@ from codex_mcp.codex.core import (
 from codex_mcp.codex.facts import fact_of
 from codex_mcp.codex.oversized import must_be_whole, told
 from codex_mcp.codex.process import CoreProcess
+from codex_mcp.codex.reading import read_notification, read_question, thread_of
 from codex_mcp.codex.rollout import sandbox_to_restore
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.wire.app import requests
-from codex_mcp.wire.app.notifications import read_notification
-from codex_mcp.wire.app.questions import read_question, thread_of
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Malformed, Notification, Request
 
 logger = logging.getLogger(__name__)
@@ -95,8 +94,8 @@ class AppServer:
             version_required=False,
         )
 
-    async def run(self) -> None:
-        await self._peer.run()
+    def run(self) -> Coroutine[Any, Any, None]:
+        return self._peer.run()  # not awaited here: each message would pass through this call
 
     async def aclose(self) -> None:
         await self._peer.aclose()

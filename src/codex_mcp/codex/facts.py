@@ -170,7 +170,7 @@ def _item_started(note: notifications.ItemStarted | notifications.OtherItemStart
             pass
         case other_item:
             item_id, name = other_item.id, ""
-    activity = ACTIVITIES.get(items.type_of(note.item))
+    activity = ACTIVITIES.get(_type_of(note.item))
     return None if activity is None else ToolStarted(note.turn_id, item_id, f"{activity} {name}".rstrip())
 
 
@@ -217,3 +217,8 @@ def fact_of(note: notifications.AppNotification) -> Fact | None:
     """What a notification of the app-server means for a turn, if anything."""
     reader = _READERS.get(type(note))
     return None if reader is None else reader(note)
+
+
+def _type_of(item: items.Item | items.OtherItem) -> str:
+    """The type under which the item was sent."""
+    return item.type if isinstance(item, items.OtherItem) else str(item.__struct_config__.tag)

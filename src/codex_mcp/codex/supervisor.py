@@ -16,8 +16,8 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -58,7 +58,7 @@ class Conversation(Core, Protocol):
     def leaves(self) -> bool:
         """It ends when its stdin does."""
 
-    async def run(self) -> None:
+    def run(self) -> Coroutine[Any, Any, None]:
         """Listen until it is gone."""
 
     async def aclose(self) -> None:

@@ -56,6 +56,9 @@ Pace: TypeAlias = Callable[[], Awaitable[None]]
 PACED_FRAMES: Final = 64
 """Frames handled without a break: one read from a pipe can hold a thousand, which takes 50 ms."""
 
+PACED_BYTES: Final = 64 * 1024
+"""Bytes of frames handled without a break."""
+
 
 class PendingCall(Struct, frozen=True):
     """A request that has been sent; `answer` is set later."""
@@ -85,7 +88,7 @@ class Peer:
         pace: Pace,
         version_required: bool = True,
     ) -> None:
-        """`pace` is awaited after every batch of frames, and within a long one; it can hold the reader back."""
+        """`pace` is awaited after every PACED_FRAMES frames or PACED_BYTES bytes; it can hold the reader back."""
         self._channel = channel
         self._pace = pace
         self._handlers = handlers
@@ -100,11 +103,15 @@ class Peer:
     async def run(self) -> None:
         """Serve until the other end is gone. Requests that still wait for an answer then fail with ConnectionLost."""
         try:
+            count = size = 0
             while frames := await self._channel.receive():
-                for begin in range(0, len(frames), PACED_FRAMES):
-                    for frame in frames[begin : begin + PACED_FRAMES]:
-                        self._frame_received(frame)
-                    await self._pace()
+                for frame in frames:
+                    self._frame_received(frame)
+                    count += 1
+                    size += len(frame) if isinstance(frame, bytes) else PACED_BYTES
+                    if count >= PACED_FRAMES or size >= PACED_BYTES:
+                        count = size = 0
+                        await self._pace()
         finally:
             self.connection_lost()
 

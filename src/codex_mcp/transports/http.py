@@ -159,9 +159,3 @@ def header_map(headers: Sequence[Header]) -> Mapping[str, str]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         found[name] = f"{found[name]}, {value}" if name in found else value
     return found
-
-
-def accepts(headers: Mapping[str, str], kind: str) -> bool:
-    """Whether the client accepts this content type. Without an Accept header it accepts anything."""
-    accepted = headers.get("accept", "*/*").lower()
-    return kind in accepted or "*/*" in accepted or f"{kind.split('/', 1)[0]}/*" in accepted

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from codex_mcp.codex.events.item_life import MAX_ITEMS
 from codex_mcp.codex.events.session import RENAMED
 from codex_mcp.codex.events.translator import Event, EventTranslator
+from codex_mcp.codex.reading import read_notification, read_question
 from codex_mcp.wire.app import notifications, questions
 from tests.support.core.app_events import (
     COMMAND_APPROVAL,
@@ -122,8 +123,8 @@ def test_garbage_gives_no_exception(messages: list[tuple[str, bytes]]) -> None:
 
 def said(translator: EventTranslator, method: str, params: bytes) -> list[Event]:
     """The events of a notification or a question with these parameters."""
-    note = notifications.read_notification(method, msgspec.Raw(params))
-    asked = questions.read_question(method, msgspec.Raw(params))
+    note = read_notification(method, msgspec.Raw(params))
+    asked = read_question(method, msgspec.Raw(params))
     events = [] if note is None else translator.notification(note)
     return [*events, *translator.request(asked), *translator.answered(asked, approved=True)]
 

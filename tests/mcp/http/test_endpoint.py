@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.mcp.http.endpoint import BODY_TIME, PING, Refusal, priming, read_message, refusal, sse_event
+from codex_mcp.mcp.http.endpoint import BODY_TIME, PING, Refusal, accepts, priming, read_message, refusal, sse_event
 from codex_mcp.rpc.codec import encode_notification
 from codex_mcp.transports.http import WHOLE_BODY, HttpExchange
 from codex_mcp.wire.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, NO_PARAMS, ErrorObject, Request
@@ -90,3 +90,19 @@ def test_a_stream_that_can_be_resumed_begins_with_an_id_and_no_message() -> None
 def test_a_sign_of_life_is_a_comment() -> None:
     assert PING.startswith(b":")
     assert PING.endswith(b"\n\n")
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        (None, True),
+        ("*/*", True),
+        ("text/*", True),
+        ("text/event-stream", True),
+        ("application/json, TEXT/Event-Stream;q=0.5", True),
+        ("application/json", False),
+        ("", False),
+    ],
+)
+def test_what_a_client_accepts(accept: str | None, *, expected: bool) -> None:
+    assert accepts({} if accept is None else {"accept": accept}, "text/event-stream") is expected

@@ -6,8 +6,8 @@ import msgspec
 
 from codex_mcp.codex.events.translator import Event, EventTranslator
 from codex_mcp.codex.facts import Fact, fact_of
-from codex_mcp.wire.app.notifications import AppNotification, read_notification
-from codex_mcp.wire.app.questions import read_question
+from codex_mcp.codex.reading import read_notification, read_question
+from codex_mcp.wire.app.notifications import AppNotification
 from codex_mcp.wire.app.requests import ThreadOpened
 
 Json = dict[str, object]

@@ -2,8 +2,9 @@
 
 import msgspec
 
+from codex_mcp.codex.reading import read_question
 from codex_mcp.threads.questions.questions import Json, Method, Question, question_from
-from codex_mcp.wire.app.questions import Asked, UnreadableQuestion, read_question
+from codex_mcp.wire.app.questions import Asked, UnreadableQuestion
 from codex_mcp.wire.legacy import LegacyApproval
 
 IDS: Json = {"threadId": "thread-1", "turnId": "turn-1", "itemId": "call-1", "startedAtMs": 1}

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.codex.reading import read_question
 from codex_mcp.threads.questions.questions import (
     CommandQuestion,
     Method,
@@ -19,7 +20,7 @@ from codex_mcp.threads.questions.questions import (
     question_from,
 )
 from codex_mcp.wire.app.items import CommandAction
-from codex_mcp.wire.app.questions import NetworkAmendment, ToolCallRequest, UnreadableQuestion, read_question
+from codex_mcp.wire.app.questions import NetworkAmendment, ToolCallRequest, UnreadableQuestion
 from tests.support.core.questions import (
     CHANGES,
     COMMAND,

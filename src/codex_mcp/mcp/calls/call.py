@@ -13,11 +13,12 @@ from msgspec import Struct, UnsetType
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.logs import Subject
-from codex_mcp.base.settings.calls import CallSettings, soft_deadline_for
+from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.asker import Asker
 from codex_mcp.mcp.asking.ladder import Obstacle, Step, Unattended
+from codex_mcp.mcp.calls.client_budgets import soft_deadline_for
 from codex_mcp.mcp.calls.progress import Heartbeat
 from codex_mcp.mcp.client import Client
 from codex_mcp.threads.questions.decisions import Decision

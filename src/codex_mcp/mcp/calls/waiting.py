@@ -12,8 +12,8 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from codex_mcp.base.settings.calls import UNKNOWN_CLIENT
 from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.client_budgets import UNKNOWN_CLIENT
 from codex_mcp.threads.changes import Changes
 from codex_mcp.threads.news import News, NewsKind, Reported, WaitMode, WaitVerdict, verdict
 from codex_mcp.threads.thread import Thread

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -43,6 +44,12 @@ class Refusal(Exception):
 def refusal(status: int, why: str, *headers: Header) -> Refusal:
     """A refusal of the HTTP request rather than of its message."""
     return Refusal(status, ErrorObject(INVALID_REQUEST, why), None, *headers)
+
+
+def accepts(headers: Mapping[str, str], kind: str) -> bool:
+    """Whether the client accepts this content type. Without an Accept header it accepts anything."""
+    accepted = headers.get("accept", "*/*").lower()
+    return kind in accepted or "*/*" in accepted or f"{kind.split('/', 1)[0]}/*" in accepted
 
 
 async def read_message(http: HttpExchange, limit: int) -> Message:

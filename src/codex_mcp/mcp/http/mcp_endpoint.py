@@ -31,14 +31,14 @@ from codex_mcp.mcp.eras import (
     unsupported,
 )
 from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, BusEndpoint, deliver, sent_with, too_many
-from codex_mcp.mcp.http.endpoint import RETRY_LATER, Refusal, answer_json, read_message, refusal, stream_out
+from codex_mcp.mcp.http.endpoint import RETRY_LATER, Refusal, accepts, answer_json, read_message, refusal, stream_out
 from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
 from codex_mcp.mcp.http.streams.answer_channel import AnswerChannel
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.session import Origin, Session
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
-from codex_mcp.transports.http import JSON, HttpExchange, accepts
+from codex_mcp.transports.http import JSON, HttpExchange
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import (
     INTERNAL_ERROR,

@@ -1,5 +1,5 @@
-"""The messages of `codex app-server`, each described and decoded here once.
+"""The messages of `codex app-server`, each described here once and decoded in `codex.reading`.
 
-`requests` are ours, with their answers; `notifications` and `questions` are the app-server's (`read_notification`,
-`read_question`); `items` has the parts that they share.
+`requests` are ours, with their answers; `notifications` and `questions` are the app-server's; `items` has the parts
+that they share.
 """

@@ -253,8 +253,3 @@ class OtherItem(Wire, frozen=True):
     text: str = ""
     command: str = ""
     process_id: str | None = None
-
-
-def type_of(item: Item | OtherItem) -> str:
-    """The type under which the item was sent."""
-    return item.type if isinstance(item, OtherItem) else str(item.__struct_config__.tag)

@@ -1,19 +1,16 @@
 """Pure. The notifications of `codex app-server`, each described once.
 
-`read_notification` is the one place where they are decoded. A notification that is not described here keeps its
-method and its fields (`OtherNotification`).
+`codex.reading` decodes them. A notification that is not described here keeps its method and its fields
+(`OtherNotification`).
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from codex_mcp.wire.app.items import (
-    UNREADABLE,
     Failure,
     FileUpdate,
     Item,
@@ -247,25 +244,3 @@ FALLBACKS: Final[dict[str, type[DescribedNotification]]] = {
     kind.method: kind for kind in (OtherItemStarted, OtherItemCompleted)
 }
 """For items that are not described, or that cannot be read in full."""
-
-
-def read_notification(method: str, params: Raw) -> AppNotification | None:
-    """Decode a notification; None if it cannot be read."""
-    kind = DESCRIBED.get(method)
-    try:
-        if kind is None:
-            return OtherNotification(method, msgspec.json.decode(params, type=dict[str, object]))
-        notification: DescribedNotification = _decoder(kind).decode(params)
-        return notification
-    except UNREADABLE:
-        fallback = FALLBACKS.get(method)
-    try:
-        return None if fallback is None else msgspec.json.decode(params, type=fallback)
-    except UNREADABLE:
-        return None
-
-
-@cache
-def _decoder(kind: type[DescribedNotification]) -> msgspec.json.Decoder[Any]:
-    # Made when the first notification of its kind arrives: most kinds never do, and the server starts sooner.
-    return msgspec.json.Decoder(kind)

@@ -1,18 +1,16 @@
 """Pure. The requests in which `codex app-server` asks for a person, each described once.
 
-`read_question` is the one place where they are decoded. Unknown fields are ignored, so that a newer Codex stays
-readable. What events show exactly as it came is a plain JSON value here; `OfferedDecision`, `NetworkContext`,
-`NetworkAmendment`, `InputQuestion` and `Elicitation` describe what is inside.
+`codex.reading` decodes them. What events show exactly as it came is a plain JSON value here; `OfferedDecision`,
+`NetworkContext`, `NetworkAmendment`, `InputQuestion` and `Elicitation` describe what is inside.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
-import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 
-from codex_mcp.wire.app.items import UNREADABLE, CommandAction, Wire
+from codex_mcp.wire.app.items import CommandAction, Wire
 
 if TYPE_CHECKING:
     from codex_mcp.wire.legacy import LegacyApproval
@@ -183,36 +181,9 @@ DESCRIBED: Final[dict[str, type[DescribedQuestion]]] = {
 }
 
 
-class _Scope(Wire, frozen=True):
-    thread_id: str | None = None
-
-
-def read_question(method: str, params: Raw) -> AppQuestion:
-    """Decode a request. Its thread is "" if it names none."""
-    kind = DESCRIBED.get(method)
-    try:
-        if kind is not None:
-            return msgspec.json.decode(params, type=kind)
-        if method == ServerElicitation.method:
-            fields = msgspec.json.decode(params, type=dict[str, object])
-            thread_id = fields.get("threadId")
-            return ServerElicitation(thread_id if isinstance(thread_id, str) else "", fields)
-    except UNREADABLE as exc:
-        return malformed(method, exc, thread_of(params))
-    return unknown(method, thread_of(params))
-
-
 def malformed(method: str, error: Exception, thread_id: str) -> UnreadableQuestion:
     return UnreadableQuestion(method, f"cannot ask the user: {method} is malformed: {error}", thread_id)
 
 
 def unknown(method: str, thread_id: str) -> UnreadableQuestion:
     return UnreadableQuestion(method, f"cannot ask the user: {method} is not a question that we know", thread_id)
-
-
-def thread_of(params: Raw) -> str:
-    """The thread that a message names; "" if it names none."""
-    try:
-        return msgspec.json.decode(params, type=_Scope).thread_id or ""
-    except UNREADABLE:
-        return ""

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from codex_mcp.codex.reading import read_notification
 from codex_mcp.wire.app.items import ContextCompaction, OtherItem
 from codex_mcp.wire.app.notifications import (
     DESCRIBED,
@@ -12,7 +13,6 @@ from codex_mcp.wire.app.notifications import (
     OtherItemStarted,
     OtherNotification,
     SummaryDelta,
-    read_notification,
 )
 
 IDS = {"threadId": "thread-1", "turnId": "turn-1"}

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from codex_mcp.codex.reading import read_question
 from codex_mcp.wire.app.questions import (
     AppQuestion,
     CommandApproval,
@@ -11,7 +12,6 @@ from codex_mcp.wire.app.questions import (
     OfferedRule,
     ServerElicitation,
     UnreadableQuestion,
-    read_question,
 )
 from tests.support.core.questions import COMMAND, RULE, TOOL
 
