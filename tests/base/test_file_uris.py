@@ -13,6 +13,7 @@ from codex_mcp.base.file_uris import BadPath, ForeignPath, path_from_uri, uri_fr
     [
         ("file:///a/b.txt", "/a/b.txt"),
         ("file:///", "/"),
+        ("file:/a/b", "/a/b"),
         ("file:///a b/ü", "/a b/ü"),
         ("file:///a%20b/%C3%BC", "/a b/ü"),
         ("file:///a/../b/./c", "/b/c"),

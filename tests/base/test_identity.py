@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.identity import LONGEST, choose_identity, is_identity, why_invalid
+from codex_mcp.base.principals import LOCAL
 
 names = st.from_regex(r"[a-z0-9][a-z0-9-]{0,63}", fullmatch=True)
 
@@ -78,3 +79,7 @@ def test_defaults_are_numbered_without_gaps(default: str, others: int) -> None:
 def test_there_is_an_end_to_the_numbers() -> None:
     with pytest.raises(Refused, match="give an identity"):
         choose_identity(None, "codex", Everything())
+
+
+def test_clients_without_a_token_share_a_principal_whose_name_is_in_records() -> None:
+    assert LOCAL == "local"

@@ -57,3 +57,9 @@ def test_a_question_that_cannot_be_read_says_why_and_whose_it_is(params: object,
     asked = read(CommandApproval.method, params)
     assert isinstance(asked, UnreadableQuestion)
     assert (asked.thread_id, "is malformed: " in asked.why) == (thread_id, True)
+
+
+def test_a_question_of_an_unknown_method_is_unreadable_and_keeps_its_thread() -> None:
+    assert read("no/such/question", {"threadId": "t"}) == UnreadableQuestion(
+        "no/such/question", "cannot ask the user: no/such/question is not a question that we know", "t"
+    )

@@ -7,6 +7,7 @@ from codex_mcp.base.settings.kinds import (
     Kind,
     LogLevel,
     Place,
+    Setting,
     assignments,
     count,
     identity,
@@ -22,6 +23,7 @@ from codex_mcp.base.settings.kinds import (
     switch,
     team_name,
     text,
+    with_unit,
 )
 
 HERE = Place("/repo/sub", "/home/me")
@@ -116,3 +118,15 @@ def test_what_is_taken(kind: Kind, raw: object, value: object) -> None:
 def test_what_is_refused(kind: Kind, raw: object, allowed: str) -> None:
     with pytest.raises(ValueError, match=allowed):
         kind(raw, HERE)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(1024, "1KiB"), (3 << 20, "3MiB"), (2 << 30, "2GiB"), (64 << 10, "64KiB")]
+)
+def test_a_number_of_bytes_is_shown_in_the_largest_unit_that_fits(number: int, text: str) -> None:
+    assert with_unit(number) == text
+
+
+def test_only_lists_take_a_flag_twice() -> None:
+    assert Setting(assignments, "KEY=VALUE", "for Codex").is_list
+    assert not Setting(switch, "", "on or off").is_list

@@ -3,7 +3,16 @@
 import msgspec
 import pytest
 
-from codex_mcp.wire.app.items import ChangeKind, CommandAction, CommandExecution, FileChange, FileUpdate, Item
+from codex_mcp.wire.app.items import (
+    ChangeKind,
+    CommandAction,
+    CommandExecution,
+    FileChange,
+    FileUpdate,
+    Item,
+    OtherItem,
+    type_of,
+)
 
 
 def test_a_command_is_read_in_snake_case() -> None:
@@ -46,3 +55,8 @@ def test_a_moved_file_is_read_although_its_target_is_in_snake_case() -> None:
 def test_an_unknown_item_cannot_be_read() -> None:
     with pytest.raises(msgspec.ValidationError, match="hologram"):
         msgspec.convert({"type": "hologram", "id": "h"}, Item)
+
+
+def test_every_item_knows_the_type_under_which_it_was_sent() -> None:
+    assert type_of(msgspec.convert({"type": "contextCompaction", "id": "1"}, Item)) == "contextCompaction"
+    assert type_of(OtherItem("somethingNew")) == "somethingNew"

@@ -78,3 +78,11 @@ def test_messages_leave_without_a_version() -> None:
     assert encode_error("a", -32600, "no") == b'{"error":{"code":-32600,"message":"no"},"id":"a"}'
     assert encode_unreadable("no") == b'{"error":{"code":-32600,"message":"no"},"id":-1}'
     assert encode_notification("m", [1]) == b'{"method":"m","params":[1]}'
+
+
+def test_what_is_nested_too_deeply_or_has_no_proper_error_is_unreadable() -> None:
+    deep = b'{"method": "m", "params": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    assert read_message(deep) == UnreadableMessage("recursion limit exceeded")
+    unreadable = read_message(b'{"id": 1, "error": {"code": "x"}}')
+    assert isinstance(unreadable, UnreadableMessage)
+    assert "code" in unreadable.reason
