@@ -10,8 +10,6 @@ from codex_mcp.wire.app.items import (
     FileChange,
     FileUpdate,
     Item,
-    OtherItem,
-    type_of,
 )
 
 
@@ -55,8 +53,3 @@ def test_a_moved_file_is_read_although_its_target_is_in_snake_case() -> None:
 def test_an_unknown_item_cannot_be_read() -> None:
     with pytest.raises(msgspec.ValidationError, match="hologram"):
         msgspec.convert({"type": "hologram", "id": "h"}, Item)
-
-
-def test_every_item_knows_the_type_under_which_it_was_sent() -> None:
-    assert type_of(msgspec.convert({"type": "contextCompaction", "id": "1"}, Item)) == "contextCompaction"
-    assert type_of(OtherItem("somethingNew")) == "somethingNew"
