@@ -29,8 +29,6 @@ NO_BRANCH: Final = ".invalid"
 
 
 class Checkout(Struct, frozen=True):
-    """The repository around a folder; all None outside of a repository."""
-
     root: str | None = None
     name: str | None = None
     branch: str | None = None
@@ -59,7 +57,6 @@ def _utf8(name: str | None) -> str | None:
 
 
 def _repository(folder: str) -> tuple[str, str] | None:
-    """The root of the repository around this folder, and its git folder."""
     while True:
         path = os.path.join(folder, ".git")
         if os.path.lexists(path) and (git := _git_folder(path)) is not None:

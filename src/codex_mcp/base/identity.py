@@ -24,7 +24,6 @@ _IDENTITY: Final = re.compile(rf"[a-z0-9][a-z0-9-]{{0,{LONGEST - 1}}}")
 
 
 def is_identity(name: str) -> bool:
-    """Whether an agent may have this name."""
     return _IDENTITY.fullmatch(name) is not None
 
 

@@ -34,14 +34,12 @@ def signals_handled(actions: Mapping[signal.Signals, Callable[[], object]]) -> I
 
 @contextlib.contextmanager
 def signals_received() -> Iterator[asyncio.Queue[int]]:
-    """Collect stop signals within this block."""
     received: asyncio.Queue[int] = asyncio.Queue()
     with signals_handled({number: partial(received.put_nowait, number) for number in STOP_SIGNALS}):
         yield received
 
 
 async def first(task: asyncio.Task[Any], signals: asyncio.Queue[int], *others: asyncio.Task[Any]) -> None:
-    """Wait for one of the tasks or for the next signal."""
     getting = TaskSet()
     signalled = getting.spawn(signals.get(), name="signal")
     await asyncio.wait([task, signalled, *others], return_when=asyncio.FIRST_COMPLETED)

@@ -22,8 +22,7 @@ class Command(Protocol):
     def DESCRIPTION(self) -> str:
         """For `--help`."""
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's flags."""
+    def configure(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
         """Run the command and return its exit code."""
@@ -106,12 +105,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def mcp_server_main() -> int:
-    """Run `codex-mcp-server …`, which is `codex-mcp mcp-server …`."""
     return _run("mcp-server", sys.argv[1:])
 
 
 def exec_server_main() -> int:
-    """Run `codex-exec-server …`, which is `codex-mcp exec-server …`."""
     return _run("exec-server", sys.argv[1:])
 
 

@@ -34,7 +34,6 @@ def print_json(value: object) -> None:
 
 
 def print_json_line(value: object) -> None:
-    """Print one JSON document on one line."""
     _print(_harmless(msgspec.json.encode(value)))
 
 

@@ -39,7 +39,6 @@ Choose: TypeAlias = Callable[[Loaded, Around | None], MakeProduct]
 
 
 def serve(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str, choose: Choose) -> int:
-    """Serve until stdin ends or a signal comes."""
     arguments.overrides = [*(arguments.overrides or []), *_switched(arguments)] or None
     loaded = load(arguments, environment, cwd)
     settings = loaded.settings
@@ -90,7 +89,6 @@ def _announce(settings: Settings, url: str) -> None:
 
 @contextlib.contextmanager
 def _around(otlp_endpoint: str | None) -> Iterator[Around | None]:
-    """What sends a trace of every request, if there is a collector."""
     if otlp_endpoint is None:
         yield None
         return
@@ -106,7 +104,6 @@ def _around(otlp_endpoint: str | None) -> Iterator[Around | None]:
 
 @contextlib.asynccontextmanager
 async def _model(script: str | None) -> AsyncIterator[Sequence[str]]:
-    """The overrides that make Codex use the scripted model, if there is a script."""
     if script is None:
         yield ()
         return

@@ -71,7 +71,6 @@ def _char_width(char: str) -> int:
 
 
 def _fitted(widths: Sequence[int], room: int) -> list[int]:
-    """Widths that fit, the widest cut first."""
     widths = list(widths)
     while sum(widths) > room and max(widths, default=0) > NARROWEST:
         widths[widths.index(max(widths))] -= 1

@@ -12,8 +12,6 @@ from codex_mcp.team.profile.roles import Role, over, role_from
 
 
 class Sourced(Struct, frozen=True):
-    """A value and where it came from."""
-
     value: object
     source: str
 
@@ -30,8 +28,6 @@ class RawRole(Struct, frozen=True):
 
 
 class SourcedRole(Struct, frozen=True):
-    """A role and where it came from."""
-
     role: Role
     source: str
 

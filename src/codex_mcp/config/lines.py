@@ -21,7 +21,6 @@ def _statement() -> re.Pattern[str]:
 
 @functools.cache
 def _token() -> re.Pattern[str]:
-    """Strings of four kinds, comments, brackets, line ends, and everything else."""
     strings = r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'"
     return re.compile(rf"{strings}|#[^\n]*|[\[\]{{}}]|\n|[^\"'#\[\]{{}}\n]+|.", re.DOTALL)
 

@@ -56,7 +56,6 @@ class _Surroundings(Struct, frozen=True):
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, with_team: bool = False) -> None:
-    """Give a parser a flag for every setting; for those of a team only on request."""
     # A usage with every flag would hide the error of a command line behind thirty lines.
     parser.usage = f"{parser.prog} [-h] [FLAG ...]"
     parser.epilog = "Every setting can also be given in the environment or in a file: see docs/settings.md."
@@ -124,7 +123,6 @@ def _settings(layers: Sequence[Layer], here: _Surroundings) -> Settings:
 
 
 def _defaults(here: _Surroundings) -> dict[str, object]:
-    """The defaults that depend on the environment."""
     return {
         "codex_home": os.path.join(here.home, ".codex"),
         "state_dir": os.path.join(here.atm_home, STATE_FOLDER),
@@ -171,7 +169,6 @@ def _from_environment(here: _Surroundings) -> Layer:
 
 
 def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Warnings about variables that look like settings and are not."""
     names = {name.upper() for name in SETTINGS}
     aliases = [alias for setting in SETTINGS.values() for alias in setting.variables if alias.startswith(OUR_PREFIX)]
     names.update(alias.removeprefix(OUR_PREFIX) for alias in aliases)

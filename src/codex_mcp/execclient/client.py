@@ -85,7 +85,6 @@ class ExecServerClient:
 
     @property
     def environment(self) -> protocol.EnvironmentInfo:
-        """What the server told about its machine in the handshake."""
         return self._link.environment
 
     @property

@@ -83,7 +83,6 @@ class Connection:
         )
 
     async def listen(self) -> str:
-        """Receive messages until the connection is gone; return the reason."""
         try:
             await self._peer.run()
         except OSError as exc:
@@ -93,7 +92,6 @@ class Connection:
         return "the server closed it"
 
     async def initialize(self, client_name: str, session_id: str | None) -> Initialized:
-        """The handshake, for a new session or to resume one."""
         answer = await self.call("initialize", Initialize(client_name, session_id), Initialized)
         self._peer.notify("initialized", {})
         return answer

@@ -84,8 +84,6 @@ class Watches:
 
 
 class RemoteFiles:
-    """All `fs/*` requests."""
-
     def __init__(self, link: Link, watches: Watches, sandbox: Sandbox | None = None) -> None:
         self._link = link
         self._watches = watches

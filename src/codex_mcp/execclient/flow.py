@@ -20,8 +20,6 @@ UNREAD_BYTES: Final = 64 << 20
 
 
 class Flow:
-    """Decides whether the connection is read."""
-
     def __init__(self) -> None:
         self._waiting = 0
         self._full = 0

@@ -31,8 +31,7 @@ TEMPORARY: Final = (OSError, TimeoutError, ConnectionLost)
 class LinkListener(Protocol):
     """The owner of a link."""
 
-    def notification_received(self, message: Notification) -> None:
-        """The server sent a notification."""
+    def notification_received(self, message: Notification) -> None: ...
 
     def connection_lost(self) -> None:
         """The current connection broke. The outcome of requests in flight is unknown."""
@@ -45,8 +44,6 @@ class LinkListener(Protocol):
 
 
 class Link:
-    """Connects, and reconnects after a loss."""
-
     def __init__(self, route: Route, options: ExecServerClientConnectOptions, listener: LinkListener) -> None:
         self.flow = Flow()
         self.environment: EnvironmentInfo
@@ -70,7 +67,6 @@ class Link:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the server announces."""
         announced = self.environment.capabilities
         return announced if isinstance(announced, Capabilities) else Capabilities()
 
@@ -199,7 +195,6 @@ class Link:
 
 
 def outcome_unknown(method: str) -> OutcomeUnknown:
-    """The error for a request that was in flight when its connection broke."""
     return OutcomeUnknown(
         f"cannot tell whether {method} was done: the connection broke before the answer; check, and try again"
     )

@@ -40,13 +40,10 @@ UNKNOWN_EXIT_CODE: Final = -1
 
 
 def event_bytes(event: Event) -> int:
-    """The memory that an event takes."""
     return EVENT_OVERHEAD + (len(event.chunk) if isinstance(event, ProcessOutput) else 0)
 
 
 class EventOrder:
-    """The sequence of one process's events."""
-
     def __init__(self, process_id: str, published: int = 0) -> None:
         self.process_id = process_id
         self.published = published

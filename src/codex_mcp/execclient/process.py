@@ -66,7 +66,6 @@ class Process:
 
     @property
     def is_over(self) -> bool:
-        """No further event will come."""
         return self._order.is_closed or self._failure is not None
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -92,7 +91,6 @@ class Process:
             self._is_being_read = False
 
     async def collect(self) -> Completed:
-        """Read all output until the process is closed."""
         parts: dict[protocol.OutputStream, list[bytes]] = {stream: [] for stream in protocol.OutputStream}
         async for event in self.events():
             if isinstance(event, protocol.ProcessOutput):

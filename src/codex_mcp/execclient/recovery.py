@@ -45,8 +45,6 @@ class ResumeFailure(Struct, frozen=True):
 
 
 class Recovery:
-    """The state of one client's connection."""
-
     def __init__(self, *, can_resume: bool, seconds: float = RECOVERY_SECONDS) -> None:
         """`can_resume` is false for a channel that cannot be opened again, such as a child's pipes."""
         self.state = ConnectionState.CONNECTED

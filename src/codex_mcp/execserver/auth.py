@@ -72,7 +72,6 @@ class SignedToken(Struct, frozen=True):
     clock_skew: float
 
     def refusal(self, header: str | None, now: float) -> str | None:
-        """Why an Authorization header is refused; None if it is accepted."""
         try:
             self._check(_claims(_bearer(header), self.secret), now)
         except _Refused as exc:

@@ -53,8 +53,6 @@ MISSING: Final = re.compile(r"Object missing required field `(\w+)`.*")
 
 
 class ClientTransport(Protocol):
-    """Carries messages to a client."""
-
     peer: str
     """The client's address, for the log."""
 
@@ -81,13 +79,10 @@ class Owner(Protocol):
     def initialize(self, connection: Connection, asked: Initialize) -> tuple[Initialized, Services]:
         """Open or resume a session. Raises RequestFailed."""
 
-    def detach(self, connection: Connection) -> None:
-        """The connection is over."""
+    def detach(self, connection: Connection) -> None: ...
 
 
 class Connection:
-    """One client, until its transport closes."""
-
     def __init__(self, transport: ClientTransport, owner: Owner, concurrent: int) -> None:
         self.transport = transport
         self.session_id: str | None = None
@@ -111,7 +106,6 @@ class Connection:
         return f"<Connection {self.transport.peer} session {self.session_id}>"
 
     def frame_received(self, frame: bytes) -> None:
-        """The transport received one message."""
         match read_message(frame):
             case Request() as request:
                 self._request_received(request)
@@ -124,7 +118,6 @@ class Connection:
                 self.transport.drop()
 
     def unreadable_received(self, reason: str) -> None:
-        """The transport received something that is not a message."""
         kind = "JSON-RPC" if self.transport.peer == "stdio" else "websocket JSON-RPC"
         where = "stdio" if self.transport.peer == "stdio" else f"websocket {self.transport.peer}"
         self.transport.send(encode_unreadable(f"failed to parse {kind} message from exec-server {where}: {reason}"))
@@ -138,7 +131,6 @@ class Connection:
             self._services.set_full(is_full=True)
 
     def resume_writing(self) -> None:
-        """The transport has room again."""
         self._is_full = False
         self._has_room.set()
         self._give_back()
@@ -154,7 +146,6 @@ class Connection:
         self._owner.detach(self)
 
     async def aclose(self) -> None:
-        """End the requests of this connection."""
         await self._tasks.aclose()
         self._give_back()
         if self._services is not None:
@@ -255,7 +246,6 @@ class Connection:
         self._choose_reading()
 
     def _choose_reading(self) -> None:
-        """Start or stop reading from the client."""
         must_pause = self._is_full or len(self._queue) >= QUEUE
         if must_pause and not self._is_paused:
             self.transport.pause_reading()

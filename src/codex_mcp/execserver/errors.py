@@ -46,14 +46,12 @@ def already_attached(session_id: str) -> RequestFailed:
 
 
 def os_error_text(error: OSError) -> str:
-    """The operating system's text, with the error number."""
     if error.errno is None:
         return str(error) or type(error).__name__  # raised by Python itself
     return f"{MUSL_TEXTS.get(error.errno, error.strerror)} (os error {error.errno})"
 
 
 def file_error(error: OSError) -> RequestFailed:
-    """The answer to a file request that failed with an OSError."""
     text = os_error_text(error)
     if error.errno == errno.ENOENT:
         return not_found(text)

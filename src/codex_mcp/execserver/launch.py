@@ -59,8 +59,6 @@ own_children: Final[set[int]] = set()
 
 
 class ProcessSpec(Struct, frozen=True):
-    """What to start."""
-
     argv: Sequence[str]
     cwd: str
     env: Mapping[str, str]
@@ -228,5 +226,4 @@ def login_entry() -> pwd.struct_passwd:
 
 
 def set_size(terminal: int, rows: int, columns: int) -> None:
-    """Set a terminal's size; its foreground processes get SIGWINCH."""
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

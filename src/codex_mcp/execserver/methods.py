@@ -31,12 +31,10 @@ class Services(Struct, frozen=True):
     info: protocol.EnvironmentInfo
 
     def set_full(self, *, is_full: bool) -> None:
-        """The client became too slow, or has caught up."""
         self.processes.set_full(is_full=is_full)
         self.http.set_full(is_full=is_full)
 
     async def aclose(self) -> None:
-        """Release what belongs to the connection."""
         await self.http.aclose()
         self.handles.close_all()
         self.watches.close_all()

@@ -68,8 +68,6 @@ def parse_listen(url: str) -> Address:
 
 
 class ServerConfig(Struct, frozen=True):
-    """How a server runs."""
-
     address: Address
     environment: Mapping[str, str]
     cwd: str
@@ -132,14 +130,11 @@ async def serve(config: ServerConfig, stdin: IO[bytes], stdout: IO[bytes]) -> No
 
 
 def _lifeline_cut(lifeline: int, stop: asyncio.Event) -> None:
-    """The guard is gone."""
     asyncio.get_running_loop().remove_reader(lifeline)  # it stays readable
     stop.set()
 
 
 class _OrphanReaper:
-    """Regularly reaps orphans that have ended."""
-
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._timer = loop.call_later(REAP_SECONDS, self._reap)
@@ -204,8 +199,6 @@ async def _serve_stdio(server: Server, stdin: IO[bytes], stdout: IO[bytes], stop
 
 
 class StdioTransport:
-    """Carries messages to a client at our stdout."""
-
     peer = "stdio"
 
     def __init__(self, channel: StdioChannel, accept: Callable[[ClientTransport], Connection]) -> None:
@@ -254,7 +247,6 @@ class StdioTransport:
         self._may_read.set()
 
     async def aclose(self) -> None:
-        """Write what is queued."""
         await self._tasks.aclose()
         await self._channel.aclose()
 

@@ -38,8 +38,6 @@ MAX_SESSIONS: Final = 4096
 
 
 class Server:
-    """All connections and sessions of one exec-server."""
-
     def __init__(
         self, info: EnvironmentInfo, environment: Mapping[str, str], confinement: Confinement, concurrent: int
     ) -> None:
@@ -62,13 +60,11 @@ class Server:
         return len(self._connections) >= MAX_CONNECTIONS or len(self.sessions) >= MAX_SESSIONS
 
     def accept(self, transport: ClientTransport) -> Connection:
-        """A client has connected."""
         connection = Connection(transport, self, self._concurrent)
         self._connections.add(connection)
         return connection
 
     def initialize(self, connection: Connection, asked: Initialize) -> tuple[Initialized, Services]:
-        """Open a session, or resume one. Raises RequestFailed."""
         send = connection.transport.send
         session_id, processes = self._session_for(connection, asked.resume_session_id)
         processes.attach(send, is_resumed=asked.resume_session_id is not None)
@@ -93,7 +89,6 @@ class Server:
             raise already_attached(resumed) from None
 
     def detach(self, connection: Connection) -> None:
-        """A connection ended; its session can be resumed by another."""
         self._connections.discard(connection)
         if self._is_closing:
             return

@@ -37,8 +37,6 @@ class _Entry(Struct, Generic[S]):
 
 
 class Sessions(Generic[S]):
-    """All sessions of a server, by id."""
-
     def __init__(self, retain: float) -> None:
         """`retain` is how long a session outlives its connection, in seconds."""
         self._retain = retain

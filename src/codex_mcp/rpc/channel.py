@@ -35,8 +35,6 @@ class FrameKind(StrEnum):
 
 
 class Channel(Protocol):
-    """Receives, sends, closes."""
-
     async def receive(self) -> Sequence[Frame]:
         """Return the next frames, at least one; an empty sequence means the end."""
 

@@ -23,8 +23,6 @@ class Verdict(StrEnum):
 
 
 class OpenCalls:
-    """The requests without an answer yet."""
-
     def __init__(self, max_theirs: int) -> None:
         self.max_theirs = max_theirs
         self.closing = False
@@ -39,7 +37,6 @@ class OpenCalls:
         return f"<OpenCalls: {len(self._ours)} ours, {len(self._theirs)} theirs{', closing' if self.closing else ''}>"
 
     def open(self) -> int:
-        """Return the id for a new request of ours."""
         message_id = self._next_id
         self._next_id += 1
         self._ours.add(message_id)
@@ -53,7 +50,6 @@ class OpenCalls:
         return False
 
     def accept(self, message_id: Id) -> Verdict:
-        """A request of theirs has arrived."""
         if self.closing:
             return Verdict.CLOSING
         if message_id in self._theirs:
@@ -71,7 +67,6 @@ class OpenCalls:
         return True
 
     def stop_accepting(self) -> None:
-        """Refuse new requests; running ones may finish."""
         self.closing = True
 
     def close(self) -> list[int]:

@@ -30,8 +30,6 @@ def watched(channel: Channel, far: str) -> Channel:
 
 
 class WatchedChannel:
-    """Logs each frame."""
-
     def __init__(self, channel: Channel, far: str) -> None:
         self._channel = channel
         self._far = far

@@ -38,14 +38,10 @@ LARGE_WRITE = 64 * 1024
 
 
 class Send(Struct, frozen=True):
-    """Send these bytes."""
-
     data: bytes
 
 
 class Pause(Struct, frozen=True):
-    """Do nothing for some seconds."""
-
     seconds: float
 
 
@@ -110,7 +106,6 @@ def event(kind: str, fields: Mapping[str, object]) -> bytes:
 
 
 def pieces(text: str, number: int) -> list[str]:
-    """Split a text into at most `number` parts of nearly the same length."""
     if not text:
         return []
     number = min(number, len(text))

@@ -57,7 +57,6 @@ class Connection(asyncio.Protocol):
         await self._send(whole(status, body, headers))
 
     async def begin_stream(self) -> None:
-        """Begin a stream of events; call `send`, then `end_stream`."""
         fields = {"content-type": "text/event-stream", "cache-control": "no-cache", "transfer-encoding": "chunked"}
         await self._send(head(200, fields))
 

@@ -41,7 +41,6 @@ class Gates:
             self._tell()
 
     async def wait_for(self, name: str, number: int) -> None:
-        """Wait until at least `number` responses wait at this gate."""
         while self._waiting[name] < number:
             await self._wait_for_change(None)
 

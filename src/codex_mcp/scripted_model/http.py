@@ -56,7 +56,6 @@ def head(status: int, headers: Mapping[str, str]) -> bytes:
 
 
 def whole(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> bytes:
-    """A complete JSON answer."""
     fields = {"content-type": "application/json", **(headers or {}), "content-length": str(len(body))}
     return head(status, fields) + body
 

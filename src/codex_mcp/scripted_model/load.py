@@ -9,7 +9,6 @@ PACKAGED = Path(__file__).parent / "scripts"
 
 
 def load_script(path: str | Path) -> Script:
-    """Read a script file. Raises ScriptError."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as exc:
@@ -20,5 +19,4 @@ def load_script(path: str | Path) -> Script:
 
 
 def packaged_script(name: str) -> Script:
-    """Read a script of the package, such as "tour"."""
     return load_script(PACKAGED / f"{name}.toml")

@@ -51,8 +51,6 @@ _ESCAPED = {"n": "\n", "t": "\t"}
 
 
 class Choice(Struct, frozen=True):
-    """A scene, and the values of its placeholders."""
-
     scene: Scene
     values: Mapping[str, str]
 
@@ -65,8 +63,6 @@ class Beat(Struct, frozen=True):
 
 
 class Response(Struct, frozen=True):
-    """The steps of one response, in order."""
-
     scene: str
     beats: tuple[Beat, ...]
     usage: Mapping[str, int]
@@ -190,7 +186,6 @@ def _capture(pattern: str | None, text: str) -> dict[str, str] | None:
 
 
 def _unexpected(step: Step, output: str) -> Say | None:
-    """What the model says instead of a step that expected another output."""
     if step.expect is None or step.expect in output:
         return None
     return Say(say=step.otherwise or f"I expected {step.expect!r}, but the tool answered: {output[:SHOWN_OUTPUT]}")

@@ -49,8 +49,6 @@ class InputItem(msgspec.Struct, frozen=True):
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """One tool that the model may call."""
-
     type: str = "function"
     name: str = ""
 
@@ -64,8 +62,6 @@ class RequestBody(msgspec.Struct, frozen=True):
 
 
 class ModelRequest(msgspec.Struct, frozen=True):
-    """One request as the script sees it."""
-
     thread: str
     """The thread's id, or "" if the client sent none."""
     model: str
@@ -89,7 +85,6 @@ def call_id(response: str, step: int, number: int) -> str:
 
 
 def read_request(body: bytes, headers: Mapping[str, str]) -> ModelRequest:
-    """Read a request. `headers` have lower-case names. Raises RequestError."""
     try:
         request = msgspec.json.decode(body, type=RequestBody)
         return _read(request, headers.get("thread-id") or headers.get("session-id") or "")

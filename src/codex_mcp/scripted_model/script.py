@@ -40,8 +40,6 @@ _PARAMETER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class SceneTable(msgspec.Struct, frozen=True):
-    """One `[scenes.NAME]` table, as written."""
-
     steps: list[object]
     about: str = ""
     when: str | None = None
@@ -54,8 +52,6 @@ class SceneTable(msgspec.Struct, frozen=True):
 
 
 class ScriptTable(msgspec.Struct, frozen=True):
-    """The whole file, as written."""
-
     scenes: dict[str, dict[str, object]]
     about: str = ""
     default: str | None = None
@@ -86,8 +82,6 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True):
-    """A whole script."""
-
     name: str
     model: str
     default: str

@@ -53,8 +53,6 @@ FailureKey = tuple[str, int, str, int]
 
 
 class SeenRequest(msgspec.Struct, frozen=True):
-    """A request that the script answered."""
-
     thread: str
     scene: str
     headers: Mapping[str, str]
@@ -126,14 +124,12 @@ class ScriptedModel:
         ]
 
     def release(self, gate: str) -> None:
-        """Open a gate for waiting and later answers."""
         self._gates.open(gate)
 
     def shut(self, gate: str) -> None:
         self._gates.shut(gate)
 
     async def wait_for_gate(self, gate: str, number: int = 1) -> None:
-        """Wait until at least `number` answers are held at this gate."""
         await self._gates.wait_for(gate, number)
 
     async def wait_for_scene(self, scene: str, number: int = 1) -> None:

@@ -24,8 +24,6 @@ class ScriptError(Refused):
 
 
 class PlanItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of a plan with its status."""
-
     step: str
     status: Literal["pending", "in_progress", "completed"] = "pending"
 

@@ -26,8 +26,6 @@ STDERR_GRACE = 0.5
 
 
 class Exit(Struct, frozen=True):
-    """How a child ended."""
-
     code: int
     stderr: str
 
@@ -53,8 +51,6 @@ class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
 
 
 class Child:
-    """A running child, as a channel."""
-
     def __init__(self, transport: asyncio.SubprocessTransport, protocol: _Protocol, max_message_bytes: int) -> None:
         assert protocol.stdin is not None
         assert protocol.stdout is not None
@@ -70,7 +66,6 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """The end of its stderr so far."""
         return self._stderr_tail.decode(errors="replace")
 
     async def receive(self) -> Sequence[Frame]:
@@ -92,7 +87,6 @@ class Child:
         self._stdin.close()
 
     def kill(self) -> None:
-        """Kill its whole process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 

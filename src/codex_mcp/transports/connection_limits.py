@@ -28,8 +28,6 @@ CANDIDATES: Final = 32
 
 
 class ConnectionLimits(Generic[Key]):
-    """The connections of a server."""
-
     def __init__(self, total: int) -> None:
         self.total = total
         self.most = max(1, total // 2)
@@ -43,7 +41,6 @@ class ConnectionLimits(Generic[Key]):
 
     @property
     def count(self) -> int:
-        """How many of them are unadmitted."""
         return len(self._unadmitted)
 
     def opened(self, key: Key, address: str, now: float, has_sent: Callable[[Key], bool]) -> list[Key]:

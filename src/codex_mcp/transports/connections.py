@@ -25,7 +25,6 @@ LOG_INTERVAL: Final = 10.0
 
 
 def connections_for(descriptors: int) -> int:
-    """How many connections fit into this many descriptors."""
     return max(FEWEST, descriptors - min(RESERVED_MOST, max(RESERVED_LEAST, descriptors // 8)))
 
 
@@ -35,8 +34,6 @@ def allowed_descriptors() -> int:
 
 
 class Connections:
-    """All connections of a server."""
-
     def __init__(self, total: int | None = None) -> None:
         self._limits: ConnectionLimits[asyncio.Transport] = ConnectionLimits(
             connections_for(allowed_descriptors()) if total is None else total
@@ -48,7 +45,6 @@ class Connections:
         return len(self._limits)
 
     def opened(self, transport: asyncio.Transport) -> None:
-        """Add a new connection; close another one if there are too many."""
         for closed in self._limits.opened(transport, _address(transport), time.monotonic(), _has_sent):
             self._note(closed)
             closed.abort()
@@ -83,7 +79,6 @@ def _address(transport: asyncio.Transport) -> str:
 
 
 def _has_sent(transport: asyncio.Transport) -> bool:
-    """Whether the connection has unread input."""
     opened = transport.get_extra_info("socket")
     if opened is None or transport.is_closing() or opened.fileno() < 0:
         return False

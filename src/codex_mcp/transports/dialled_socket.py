@@ -28,8 +28,6 @@ QUICK_ACKNOWLEDGEMENT: Final[int] = getattr(socket, "TCP_QUICKACK", 0)
 
 
 class DialledSocket(WSListener):
-    """An open connection, as a Channel."""
-
     def __init__(self) -> None:
         self._socket: WSTransport | None = None
         self._inbox: list[bytes] = []
@@ -47,7 +45,6 @@ class DialledSocket(WSListener):
             self._tcp = transport.underlying_transport.get_extra_info("socket")
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        """Called for each frame; the last frame of a message completes it."""
         if frame.msg_type in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION):
             self._parts.append(frame.get_payload_as_bytes())
             if frame.fin:
@@ -107,7 +104,6 @@ class DialledSocket(WSListener):
             await waiter
 
     async def aclose(self) -> None:
-        """Close with a close frame. May be called twice."""
         if self._socket is not None and not self._lost:
             self._socket.send_close(picows.WSCloseCode.OK)
             self._socket.disconnect()

@@ -23,8 +23,6 @@ HEAD_END: Final = b"\r\n\r\n"
 
 
 class FirstBytes(asyncio.Protocol):
-    """A connection before its first line."""
-
     def __init__(self, websocket: Callable[[], asyncio.BufferedProtocol]) -> None:
         self._websocket = websocket
         self._transport: asyncio.Transport | None = None
@@ -32,7 +30,6 @@ class FirstBytes(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for a request head, but not for long."""
         self._transport = cast("asyncio.Transport", transport)
         self._timer = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._transport.abort)
 
@@ -40,7 +37,6 @@ class FirstBytes(asyncio.Protocol):
         self._stop_waiting()
 
     def data_received(self, data: bytes) -> None:
-        """Answer, hand over, or wait for more."""
         assert self._transport is not None
         if self._transport.is_closing():
             return

@@ -28,8 +28,6 @@ MAX_HEADER_BYTES: Final = 4096
 
 
 class Style(StrEnum):
-    """How frames are separated."""
-
     LINES = "lines"
     CONTENT_LENGTH = "content-length"
 
@@ -51,8 +49,6 @@ def encode(frame: bytes, style: Style) -> bytes:
 
 
 class FrameReader:
-    """Splits a stream of bytes into frames."""
-
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self.style = Style.LINES
@@ -148,7 +144,6 @@ class FrameReader:
         self._reset(state)
 
     def _skipped(self, frames: list[Frame]) -> None:
-        """A message that was too long has ended."""
         frames.append(self._too_large(self._outline.text()))
         self._outline = Outline()
         self._reset(ReaderState.LINE)

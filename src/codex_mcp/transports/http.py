@@ -43,8 +43,7 @@ class Connection(Protocol):
     when_lost: dict[object, Callable[[], None]]
     """By request: what to call when the connection is lost."""
 
-    def admitted(self) -> None:
-        """The client was let in."""
+    def admitted(self) -> None: ...
 
     def close(self) -> None:
         """Close the connection, with all requests on it."""
@@ -59,8 +58,6 @@ class Disconnected(Exception):
 
 
 class HttpExchange:
-    """A request and its answer."""
-
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
@@ -83,7 +80,6 @@ class HttpExchange:
 
     @property
     def body_is_here(self) -> bool:
-        """The whole body has arrived."""
         return WHOLE_BODY in self._scope
 
     async def read_body(self, limit: int) -> bytes:

@@ -112,7 +112,6 @@ class HangUpWatch:
             self._gone()
 
     def close(self) -> None:
-        """Stop watching. May be called twice."""
         if self._descriptor >= 0:
             self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)

@@ -50,8 +50,6 @@ class _Container:
 
 
 class Outline:
-    """Reads one object piece by piece."""
-
     def __init__(self) -> None:
         self._stack: list[_Container] = []
         self._deeper = 0

@@ -67,7 +67,6 @@ class StdioChannel:
         await self._output.drain(below)
 
     async def until_unread(self) -> None:
-        """Wait until the reader of stdout is gone."""
         await self._output.until_lost()
 
     async def aclose(self) -> None:

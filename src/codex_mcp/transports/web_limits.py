@@ -51,8 +51,6 @@ TOO_SLOW: Final = (
 
 
 class WebLimits(Struct, frozen=True):
-    """The limits of one server's connections."""
-
     stall_timeout: float
     head_time: float = HEAD_TIME
     max_head_bytes: int = MAX_HEAD_BYTES
@@ -81,13 +79,11 @@ class Stall:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Start the timeout: bytes wait to be sent."""
         self.end()
         self._waiting = self._transport.get_write_buffer_size()
         self._timer = asyncio.get_running_loop().call_later(self._timeout, self._look)
 
     def end(self) -> None:
-        """Stop the timeout: the client reads again, or is gone."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -125,8 +121,6 @@ class StallWatched(asyncio.Protocol):
 
 
 class LimitedHttp(StallWatched, HttpToolsProtocol):
-    """One HTTP connection."""
-
     def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits
@@ -155,11 +149,9 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._limits.connections.admitted(self.transport)
 
     def close(self) -> None:
-        """Close the connection, with all requests on it."""
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell every request on this connection."""
         self._limits.connections.closed(self.transport)
         self._head_came()
         for cycle in self._earlier:
@@ -170,7 +162,6 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Count the bytes of a head, and parse them."""
         cycle: RequestResponseCycle | None = self.cycle
         if not self._awaits_head and (cycle is None or cycle.response_complete):
             self._await_head()
@@ -288,8 +279,6 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
 
 
 class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
-    """One WebSocket."""
-
     def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits

@@ -68,17 +68,14 @@ FIN: Final = 0x80
 class SocketListener(Protocol):
     """Is told what happens on one accepted socket."""
 
-    def frame_received(self, frame: bytes) -> None:
-        """A complete message has arrived."""
+    def frame_received(self, frame: bytes) -> None: ...
 
     def pause_writing(self) -> None:
         """The client reads too slowly; produce nothing until `resume_writing`."""
 
-    def resume_writing(self) -> None:
-        """There is room again."""
+    def resume_writing(self) -> None: ...
 
-    def connection_lost(self) -> None:
-        """The connection has ended."""
+    def connection_lost(self) -> None: ...
 
 
 def frame_header(size: int, opcode: int, fin: int = FIN) -> bytes:
@@ -91,8 +88,6 @@ def frame_header(size: int, opcode: int, fin: int = FIN) -> bytes:
 
 
 class AcceptedSocket(WSListener):
-    """One client's connection."""
-
     def __init__(self, accept: Callable[[AcceptedSocket], SocketListener]) -> None:
         self._accept = accept
         self._listener: SocketListener | None = None
@@ -122,7 +117,6 @@ class AcceptedSocket(WSListener):
         self._send_ping()
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        """Called for each frame; the last frame of a message completes it."""
         if self._probe is not None:
             self._is_alive()
         kind = frame.msg_type
@@ -189,11 +183,9 @@ class AcceptedSocket(WSListener):
 
     @property
     def is_probed(self) -> bool:
-        """A probe waits for a sign of life."""
         return self._probe is not None
 
     def send(self, *parts: bytes) -> None:
-        """Queue one message, given in parts."""
         transport = self._transport
         if transport is None or self._listener is None or transport.is_closing():
             return
@@ -220,7 +212,6 @@ class AcceptedSocket(WSListener):
             self._transport.resume_reading()
 
     def probe(self) -> None:
-        """Another connection wants this client's session: end this connection if it shows no sign of life."""
         transport = self._transport
         if self._probe is None and transport is not None and self._socket is not None and not transport.is_closing():
             self._socket.send_ping()

@@ -19,7 +19,6 @@ LOOKS: Final = 2000
 
 
 def variables(pid: int, names: Collection[str]) -> dict[str, str]:
-    """The variables of these names in a process's environment."""
     pairs = (entry.decode(errors="replace").partition("=") for entry in environment(pid).split(b"\0"))
     return {name: value for name, _, value in pairs if name in names}
 

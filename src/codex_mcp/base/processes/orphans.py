@@ -51,7 +51,6 @@ def kill_orphans(ours: Collection[int], found: Callable[[], set[int]] = children
 
 
 def reap_orphans(ours: Collection[int]) -> None:
-    """Reap inherited children that have ended; leave running ones alone."""
     for pid in children().difference(ours):
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

@@ -54,6 +54,5 @@ class _File(msgspec.Struct):
 
 @functools.cache
 def gitleaks_rules() -> tuple[Rule, ...]:
-    """The rules in the data file."""
     with open(__file__.removesuffix(".py") + ".json", "rb") as file:
         return tuple(msgspec.json.decode(file.read(), type=_File).rules)

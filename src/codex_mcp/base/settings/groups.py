@@ -23,8 +23,6 @@ G = TypeVar("G", bound=Struct)
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """All settings of a server."""
-
     core: CoreSettings
     calls: CallSettings = CallSettings()
     http: HttpSettings = HttpSettings()
@@ -46,7 +44,6 @@ SETTINGS = {name: TABLE[name] for each in GROUPS.values() for name in each.__str
 
 
 def settings_of(values: Mapping[str, object]) -> Settings:
-    """The settings with these values, and defaults for the others."""
     core = _group(CoreSettings, {**values, "exec": _group(ExecSettings, values)})
     return Settings(
         core=core,
@@ -58,7 +55,6 @@ def settings_of(values: Mapping[str, object]) -> Settings:
 
 
 def values_of(settings: Settings) -> dict[str, object]:
-    """The values of all settings, by name."""
     groups = (settings.core, settings.core.exec, settings.calls, settings.http, settings.team, settings.log)
     return {name: getattr(group, name) for group in groups for name in group.__struct_fields__ if name in SETTINGS}
 

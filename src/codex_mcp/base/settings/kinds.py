@@ -89,7 +89,6 @@ _declared: list[Setting] = []
 
 
 def setting(default: T, kind: Kind, metavar: str, text: str, **more: Unpack[_More]) -> T:
-    """Declare a field of a group as a setting."""
     _declared.append(Setting(kind, metavar, text, **more))
     return default
 
@@ -135,8 +134,6 @@ class SlowReader(StrEnum):
 
 
 class LogLevel(StrEnum):
-    """How much is logged."""
-
     OFF = "off"
     ERROR = "error"
     WARNING = "warning"
@@ -146,8 +143,6 @@ class LogLevel(StrEnum):
 
 
 class Sandbox(StrEnum):
-    """What an agent's commands may do."""
-
     READ_ONLY = "read-only"
     WORKSPACE_WRITE = "workspace-write"
     DANGER_FULL_ACCESS = "danger-full-access"
@@ -212,13 +207,11 @@ def path(value: object, place: Place) -> str:
 
 
 def program(value: object, place: Place) -> str:
-    """A path, or the name of a program on PATH."""
     name = text(value, place)
     return path(name, place) if "/" in name or name.startswith("~") else name
 
 
 def socket_address(value: object, place: Place) -> str:
-    """The URL of a WebSocket."""
     url = text(value, place)
     if not re.fullmatch(r"wss?://([^\s/:@\[\]]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/\S*)?", url):
         raise ValueError("an address such as ws://127.0.0.1:4512")
@@ -328,7 +321,6 @@ def assignments(value: object, _: Place) -> tuple[str, ...]:
 
 
 def words(value: object, _: Place) -> tuple[str, ...]:
-    """Several texts: a list, or a text with one per line."""
     items = value.splitlines() if isinstance(value, str) else value
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise ValueError("a list of texts")

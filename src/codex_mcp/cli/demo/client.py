@@ -36,16 +36,12 @@ END_GRACE: Final = 10.0
 class Audience(Protocol):
     """Receives the events and questions of the server."""
 
-    def event_received(self, event: Event) -> None:
-        """Show it."""
+    def event_received(self, event: Event) -> None: ...
 
-    async def answer(self, question: Question) -> Decision:
-        """Decide what Codex asks."""
+    async def answer(self, question: Question) -> Decision: ...
 
 
 class ServerLaunch(Struct, frozen=True):
-    """How the server is started."""
-
     argv: Sequence[str]
     environment: Mapping[str, str]
     cwd: str
@@ -60,7 +56,6 @@ class Client:
         self.peer = Peer(child, handlers, max_requests=MAX_QUESTIONS, pace=_no_pace)
 
     async def initialize(self) -> Greeting:
-        """Perform the handshake. Raises Refused."""
         params = {
             "protocolVersion": REVISIONS[0],
             "capabilities": {"elicitation": {}},
@@ -71,7 +66,6 @@ class Client:
         return greeting
 
     async def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
-        """Call a tool and wait for its result. Raises Refused."""
         result = await self._call("tools/call", {"name": name, "arguments": arguments})
         return msgspec.json.decode(result, type=ToolResult)
 

@@ -90,7 +90,6 @@ def _play(screen: Screen, workshop: Workshop, decider: Decider) -> bool:
 
 
 async def _repair(screen: Screen, workshop: Workshop, rights: Rights, show: Show) -> ToolResult:
-    """One call of the tool `codex`, from the start of the server to its end."""
     prompt = PROMPT.format(test=workshop.test_command)
     async with connected(_server(workshop), show) as client:
         greeting = await client.initialize()

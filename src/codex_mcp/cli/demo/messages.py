@@ -17,7 +17,6 @@ class Change(Struct, frozen=True):
 
     @property
     def lines(self) -> list[str]:
-        """The change as lines of a diff."""
         if self.unified_diff:
             return self.unified_diff.splitlines()
         sign = "-" if self.type == "delete" else "+"
@@ -25,41 +24,29 @@ class Change(Struct, frozen=True):
 
 
 class Duration(Struct, frozen=True):
-    """How long a command took."""
-
     secs: int
     nanos: int
 
 
 class AgentMessage(Struct, frozen=True):
-    """A message of the agent."""
-
     message: str
 
 
 class AgentReasoning(Struct, frozen=True):
-    """A thought of the agent."""
-
     text: str
 
 
 class MessageDelta(Struct, frozen=True):
-    """The next words of a message."""
-
     item_id: str
     delta: str
 
 
 class ReasoningDelta(Struct, frozen=True):
-    """The next words of a thought."""
-
     item_id: str
     delta: str
 
 
 class CommandEnded(Struct, frozen=True):
-    """A command of the agent has ended."""
-
     command: list[str]
     aggregated_output: str
     exit_code: int
@@ -80,15 +67,11 @@ class CommandEnded(Struct, frozen=True):
 
 
 class PatchEnded(Struct, frozen=True):
-    """A patch of the agent was applied, or failed."""
-
     success: bool
     changes: dict[str, Change]
 
 
 class Warned(Struct, frozen=True):
-    """A warning or an error."""
-
     message: str
 
 
@@ -134,16 +117,12 @@ class Question(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True, rename="camel"):
-    """Tokens of a turn."""
-
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
 
 
 class FileChanged(Struct, frozen=True):
-    """A file that the agent changed."""
-
     path: str
     kind: str
 
@@ -159,14 +138,10 @@ class TurnResult(Struct, frozen=True, rename="camel"):
 
 
 class TextPart(Struct, frozen=True):
-    """A part of a result."""
-
     text: str = ""
 
 
 class ToolResult(Struct, frozen=True, rename="camel"):
-    """The result of `tools/call`."""
-
     content: list[TextPart] = []
     structured_content: TurnResult | None = None
     is_error: bool = False
@@ -177,8 +152,6 @@ class ToolResult(Struct, frozen=True, rename="camel"):
 
 
 class ServerInfo(Struct, frozen=True):
-    """How the server describes itself."""
-
     version: str
 
 
@@ -189,13 +162,10 @@ class Greeting(Struct, frozen=True, rename="camel"):
 
 
 class Decision(Struct, frozen=True):
-    """A person's answer to a question."""
-
     approved: bool
     reason: str = ""
 
     def wire(self) -> dict[str, object]:
-        """The result of `elicitation/create`."""
         if self.approved:
             return {"action": "accept", "content": {"decision": "approved"}}
         if self.reason:

@@ -32,7 +32,6 @@ class Rights(Struct, frozen=True):
 
 
 def find_rights(codex_home: str, environment: Mapping[str, str]) -> Rights:
-    """Try the sandbox of the Codex that the server will use. Raises NoCodex."""
     binary = find_codex(CoreSettings(codex_home=codex_home), environment.get("PATH", ""))
     version = ".".join(map(str, binary.version))
     trouble = _trouble(binary.path, environment)

@@ -32,8 +32,6 @@ MOST_LINES: Final = 16
 
 
 class Who(StrEnum):
-    """A speaker."""
-
     YOU = "you"
     SERVER = "server"
     AGENT = "agent"
@@ -71,8 +69,6 @@ class Block(Struct, frozen=True):
 
 
 class Screen:
-    """Prints the conversation."""
-
     def __init__(self, file: IO[str]) -> None:
         probe = Console(file=file)
         self._console = Console(file=file, highlight=False, width=min(probe.width, WIDEST))
@@ -104,7 +100,6 @@ class Screen:
         self._live.update(Block(who, prose(self._streamed, who)), refresh=True)
 
     def ran(self, command: str, output: str, exit_code: int, seconds: float) -> None:
-        """Print a command and the end of its output."""
         lines = visible(output).strip("\n").splitlines()
         body = Text.assemble((f"$ {visible(command)}\n", "bold"))
         if len(lines) > MOST_LINES:
@@ -116,7 +111,6 @@ class Screen:
         self._print(Block(Who.RUNS, body), Text())
 
     def asks(self, message: str, changes: Mapping[str, Change]) -> None:
-        """Print Codex's question, and what it is about."""
         body = prose(f"asks: {message}", Who.CODEX)
         for path, change in changes.items():
             body.append(f"\n\n{change.type} {visible(path)}\n", "bold")
@@ -124,7 +118,6 @@ class Screen:
         self._print(Block(Who.CODEX, body), Text())
 
     def prompt(self, text: str) -> None:
-        """Ask for a line; the cursor stays behind the question."""
         self.settle()
         margin = Text(Who.YOU.ljust(MARGIN), MARGIN_STYLES[Who.YOU])
         with _explain_unwritten():
@@ -173,7 +166,6 @@ def _explain_unwritten() -> Iterator[None]:
 
 
 def prose(text: str, who: Who) -> Text:
-    """Text with `code` highlighted. **Headings** in thoughts get a line of their own."""
     if who is Who.THINKS:
         return Text(visible(text).replace("**", "").replace("\n\n", "\n").strip(), "dim italic")
     shown = Text(visible(text).strip())
@@ -182,5 +174,4 @@ def prose(text: str, who: Who) -> Text:
 
 
 def diff(change: Change) -> Text:
-    """A change in the colours of a diff."""
     return Text("\n").join(Text(visible(line), DIFF_STYLES.get(line[:1], "")) for line in change.lines)

@@ -20,15 +20,10 @@ from codex_mcp.cli.demo.screen import Screen, Who
 
 
 class Decider(Protocol):
-    """Allows or denies."""
-
-    async def decide(self) -> Decision:
-        """Decide the question that is on the screen."""
+    async def decide(self) -> Decision: ...
 
 
 class Show:
-    """The audience of the demo's client."""
-
     def __init__(self, screen: Screen, decider: Decider, folder: str) -> None:
         """Paths below `folder` are shown relative to it."""
         self._screen = screen

@@ -50,8 +50,6 @@ TEST_PATIENCE: Final = 20.0
 
 
 class Check(Struct, frozen=True):
-    """The result of the repository's test."""
-
     passed: bool
     last_line: str
 

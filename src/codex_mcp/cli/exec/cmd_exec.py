@@ -44,7 +44,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    """Run the command; return its exit code."""
     url = arguments.url or environment.get(URL_VARIABLE)
     if not url:
         raise Refused(f"cannot run the command: no server given; use --url ws://HOST:PORT or set {URL_VARIABLE}")

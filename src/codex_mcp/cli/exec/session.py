@@ -33,8 +33,6 @@ class OutputLost(Explained):
 
 
 class ExecSession:
-    """Passes bytes and signals between our streams and the process."""
-
     def __init__(self, client: ExecServerClient, process: Process, streams: StandardStreams) -> None:
         self._client = client
         self._process = process

@@ -21,8 +21,6 @@ READ_BYTES: Final = 1 << 16
 
 
 class StandardStreams(Struct, frozen=True):
-    """The descriptors of stdin, stdout and stderr."""
-
     stdin: int = 0
     stdout: int = 1
     stderr: int = 2
@@ -47,7 +45,6 @@ def raw(fd: int) -> Iterator[None]:
 
 
 async def read_input(fd: int) -> AsyncIterator[bytes]:
-    """The bytes of a descriptor until end of file."""
     while True:
         await _readable(fd)
         try:

@@ -25,7 +25,6 @@ def as_they_are(agents: Iterable[Agent], living: Container[str]) -> list[Agent]:
 
 
 def chosen(agents: Iterable[Agent], *, repo: str | None, identity: str | None, closed: bool) -> list[Agent]:
-    """The agents of this repository and name, with or without closed ones."""
     return [
         agent
         for agent in agents
@@ -36,7 +35,6 @@ def chosen(agents: Iterable[Agent], *, repo: str | None, identity: str | None, c
 
 
 def outdated(agents: Iterable[Agent], before: float) -> list[Agent]:
-    """Inactive agents that were last used before this time."""
     return [agent for agent in agents if not agent.is_active and agent.last_active < before]
 
 
@@ -55,7 +53,6 @@ def row(agent: Agent, now: float) -> tuple[str, ...]:
 
 
 def age(seconds: float) -> str:
-    """How long ago, in one unit."""
     for unit, length in UNITS:
         if seconds >= length:
             return f"{int(seconds // length)} {unit}"

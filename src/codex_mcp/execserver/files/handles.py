@@ -21,8 +21,6 @@ MAX_OFFSET: Final = 2**63 - 1
 
 
 class FileHandles:
-    """The open files of a connection, closed with it."""
-
     def __init__(self, confinement: Confinement) -> None:
         self._confinement = confinement
         self._open: dict[str, int | None] = {}

@@ -45,7 +45,6 @@ def answer(request: bytes) -> tuple[HelperResponse, int | None]:
 
 
 def main(line: int = LINE) -> None:
-    """Answer requests until the socket closes."""
     while head := _read(line, SIZE_BYTES):
         request = _read(line, int.from_bytes(head, "big"))
         _write(line, BEGUN)

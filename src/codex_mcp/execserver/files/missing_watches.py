@@ -32,8 +32,6 @@ class _Watch(Struct, frozen=True):
 
 
 class MissingWatches:
-    """The watches of a connection, ended with it."""
-
     def __init__(self, send: SendMessage) -> None:
         self._send = send
         self._watches: dict[int, _Watch] = {}

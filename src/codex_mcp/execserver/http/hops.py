@@ -41,8 +41,6 @@ PORTS: Final = {"http": 80, "https": 443}
 
 
 class Hop(Struct, frozen=True):
-    """One HTTP request, before or after a redirect."""
-
     method: str
     url: SplitResult
     headers: tuple[tuple[str, str], ...]

@@ -33,8 +33,6 @@ CONNECT_SECONDS: Final = 30.0
 
 
 class HttpRequests:
-    """The HTTP requests of one connection."""
-
     def __init__(self, send: SendMessage) -> None:
         self._send = send
         self._streams: dict[str, Exchange | None] = {}
@@ -47,7 +45,6 @@ class HttpRequests:
         return f"<HttpRequests {len(self._streams)} streams>"
 
     async def request(self, asked: HttpRequest) -> HttpResponse:
-        """Raises RequestFailed."""
         hop = first_hop(asked)
         if asked.stream_response:
             self._check_stream(asked.request_id)
@@ -69,7 +66,6 @@ class HttpRequests:
                 del self._streams[asked.request_id]
 
     def set_full(self, *, is_full: bool) -> None:
-        """The client became too slow, or has caught up."""
         if is_full:
             self._may_send.clear()
         else:
@@ -116,12 +112,10 @@ class Exchange:
         return HttpResponse(self.parser.status, self.parser.headers, encode_base64(body))
 
     async def head(self) -> None:
-        """Wait for status and headers."""
         while not self.parser.status:
             await self._read()
 
     async def body(self) -> AsyncIterator[bytes]:
-        """The body, in pieces."""
         while True:
             if piece := self.parser.take():
                 yield piece

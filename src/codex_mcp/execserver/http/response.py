@@ -32,7 +32,6 @@ class ResponseParser:
         self._parser = httptools.HttpResponseParser(self)
 
     def feed(self, data: bytes) -> None:
-        """Raises InvalidResponse."""
         if self.is_done:
             return
         if not self.status:
@@ -54,7 +53,6 @@ class ResponseParser:
         self.is_done = True
 
     def take(self) -> bytes:
-        """The part of the body that was not taken yet."""
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)
 

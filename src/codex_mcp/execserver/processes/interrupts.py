@@ -29,7 +29,6 @@ DISABLED: Final = b"\0"
 
 
 def signal_members(group: int, number: signal.Signals) -> None:
-    """Signal every process of a group except its leader."""
     for pid in members(group):
         if pid != group:
             with suppress(ProcessLookupError, PermissionError):
@@ -37,7 +36,6 @@ def signal_members(group: int, number: signal.Signals) -> None:
 
 
 def members(group: int) -> list[int]:
-    """The visible processes of a group."""
     wanted = str(group).encode()
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):

@@ -34,8 +34,6 @@ DENIAL_WORDS: Final = (
 
 
 class OutputLog:
-    """Numbers events, keeps the newest output, answers reads."""
-
     def __init__(self, process_id: str, max_bytes: int, max_chunks: int) -> None:
         self._process_id = process_id
         self._max_bytes = max_bytes
@@ -55,7 +53,6 @@ class OutputLog:
         return self._bytes
 
     def has_room(self, size: int) -> bool:
-        """Whether this many bytes can be added without forgetting any."""
         return self._bytes + size <= self._max_bytes and len(self._chunks) < self._max_chunks
 
     def append(self, stream: OutputStream, data: bytes) -> Chunk:
@@ -69,20 +66,17 @@ class OutputLog:
         return chunk
 
     def exit(self, exit_code: int, *, sandbox_denied: bool) -> ProcessExited:
-        """The process itself ended."""
         assert self.exited is None, "a process exits once"
         self.exited = ProcessExited(self._process_id, self._take_seq(), exit_code, sandbox_denied)
         return self.exited
 
     def close(self) -> ProcessClosed:
-        """No event follows."""
         assert self.exited is not None, "close() comes after exit()"
         assert self.closed is None, "a process closes once"
         self.closed = ProcessClosed(self._process_id, self._take_seq())
         return self.closed
 
     def mark_sent(self, through: int) -> None:
-        """Everything up to this number has been handed to a connection."""
         self.sent = max(self.sent, through)
 
     def unsent(self) -> list[Event]:

@@ -64,8 +64,6 @@ WAIT_FAILED: Final = -1
 
 
 class Sandboxing(StrEnum):
-    """How a process is confined."""
-
     NONE = "none"
     UNLIMITED = "unlimited"
     """By a sandbox object that limits nothing."""
@@ -87,13 +85,10 @@ class Audience:
         self.send, self.is_full = None, False
 
     def set_full(self, *, is_full: bool) -> None:
-        """Whether the connection has too many unsent bytes."""
         self.is_full = is_full
 
 
 class Process:
-    """A child and its numbered events."""
-
     def __init__(
         self,
         process_id: str,
@@ -172,7 +167,6 @@ class Process:
         self._short_reads = 0
 
     def interrupt(self) -> None:
-        """Send SIGINT to the whole group."""
         if self._sandboxing is Sandboxing.BUBBLEWRAP:
             signal_members(self._child.pid, signal.SIGINT)
         else:
@@ -232,7 +226,6 @@ class Process:
                 os.killpg(self._child.pid, number)
 
     def _choose_reading(self) -> None:
-        """Start or stop reading from the child."""
         has_room = self._has_credit() if self._is_live else self.log.has_room(CHUNK_BYTES)
         self._may_read = has_room and not self._audience.is_full
         wanted = self._may_read and self._rest is None
@@ -269,7 +262,6 @@ class Process:
         self._choose_reading()
 
     def _read_once(self, fd: int) -> int:
-        """Read one chunk; return its size."""
         try:
             data = self._read_terminal(fd) if self._is_terminal else os.read(fd, CHUNK_BYTES)
         except BlockingIOError:

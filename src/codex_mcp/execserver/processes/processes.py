@@ -170,12 +170,10 @@ class Processes:
         self._resuming = self._loop.call_later(HELD, self._all_live)
 
     def detach(self) -> None:
-        """The client disconnected."""
         self._audience.detach()
         self._audience_changed()
 
     def set_full(self, *, is_full: bool) -> None:
-        """The client became too slow, or has caught up."""
         self._audience.set_full(is_full=is_full)
         self._audience_changed()
 

@@ -25,8 +25,6 @@ class StdinFull(Exception):
 
 
 class Stdin:
-    """The writing end of a process's stdin."""
-
     def __init__(self, fd: int, *, is_terminal: bool) -> None:
         self._fd = fd
         self._is_terminal = is_terminal

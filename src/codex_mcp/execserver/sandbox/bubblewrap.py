@@ -19,8 +19,6 @@ processes of a server that runs as root could write them."""
 
 
 class MountKind(StrEnum):
-    """What is mounted at a path."""
-
     READ = "read"
     WRITE = "write"
     HIDDEN_FOLDER = "hidden folder"
@@ -39,8 +37,6 @@ class Layer(Struct, frozen=True):
 
 
 class View(Struct, frozen=True):
-    """What a confined process sees."""
-
     has_network: bool
     base: MountKind | None
     """How the root of the file system is mounted; None shows only the layers."""
@@ -52,8 +48,6 @@ class View(Struct, frozen=True):
 
 
 class Command(Struct, frozen=True):
-    """How a command runs inside a view."""
-
     cwd: str
     env: Mapping[str, str] = {}
     arg0: str | None = None

@@ -39,8 +39,6 @@ PROBE_TIMEOUT: Final = 10.0
 
 
 class ConfinedLaunch(Struct, frozen=True):
-    """A process to start within its sandbox."""
-
     spec: ProcessSpec
     started: ExitStack
     """To be closed once the process has started."""
@@ -92,7 +90,6 @@ class Confinement:
         self._helpers.release_placeholders()
 
     def close(self) -> None:
-        """End the helpers. May be called twice."""
         self._helpers.close()
 
     async def file_request(self, asked: Struct) -> object:

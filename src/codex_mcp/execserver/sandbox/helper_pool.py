@@ -29,8 +29,6 @@ TRIES: Final = 2
 
 
 class PreparedView(Struct, frozen=True):
-    """A view in which a helper can be started."""
-
     key: ViewKey
     launch: Callable[[], ProcessSpec]
     held: ExitStack
@@ -45,10 +43,7 @@ class _PooledHelper(Struct, frozen=True, eq=False):
 
 
 class HelperPool:
-    """All helpers of a server."""
-
     def __init__(self, max_idle: float = MAX_IDLE) -> None:
-        """`max_idle` is how many seconds an idle helper is kept."""
         self._max_idle = max_idle
         self._state: HelperPoolState[_PooledHelper] = HelperPoolState(MAX_HELPERS, max_idle)
         self._turns = asyncio.Semaphore(MAX_HELPERS)
@@ -138,7 +133,6 @@ class HelperPool:
             self._end(self._state.remove(lambda one: one.helper.holds_placeholders))
 
     def close(self) -> None:
-        """End idle helpers; busy ones end with their requests. May be called twice."""
         self._is_closed = True
         if len(self._state):
             self._end(self._state.remove(lambda _one: True))

@@ -21,24 +21,18 @@ H = TypeVar("H")
 
 
 class ViewKey(Struct, frozen=True):
-    """Identifies a view."""
-
     policy: Hashable
     fingerprint: Hashable
     """What the policy's paths were when the view was made."""
 
 
 class IdleHelper(Struct, Generic[H], frozen=True):
-    """A helper that waits for its next request."""
-
     helper: H
     key: ViewKey
     since: float
 
 
 class HelperPoolState(Generic[H]):
-    """The idle helpers, and how many are busy."""
-
     def __init__(self, size: int, max_idle: float) -> None:
         """`size` limits idle and busy helpers together; an idle helper ends after `max_idle` seconds."""
         self._size = size
@@ -65,7 +59,6 @@ class HelperPoolState(Generic[H]):
         return None, ended
 
     def put_back(self, helper: H, key: ViewKey, now: float) -> None:
-        """A busy helper has finished its request."""
         self._busy -= 1
         self._idle.append(IdleHelper(helper, key, now))
 
@@ -74,7 +67,6 @@ class HelperPoolState(Generic[H]):
         self._busy -= 1
 
     def remove(self, which: Callable[[IdleHelper[H]], bool]) -> list[H]:
-        """Remove idle helpers; return those to end."""
         found = [one.helper for one in self._idle if which(one)]
         self._idle = [one for one in self._idle if not which(one)]
         return found

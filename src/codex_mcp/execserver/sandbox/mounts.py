@@ -84,7 +84,6 @@ class Mounts:
 
     @property
     def base(self) -> MountKind | None:
-        """How the root is mounted."""
         root = self._rules.get("/")
         if root is None or root.access is Access.DENY:
             return None
@@ -174,7 +173,6 @@ class Mounts:
             self._show(path)
 
     def _is_granted(self, path: str) -> bool:
-        """Whether the client has a rule of its own for the path."""
         return path in self._rules and self._rules[path].access is not Access.READ
 
     def _hold(self, path: str) -> None:
@@ -271,7 +269,6 @@ class Mounts:
         return self._rules[path].access if path in self._rules else self._access_above(path)
 
     def _access_above(self, path: str) -> Access | None:
-        """The access that a path inherits from the folders above it."""
         while path != "/":
             path = os.path.dirname(path)
             if path in self._rules:

@@ -35,8 +35,6 @@ class Placeholder(Struct, eq=False):
 
 
 class Placeholders:
-    """The placeholders that this server needs."""
-
     def __init__(self) -> None:
         self._places: dict[str, Placeholder] = {}
 

@@ -54,8 +54,6 @@ class _Scan(Struct, frozen=True):
 
 
 class Repositories:
-    """The `.git` entries below folders, cached for a short time."""
-
     def __init__(self) -> None:
         self._scans: dict[str, _Scan] = {}
 
