@@ -65,14 +65,10 @@ class OwnedBy(Struct, frozen=True):
 
 
 class Earlier(Struct, frozen=True):
-    """The same request came before; this is its thread."""
-
     thread: str
 
 
 class Binding(Struct, frozen=True):
-    """An identity of a team, bound to a thread."""
-
     team: str
     identity: str
     thread: str
@@ -117,16 +113,12 @@ class IdentityTaken(Explained):
 
 
 class WrongPosition(Explained):
-    """An append that would leave a gap or overwrite an entry."""
-
     def __init__(self, thread: str, stream: str, at: int, actual: int) -> None:
         super().__init__(f"Cannot append to {stream} of {thread} at {at}: it ends at {actual}. Continue from there.")
         self.actual = actual
 
 
 class Trimmed(Explained):
-    """The entries to read are no longer kept."""
-
     def __init__(self, thread: str, stream: str, after: int, start: int) -> None:
         super().__init__(f"Cannot read {stream} of {thread} after {after}: it begins at {start}. Read on from there.")
         self.start = start
@@ -235,8 +227,6 @@ class Owners(Protocol):
 
 
 class Store(Protocol):
-    """One node's access to the shared state."""
-
     @property
     def bounds(self) -> Bounds:
         """How long a lease lasts here, and how much is kept."""

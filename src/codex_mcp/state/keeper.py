@@ -67,7 +67,6 @@ class Keeper:
         return self._lease.at(self._clock()).phase
 
     async def aclose(self) -> None:
-        """Stop renewing, and leave. Calling it again is fine."""
         await self._tasks.aclose()
         try:
             await self._leases.leave()
@@ -75,7 +74,6 @@ class Keeper:
             logger.info("could not leave; other servers will find this one dead: %s", error)
 
     async def renew(self) -> None:
-        """Renew now, and act on the answer."""
         node, sent_at, why = self._node, self._clock(), "in time"
         if node is None:
             return  # it is joining

@@ -27,8 +27,6 @@ BEATS_PER_TTL: Final = 6
 
 
 class Phase(StrEnum):
-    """The state of a node's own lease."""
-
     JOINING = "joining"
     HOLDING = "holding"
     FROZEN = "frozen"
@@ -36,8 +34,6 @@ class Phase(StrEnum):
 
 
 class Happened(StrEnum):
-    """What a node learns about its lease."""
-
     RENEWED = "renewed"
     TAKEN_OVER = "taken over"
     OVERDUE = "overdue"
@@ -60,15 +56,12 @@ TABLE: Final = {
 
 
 class Lease(Struct, frozen=True):
-    """A node's own view of its lease."""
-
     ttl: float
     phase: Phase = Phase.JOINING
     sent_at: float = 0.0
     """When the last successful renewal was sent; its answer may have come much later."""
 
     def renewed(self, sent_at: float, now: float) -> Lease:
-        """The store accepted a renewal that was sent at `sent_at`."""
         phase = TABLE[self.phase, Happened.RENEWED]
         return replace(self, phase=phase, sent_at=max(self.sent_at, sent_at)).at(now)
 
@@ -82,7 +75,6 @@ class Lease(Struct, frozen=True):
 
     @property
     def freezes_at(self) -> float:
-        """When the node freezes unless it renews."""
         return self.sent_at + FREEZE_AT * self.ttl
 
 

@@ -17,8 +17,6 @@ REQUESTS_KEPT: Final = 32
 
 
 class AgentState(StrEnum):
-    """What an active agent is doing."""
-
     BUSY = "busy"
     IDLE = "idle"
     CLOSED = "closed"
@@ -45,7 +43,6 @@ class Holder(Struct, frozen=True):
     """The Codex process that has a conversation open, so that another server on the same machine can find it."""
 
     server: int
-    """The process id of the server that started it."""
     host: str
     mark: str
     """The environment mark that the server gave to its Codex."""
@@ -60,7 +57,7 @@ class RequestKey(Struct, frozen=True):
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """The record of one agent. Times are seconds since the epoch."""
+    """Times are seconds since the epoch."""
 
     codex_id: str
     identity: str
@@ -97,7 +94,6 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     @property
     def is_active(self) -> bool:
-        """It owns its identity, and takes prompts."""
         return self.status is AgentStatus.ACTIVE
 
     @property
@@ -107,8 +103,6 @@ class Agent(Struct, frozen=True, kw_only=True):
 
 
 class AskedElsewhere(Struct, frozen=True):
-    """An open question of an agent that another server runs."""
-
     id: str
     agent: Agent
     owner: Owner
@@ -134,7 +128,6 @@ def is_orphan(agent: Agent, living: Container[str]) -> bool:
 
 
 def with_living_owner(agent: Agent, living: Container[str]) -> Agent:
-    """The record as it should read now: inactive if the agent is an orphan."""
     return inactive(agent) if is_orphan(agent, living) else agent
 
 
@@ -157,12 +150,10 @@ def oldest_inactive(agents: Iterable[Agent], kept: int) -> list[Agent]:
 
 
 def names_of(agent: Agent) -> dict[str, object]:
-    """The fields by which results name an agent."""
     return {"codex_id": agent.codex_id, "identity": agent.identity, "team": agent.team}
 
 
 def find_request(agent: Agent, request_id: str) -> RequestKey | None:
-    """The request with this id, if it gave the agent a turn."""
     return next((request for request in agent.requests if request.id == request_id), None)
 
 

@@ -60,8 +60,6 @@ class Closed(Struct, frozen=True):
 
 
 class Cause(Struct, frozen=True):
-    """Why an agent is closed, as the audit lists it."""
-
     event: str
     request_id: str | None = None
 
@@ -86,13 +84,10 @@ class NoAudience:
         """Ignored."""
 
     async def ask(self, question: Question) -> Decision:
-        """Deny."""
         return Denied("the agent is being closed, and only asked for a summary")
 
 
 class Closing:
-    """Closes agents of this server, and stale ones."""
-
     def __init__(
         self, settings: TeamSettings, threads: Threads, session: StoreSession, directory: Directory, work: Work
     ) -> None:
@@ -222,7 +217,6 @@ class Closing:
         return True
 
     async def _stopped(self, thread: Thread) -> bool:
-        """Wait until the thread is idle. Returns whether it is."""
         # A running turn is given up after one grace period. A turn that a hanging core was asked to begin keeps the
         # thread busy for much longer, although its caller was answered.
         with contextlib.suppress(TimeoutError):

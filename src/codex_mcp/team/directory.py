@@ -26,7 +26,6 @@ class Directory:
         self._session = session
 
     async def agents(self, principal: str) -> list[Agent]:
-        """All agents of this principal. Waits for the session."""
         await self._session.ready()
         ours = {member.agent.codex_id: member.record for member in self.roster.of(principal)}
         living = {node.id for node in await self._session.store.leases.nodes() if node.alive}
@@ -73,7 +72,6 @@ class Directory:
         return {binding.identity for binding in bindings if binding.stands}
 
     async def living_owner(self, agent: Agent) -> Node | None:
-        """The server that owns the agent, if it is alive."""
         owner = await self._session.store.leases.owner(agent.codex_id)
         return owner if owner is not None and owner.alive else None
 
@@ -88,7 +86,6 @@ class Directory:
         return claim
 
     async def identity_taken(self, identity: str, codex_id: str, principal: str) -> refusals.TeamRefused:
-        """The refusal of an identity that this agent has."""
         agent = await self.recorded(codex_id, principal)
         owner = None if agent is None else agent.owner
         is_ours = owner is None or owner.node == self._session.owner.node

@@ -21,8 +21,6 @@ TURNS_KEPT: Final = 10_000
 
 
 class Usage(Struct, frozen=True):
-    """What one agent has used."""
-
     turns: tuple[float, ...] = ()
     """When its latest turns began, oldest first: as many as the limit on turns, and none without that limit."""
     tokens: int = 0
@@ -41,7 +39,6 @@ def with_turn(limits: TeamSettings, usage: Usage, now: float) -> Usage:
 
 
 def with_earlier_turns(limits: TeamSettings, usage: Usage, begun: Iterable[float]) -> Usage:
-    """The usage of a resumed agent, with the turns that it had before."""
     kept = _turns_allowed(limits)
     return replace(usage, turns=tuple(sorted((*begun, *usage.turns))[-kept:])) if kept else usage
 

@@ -32,7 +32,6 @@ class MemberThreads:
         self._session = session
 
     async def start(self, member: Member, spec: ThreadSpec) -> None:
-        """Start a new thread, and tell the model its name and its surroundings."""
         agent = member.agent
         block = context.context_block(agent.identity, agent.team, member.update_surroundings())
         spec = replace(spec, developer_instructions=_joined(spec.developer_instructions, block))

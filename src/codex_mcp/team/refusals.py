@@ -11,8 +11,6 @@ from codex_mcp.team.agent import Agent, AskedElsewhere, Owner
 
 
 class Why(StrEnum):
-    """The reasons that programs can tell apart."""
-
     IDENTITY_TAKEN = "identity_taken"
     NOT_FOUND = "not_found"
     CLOSED = "closed"

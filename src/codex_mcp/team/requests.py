@@ -37,12 +37,9 @@ class Repeat(Struct, frozen=True):
     turn: Turn | None
     outcome: Outcome
     is_elsewhere: bool = False
-    """Another server runs the agent now."""
 
 
 class Requests:
-    """Recognises repeated requests."""
-
     def __init__(self, directory: Directory, roster: Roster, session: StoreSession) -> None:
         self._directory = directory
         self._roster = roster

@@ -31,14 +31,11 @@ class Resume(Struct, frozen=True):
     """The agent that the first call continues: the one named here, or else the one used last."""
 
     reference: str | None = None
-    """Its codex_id, identity or thread id."""
     identity: str | None = None
     """The identity that the one used last must have, if one was chosen."""
 
 
 class Resuming:
-    """Finds agents, and resumes them on this server."""
-
     def __init__(
         self,
         settings: TeamSettings,

@@ -40,8 +40,6 @@ class Notes(Struct, frozen=True):
 
 
 class Member:
-    """One agent of this server."""
-
     def __init__(
         self, agent: Agent, *, told: Surroundings | None = None, summed_up: bool = True, usage: Usage | None = None
     ) -> None:
@@ -51,7 +49,6 @@ class Member:
         self.life = asyncio.Lock()
         """Held while the agent is started, resumed or closed."""
         self.closing = False
-        """A close has begun."""
         self.told = told
         """What the model was last told about its surroundings."""
         self.notes = Notes()
@@ -63,7 +60,6 @@ class Member:
         """Outcomes of those turns that the store does not have yet, by request id; None is to be deleted."""
         self.usage = usage or Usage()
         self.questions: Mapping[str, bytes] = {}
-        """Its open questions in their stored form, by key."""
         self.questions_written: set[str] | None = None
         """The keys of those that the store has; None if an earlier server may have left some."""
         self._has_had_turn = False
@@ -95,7 +91,6 @@ class Member:
         self.agent = replace(self.agent, thread_id=self.thread_id, **changes)
 
     def touch(self, **changes: object) -> None:
-        """Change its record, and note that it was used."""
         self.change(last_active=time.time(), **changes)
 
     def restore(self, agent: Agent) -> None:
@@ -143,7 +138,6 @@ class Member:
         self.notes = replace(self.notes, warnings=(*self.notes.warnings, text))
 
     def take_notes(self) -> Notes:
-        """The notes for a turn that is about to be submitted."""
         notes, self.notes = self.notes, Notes()
         return notes
 
@@ -193,7 +187,6 @@ class Member:
         return limits.check(settings, self.usage, team_tokens, now)
 
     def replace_questions(self, prefix: str, questions: Mapping[str, bytes]) -> None:
-        """Make these its open questions whose keys begin with the prefix."""
         others = {key: body for key, body in self.questions.items() if not key.startswith(prefix)}
         self.questions = {**others, **questions}
 
@@ -209,7 +202,6 @@ class FormerMember(Struct, frozen=True):
 
     names: Mapping[str, object]
     taken_over: bool
-    """Another server runs it."""
 
 
 class Roster:
@@ -233,7 +225,6 @@ class Roster:
         return self._members.get(member.agent.codex_id) is member
 
     def add(self, member: Member) -> None:
-        """Add a member; one with the same codex_id is replaced."""
         self._members[member.agent.codex_id] = member
 
     def remove(self, member: Member, *, taken_over: bool = False) -> None:

@@ -33,8 +33,6 @@ NAME_ATTEMPTS: Final = 20
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """An agent to start."""
-
     spec: ThreadSpec
     principal: str
     identity: str | None = None
@@ -44,7 +42,6 @@ class Order(Struct, frozen=True, kw_only=True):
     source: str | None = None
     """The agent file that it comes from."""
     request_id: str | None = None
-    """Of a call that may be repeated."""
 
 
 Begin: TypeAlias = Callable[[Member], Awaitable[None]]
@@ -122,7 +119,6 @@ class Starting:
 
     @contextlib.asynccontextmanager
     async def _joining(self, member: Member, claim: Claim) -> AsyncIterator[None]:
-        """Add the agent to the roster, and remove it again if its start fails."""
         member.take_claim(claim)
         try:
             self._directory.check_capacity(member.agent.principal)  # again: others may have started meanwhile

@@ -39,12 +39,9 @@ class TeamSetup(Struct, frozen=True):
     open_store: OpenStore
     describe_question: DescribeQuestion
     resume: Resume | None = None
-    """The agent that the first call continues, if the server was started to resume."""
 
 
 class Team:
-    """The agents of this server, and the other agents of their team."""
-
     def __init__(self, settings: TeamSettings, threads: Threads, setup: TeamSetup) -> None:
         self._settings = settings
         self._threads = threads

@@ -50,7 +50,6 @@ class Assignment(Struct, frozen=True):
     """The event under which the audit lists it."""
     source: Source = Source.CALLER
     request: RequestKey | None = None
-    """The call that it comes from, if that may be repeated."""
 
 
 class Work:
@@ -66,7 +65,6 @@ class Work:
 
     @property
     def has_team_limit(self) -> bool:
-        """Whether the tokens of the team are limited."""
         return bool(self._settings.tokens_per_team)
 
     async def team_tokens(self) -> int:

@@ -14,12 +14,9 @@ from codex_mcp.threads.thread import Thread, TurnListener
 from codex_mcp.threads.turn import Turn
 
 ANY_THREAD: Final = "*"
-"""The key of changes to any thread."""
 
 
 class Changes:
-    """The futures of waiting callers, by key."""
-
     def __init__(self) -> None:
         self._waiters: dict[str, list[Waiter]] = {}
 
@@ -40,18 +37,14 @@ class Changes:
                 self._waiters.pop(key, None)
 
     def tell(self, *keys: str) -> None:
-        """Something has changed."""
         for key in keys:
             for waiter in self._waiters.pop(key, ()):
                 resolve(waiter, None)
 
 
 class Counts:
-    """What has happened since the server started."""
-
     def __init__(self) -> None:
         self.turns: Counter[str] = Counter()
-        """Turns that have ended, by status."""
         self.decisions: Counter[str] = Counter()
         """Questions by decision; `withdrawn` counts those that Codex took back."""
 

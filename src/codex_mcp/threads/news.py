@@ -33,8 +33,6 @@ MAX_REQUESTS: Final = 64
 
 
 class NewsKind(StrEnum):
-    """What happened to an agent."""
-
     ANSWER = "answer"
     QUESTION = "question"
     PAUSE = "pause"
@@ -42,15 +40,11 @@ class NewsKind(StrEnum):
 
 
 class News(Struct, frozen=True):
-    """One piece of news, with a unique key."""
-
     kind: NewsKind
     key: str
 
 
 class WaitMode(StrEnum):
-    """When a wait ends."""
-
     FIRST = "first"
     """At the first piece of news."""
     ALL = "all"
@@ -58,8 +52,6 @@ class WaitMode(StrEnum):
 
 
 class WaitVerdict(StrEnum):
-    """What to do with a wait."""
-
     REPORT = "report"
     WAIT = "wait"
     IDLE = "idle"
@@ -95,7 +87,6 @@ class Reported:
         self._callers: OrderedDict[str, _Caller] = OrderedDict()
 
     def has(self, caller: str, key: str) -> bool:
-        """Whether this caller was told this piece of news."""
         known = self._callers.get(caller)
         return known is not None and key in known.keys
 

@@ -30,8 +30,6 @@ LONGEST_UNFINISHED: Final = 1024 * 1024
 
 
 class Status(StrEnum):
-    """The status of a turn, as clients see it."""
-
     RUNNING = "running"
     COMPLETED = "completed"
     FAILED = "failed"
@@ -48,7 +46,6 @@ class Outcome(Struct, frozen=True):
     activity: str
     """What it is doing, or was doing last."""
     usage: Tokens | None
-    """Tokens of this turn alone."""
     files: tuple[FileChange, ...]
     seconds: float
     warnings: tuple[str, ...] = ()
@@ -56,15 +53,12 @@ class Outcome(Struct, frozen=True):
 
 
 class Record:
-    """The record of one turn."""
-
     def __init__(self, now: float) -> None:
         self.began = now
         self.activity = "starting"
         self.failure: str | None = None
         self.warnings: tuple[str, ...] = ()
         self.timed_out = False
-        """It was stopped at its time limit."""
         self._stopped_because: str | None = None
         self._out_of_time = False
         self._spoiled: str | None = None
@@ -146,7 +140,6 @@ class Record:
         self._out_of_time = out_of_time
 
     def out_of_time(self, seconds: float) -> None:
-        """It is about to be stopped at its time limit."""
         self.stop_because(f"the turn was stopped after {seconds:g} seconds, which is its time limit.", out_of_time=True)
 
     def out_of_reach(self, seconds: float) -> None:

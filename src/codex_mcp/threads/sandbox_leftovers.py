@@ -15,8 +15,6 @@ MOUNT_POINTS: Final = (".git", ".codex", ".agents", ".aws")
 
 
 class SandboxLeftovers:
-    """Remembers which of the folders existed before."""
-
     def __init__(self, folder: str) -> None:
         self._paths = {name: os.path.join(folder, name) for name in MOUNT_POINTS}
         self._ours: frozenset[str] = frozenset(MOUNT_POINTS)

@@ -37,7 +37,6 @@ STILL_RUNNING: Final = (
     "Codex is still busy with a turn of this thread that was stopped and did not end; "
     "try again in a while, or start a new thread"
 )
-"""Why the next turn cannot start."""
 
 
 class Cores(Protocol):
@@ -95,7 +94,6 @@ class Stopper:
         self._leftovers.look()
 
     def begin(self, turn: Turn) -> None:
-        """Interrupt a turn and make sure that it ends."""
         stopped = turn.begin_stop()
         stopping = self._tasks.spawn(self._stop(turn, stopped), name=f"interrupt in {turn.thread_id}")
         # The task may be cancelled before its first step; the caller must still be told of the end.

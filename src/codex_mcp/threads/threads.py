@@ -65,8 +65,6 @@ NOT_SIGNED_IN: Final = (
 
 
 class Threads:
-    """Owns the core and the threads."""
-
     def __init__(
         self, core: CoreSettings, settings: CallSettings, launch: Launcher, pace: Pace, owners: Owners | None = None
     ) -> None:
@@ -93,7 +91,6 @@ class Threads:
 
     @property
     def interrupt_grace(self) -> float:
-        """How long an interrupted turn may take to end."""
         return self._settings.interrupt_grace
 
     def __repr__(self) -> str:
@@ -107,11 +104,9 @@ class Threads:
         return self._supervisor
 
     def listen(self, listener: TurnListener) -> None:
-        """Tell this listener about the turns of all threads."""
         self._listener.pass_on_to(listener)
 
     def warm_up(self) -> None:
-        """Start the core before the first call needs it."""
         self._supervisor.warm_up()
 
     async def start(self, spec: ThreadSpec, principal: str = LOCAL) -> Thread:
@@ -171,7 +166,6 @@ class Threads:
         return await _opened(opening)
 
     def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
-        """An open thread of this principal."""
         thread = self._threads.get(plain_id(thread_id))
         return thread if thread is not None and thread.principal == principal else None
 

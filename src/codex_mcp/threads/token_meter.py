@@ -26,7 +26,6 @@ class TokenMeter:
         self._total: Tokens | None = None
 
     def used(self, counted: TokensCounted) -> Tokens:
-        """The tokens used since the previous count."""
         before, self._total = self._total, counted.total
         if before is None or counted.total.total_tokens < before.total_tokens:
             return counted.last
@@ -34,7 +33,6 @@ class TokenMeter:
 
 
 def difference(now: Tokens, before: Tokens) -> Tokens:
-    """The difference of each count, at least 0."""
     return Tokens(*(max(0, more - less) for more, less in zip(_counts(now), _counts(before), strict=True)))
 
 

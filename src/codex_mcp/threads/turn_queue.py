@@ -33,8 +33,6 @@ PAST_IDS: Final = 64
 
 
 class TurnQueueState(StrEnum):
-    """The state of one turn."""
-
     WAITING = "waiting"
     STARTING = "starting"
     RUNNING = "running"
@@ -44,15 +42,11 @@ class TurnQueueState(StrEnum):
 
 
 class Source(StrEnum):
-    """What asked for a turn."""
-
     CALLER = "caller"
     MAIL = "mail"
 
 
 class QueuePlace:
-    """One turn's place in the queue."""
-
     __slots__ = ("interrupt_sent", "source", "state", "turn_id")
 
     def __init__(self, source: Source = Source.CALLER) -> None:
@@ -99,8 +93,6 @@ Action: TypeAlias = Start | Interrupt | Remind | Conclude | Leave
 
 
 class QueueFull(Exception):
-    """The limit of waiting turns is reached."""
-
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self.limit = limit
@@ -111,8 +103,6 @@ class QueueShut(Exception):
 
 
 class TurnQueue:
-    """The turns of one thread."""
-
     def __init__(self, max_waiting: int) -> None:
         self._max_waiting = max_waiting
         self._current: QueuePlace | None = None
@@ -125,7 +115,6 @@ class TurnQueue:
 
     @property
     def current(self) -> QueuePlace | None:
-        """The turn that the core has, if any."""
         return self._current
 
     @property
@@ -148,7 +137,6 @@ class TurnQueue:
         return [*(Conclude(place) for place in waiting), *stopping]
 
     def open(self) -> None:
-        """Accept turns again."""
         self._shut = False
 
     def offer(self, place: QueuePlace, *, last: bool = False) -> list[Action]:
@@ -163,7 +151,6 @@ class TurnQueue:
         return []
 
     def is_current(self, turn_id: str) -> bool:
-        """Whether this id belongs to the turn that the core has now."""
         current = self._current
         return current is not None and current.turn_id in ("", turn_id) and turn_id not in self._past
 
@@ -189,11 +176,9 @@ class TurnQueue:
         return []
 
     def start_failed(self, place: QueuePlace) -> list[Action]:
-        """The core did not start it."""
         return self._conclude(place)
 
     def cancel(self, place: QueuePlace) -> list[Action]:
-        """Its caller has cancelled it."""
         if place.state is TurnQueueState.WAITING and place in self._waiting:
             self._waiting.remove(place)
             place.state = TurnQueueState.ENDED

@@ -51,12 +51,10 @@ class Database:
         return await self._worker.run(lambda: self._written(job))
 
     async def aclose(self) -> None:
-        """Finish the queued jobs, then close. Calling it again is fine."""
         await self._worker.aclose(self._close)
 
     @property
     def is_closing(self) -> bool:
-        """Whether it accepts no more jobs."""
         return self._worker.is_closing
 
     # From here on everything runs in the worker.

@@ -27,8 +27,6 @@ ASK_AGAIN: Final = 0.01
 
 
 class NodeLock:
-    """The lock of one node."""
-
     def __init__(self, state_dir: str, node_id: str) -> None:
         make_private_folder(os.path.join(state_dir, FOLDER))
         self._path = _path(state_dir, node_id)
@@ -49,7 +47,6 @@ class NodeLock:
 
 
 def has_died(state_dir: str, node_id: str) -> bool:
-    """Whether the node's process has ended: its lock is free or missing."""
     try:
         descriptor = os.open(_path(state_dir, node_id), os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -32,7 +32,6 @@ class StoreView:
         return Node(known_id, pid, host, address, expires, self._is_alive(db, known_id, expires))
 
     def owner(self, db: sqlite3.Connection, thread: str) -> Node | None:
-        """The node that owns the thread."""
         current = current_claim(db, thread)
         return self.node(db, current.node) if current else None
 
@@ -51,12 +50,10 @@ def standing_of(db: sqlite3.Connection, node_id: str | None) -> Standing | None:
 
 
 def current_claim(db: sqlite3.Connection, thread: str) -> Claim | None:
-    """The valid claim of a thread."""
     row = db.execute("SELECT thread, node, token FROM claim WHERE thread = ?", (thread,)).fetchone()
     return Claim(*row) if row else None
 
 
 def check(db: sqlite3.Connection, claim: Claim) -> None:
-    """Raise Fenced unless the claim is valid."""
     if current_claim(db, claim.thread) != claim:
         raise Fenced(claim)

@@ -27,7 +27,6 @@ class Worker:
 
     @property
     def is_closing(self) -> bool:
-        """Whether it accepts no more jobs."""
         return self._is_closing
 
     async def open(self, job: Callable[[], T]) -> T:
@@ -39,7 +38,6 @@ class Worker:
             raise
 
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
-        """Queue a job. Raises Unavailable."""
         if self._is_closing:
             raise Unavailable("The state cannot be used: its store is closed, since the server is ending.")
         return asyncio.get_running_loop().run_in_executor(self._pool, self._explained, job)

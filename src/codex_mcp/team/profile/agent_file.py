@@ -35,7 +35,6 @@ class AgentFile(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
     """The sandbox that the list of tools calls for."""
     notes: tuple[str, ...] = ()
-    """What was ignored, one sentence each."""
 
 
 def read_agent_file(path: str, base: str) -> AgentFile:

@@ -30,11 +30,9 @@ class Surroundings(Struct, frozen=True):
 
 
 LABELS: Final = {"repo_root": "repository", "repo_name": "repository name", "branch": "branch", "cwd": "folder"}
-"""The words for each field."""
 
 
 def context_block(identity: str, team: str, surroundings: Surroundings) -> str:
-    """The block for the developer instructions of a new thread."""
     lines = [
         f"<{TAG}>",
         "You are one of several agents that work together. Who and where you are, as of the start:",

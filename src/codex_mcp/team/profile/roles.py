@@ -28,7 +28,6 @@ class Role(Struct, frozen=True, kw_only=True):
     approval_policy: ApprovalPolicy | None = None
     instructions: str | None = None
     environment: str | None = None
-    """Where its commands run."""
     identity: str | None = None
     """The default identity of agents with this role."""
 

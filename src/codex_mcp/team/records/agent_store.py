@@ -24,7 +24,6 @@ from codex_mcp.threads.record import Outcome
 logger = logging.getLogger(__name__)
 
 AGENT: Final = "agent"
-"""The kind of agents' records."""
 
 QUESTION: Final = "approval"
 """The kind of open questions; a key begins with the codex_id."""
@@ -54,13 +53,10 @@ class OpenQuestion(Struct, frozen=True):
 
 
 class JournalEntry(Struct, frozen=True):
-    """The fields of a journal entry that servers read."""
-
     event: str
     at: float = 0.0
     """When it ended, in seconds since the epoch."""
     seconds: float = 0.0
-    """How long it took."""
 
 
 Stored = TypeVar("Stored", Agent, OpenQuestion, JournalEntry)
@@ -100,7 +96,6 @@ async def write_questions(store: Store, claim: Claim, questions: Mapping[str, by
 
 
 async def write_answer(store: Store, claim: Claim, request_id: str, body: bytes | None) -> None:
-    """Write the encoded answer to a request; None deletes it."""
     key = answer_key(claim.thread, request_id)
     if body is None:
         await store.records.delete(claim, ANSWER, key)
@@ -114,7 +109,6 @@ async def read_agent(store: Store, codex_id: str) -> Agent | None:
 
 
 async def read_agents(store: Store) -> list[Agent]:
-    """The records of all agents, whichever server runs them."""
     return list(_decoded((await store.records.find(AGENT)).values(), Agent))
 
 

@@ -67,7 +67,6 @@ class Audit:
         self._max_bytes = max_bytes
         self._waiting: deque[AuditEntry] = deque()
         self._kept: list[bytes] = []
-        """Lines that could not be written."""
         self._dropped = 0
         self._appended = 0
         """How many entries have come; `_handled` of them are in the file, or could not be written."""
@@ -81,7 +80,6 @@ class Audit:
         self._complained = False
 
     def append(self, entry: AuditEntry) -> None:
-        """Add an entry. Returns at once."""
         with self._changed:
             if self._ending.is_set() or len(self._waiting) + len(self._kept) >= MAX_WAITING:
                 self._dropped += 1

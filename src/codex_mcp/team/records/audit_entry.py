@@ -20,7 +20,6 @@ LOOKED_AT: Final = 4096
 """Characters searched for secrets before the text is cut: half a secret would not be recognised."""
 
 LONG: Final = ("what", "error")
-"""Fields with free text."""
 
 
 class AuditOutcome(StrEnum):
@@ -49,7 +48,6 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     team: str | None = None
     principal: str | None = None
     what: str | None = None
-    """The beginning of the prompt or message."""
     error: str | None = None
     duration_ms: int | None = None
     tokens: int | None = None
@@ -87,7 +85,6 @@ def _cut(name: str, text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The beginning of a text, with secrets masked."""
     piece = text[:LOOKED_AT]
     if len(text) > LOOKED_AT:
         piece = piece.rpartition(" ")[0]  # the last word may be half of a secret

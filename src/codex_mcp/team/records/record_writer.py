@@ -63,7 +63,6 @@ class RecordWriter:
         self._tasks = TaskSet()
         self._closed = False
         self.trouble: str | None = None
-        """Why the last write failed, if it did."""
         self._tasks.spawn(self._keep_writing(), name="writing of the registry")
 
     def note(self, member: Member, event: dict[str, object] | None = None) -> None:

@@ -43,8 +43,6 @@ class SessionListener(Protocol):
 
 
 class StoreSession:
-    """`ready()` opens it; `aclose()` ends it."""
-
     def __init__(self, state_dir: str, open_store: OpenStore, listener: SessionListener) -> None:
         self._state_dir = state_dir
         self._open_store = open_store
@@ -74,7 +72,6 @@ class StoreSession:
 
     @property
     def lease(self) -> str:
-        """The phase of the lease, in one word."""
         return "none" if self._keeper is None else str(self._keeper.phase)
 
     @property
@@ -83,7 +80,6 @@ class StoreSession:
 
     @property
     def trouble(self) -> str | None:
-        """Why records cannot be written at the moment, if so."""
         opening = self._opening
         if opening is not None and opening.done() and not opening.cancelled() and (why := opening.exception()):
             return str(why)

@@ -54,7 +54,6 @@ class Summary(Struct, frozen=True):
 
 
 def path_of(state_dir: str, identity: str, thread_id: str) -> str:
-    """The path of a thread's summary. Raises Refused for an invalid name."""
     if reason := why_invalid(identity):
         raise Refused(reason)
     if _THREAD_ID.fullmatch(thread_id) is None:

@@ -29,15 +29,12 @@ WAITING: Final = "waiting, because the server is busy with other turns"
 
 
 class Admission:
-    """Lets threads and turns of all principals start in a fair order."""
-
     def __init__(self, turns_each: int, starts: int = STARTS) -> None:
         self._queue: FairQueue[object] = FairQueue(starts, turns_each)
         self._waiting: dict[object, asyncio.Future[bool]] = {}
         self._tasks = TaskSet()
 
     def waiting(self, principal: str) -> int:
-        """How many threads and turns of this principal wait to start."""
         return self._queue.waiting(principal)
 
     @contextlib.asynccontextmanager

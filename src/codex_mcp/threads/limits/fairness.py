@@ -20,8 +20,6 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class _Line(Generic[Key]):
-    """The waiting work of one principal."""
-
     __slots__ = ("openings", "opens_next", "turns")
 
     def __init__(self) -> None:
@@ -33,7 +31,6 @@ class _Line(Generic[Key]):
         return len(self.turns) + len(self.openings)
 
     def next(self, *, may_run: bool) -> Key | None:
-        """Remove and return the next key, if one may start."""
         turns_wait = bool(self.turns) and may_run
         opens = bool(self.openings) and (self.opens_next or not turns_wait)
         if not opens and not turns_wait:
@@ -43,8 +40,6 @@ class _Line(Generic[Key]):
 
 
 class FairQueue(Generic[Key]):
-    """The waiting and running work of all principals."""
-
     def __init__(self, starts: int, running_each: int) -> None:
         self._starts = starts
         self._running_each = running_each

@@ -9,8 +9,6 @@ from codex_mcp.codex.core import TurnSpec
 
 
 class Quotas(Struct, frozen=True):
-    """The limits of each principal."""
-
     threads: int
     queued_turns: int
     queued_bytes: int
@@ -30,7 +28,6 @@ def quotas_of(settings: CallSettings) -> Quotas:
 
 
 def size_of(spec: TurnSpec) -> int:
-    """The approximate size of a waiting turn in bytes."""
     schema = 0 if spec.output_schema is None else len(str(spec.output_schema))
     return len(spec.prompt) + len(spec.preface) + sum(map(len, spec.images)) + schema
 
