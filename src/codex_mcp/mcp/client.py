@@ -41,7 +41,6 @@ class Client:
         """It cannot be asked: its call is answered `input_required`, and its next request brings the answers."""
 
     def introduce(self, info: mcp.ClientInfo | None, capabilities: Mapping[str, object]) -> None:
-        """Take note of what the client says about itself."""
         self.info = info
         self.capabilities = capabilities
 
@@ -54,15 +53,12 @@ class Client:
 
     @property
     def name(self) -> str:
-        """The name that it gives itself; empty before it has."""
         return self.info.name if self.info is not None else ""
 
     def notify(self, method: str, params: object, about: Id | None = None) -> None:
-        """Send a notification, about one of its requests or in general."""
         self._peer.notify(method, params, about)
 
     def require(self, capability: str) -> None:
-        """Raises RequestFailed unless the client has declared this capability."""
         if self.capabilities.get(capability) is None:
             raise request_failed(
                 mcp.MISSING_CAPABILITY,
@@ -71,12 +67,10 @@ class Client:
             )
 
     def has_extension(self, name: str) -> bool:
-        """Has it declared this extension of MCP?"""
         extensions = self.capabilities.get("extensions")
         return isinstance(extensions, dict) and extensions.get(name) is not None
 
     def require_extension(self, name: str) -> None:
-        """Raises RequestFailed unless the client has declared this extension of MCP."""
         if not self.has_extension(name):
             raise request_failed(
                 mcp.MISSING_CAPABILITY,
@@ -94,15 +88,12 @@ class Client:
             self._peer.forget(pending)
 
     def start_elicitation(self, params: object, request_id: Id) -> PendingCall:
-        """Ask the person at the client something about one of its requests."""
         return self._peer.start("elicitation/create", params, request_id)
 
     def withdraw(self, pending: PendingCall, reason: str) -> None:
-        """Take a question back."""
         self._peer.forget(pending)
         self.notify("notifications/cancelled", {"requestId": pending.id, "reason": reason})
 
     def watch_unheard(self, about: Id, waiter: Waiter) -> None:
-        """Resolve this future once no connection of the client reads questions about this request."""
         if self._reach is not None:
             self._reach.watch_unheard(about, waiter)

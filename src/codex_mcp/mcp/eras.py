@@ -120,7 +120,6 @@ def stateless_caller(principal: str, era: Era, user_agent: str) -> str:
 
 
 def decoded_header(value: str) -> str:
-    """A header's value without its base64 wrapping."""
     value = value.strip()
     if not (value.startswith(ENCODED_PREFIX) and value.endswith(ENCODED_SUFFIX)):
         return value

@@ -30,8 +30,6 @@ Params = TypeVar("Params")
 
 
 class Exchange(Struct, frozen=True):
-    """One request, with everything that its handler may use."""
-
     request: Request
     session: Session
     client: Client
@@ -43,15 +41,12 @@ class Exchange(Struct, frozen=True):
 
     @property
     def subject(self) -> Subject:
-        """The session, the principal and the request, for the log."""
         return self.session.subject._replace(request=str(self.request.id)[:LOGGED_CHARS])
 
     def params(self, kind: type[Params]) -> Params:
-        """The parameters as a value. Raises MsgspecError, which becomes -32602."""
         return msgspec.json.decode(self.request.params, type=kind)
 
     def notify(self, method: str, params: object) -> None:
-        """Send the client a notification about this request."""
         self.client.notify(method, params, self.request.id)
 
 
@@ -196,7 +191,6 @@ def _shutdown(exchange: Exchange) -> object:
 
 
 def listing(tools: Sequence[catalogue.Tool]) -> Handler:
-    """The handler of `tools/list` for these tools."""
     listed = {"tools": [tool.listed() for tool in tools]}
 
     def answer(exchange: Exchange) -> object:

@@ -33,7 +33,6 @@ def seal(key: bytes, purpose: str, value: object) -> str:
 
 
 def unseal(key: bytes, purpose: str, sealed: str, kind: type[Value]) -> Value:
-    """The value that was sealed. Raises BrokenSeal."""
     payload_text, _, signature_text = sealed.partition(".")
     try:
         if len(sealed) > MAX_SEALED_CHARS:

@@ -42,8 +42,6 @@ FLUSH_GRACE: Final = 2.0
 
 
 class StdioServer:
-    """One client on stdin and stdout, and its threads."""
-
     def __init__(
         self,
         channel: StdioChannel,
@@ -69,7 +67,6 @@ class StdioServer:
         self._reading: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Serve until stdin ends, stdout is closed or a signal comes, then stop in order."""
         with about_only(self._session.subject):
             logger.info("serving on stdio")
             with signals_received() as signals:
@@ -118,6 +115,5 @@ async def serve_stdio(
     launch: Launcher,
     make: MakeProduct = plain_product,
 ) -> None:
-    """Serve one client on these two streams."""
     channel = await open_stdio(stdin, stdout, settings.core.max_message_bytes)
     await StdioServer(channel, settings, launch, make).run()

@@ -37,7 +37,6 @@ def server_key(codex_home: str) -> bytes:
 
 
 def token_path(codex_home: str) -> str:
-    """The file of the generated token."""
     return os.path.join(codex_home, TOKEN_FILE)
 
 

@@ -25,8 +25,6 @@ from codex_mcp.threads.threads import Threads
 
 
 class Shutdown:
-    """Ends the calls of these sessions and the turns of these threads."""
-
     def __init__(self, sessions: Callable[[], Iterable[Session]], threads: Threads, settings: CallSettings) -> None:
         self._sessions = sessions
         self._threads = threads
@@ -76,7 +74,6 @@ class Shutdown:
         await self._threads.aclose()
 
     async def _wait_idle(self, timeout: float) -> bool:
-        """Wait until no call and no turn runs; False if time is up before."""
         try:
             async with asyncio.timeout(timeout):
                 for session in self._sessions():

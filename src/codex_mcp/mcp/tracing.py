@@ -57,8 +57,6 @@ class _Result(Struct, rename="camel"):
 
 
 class Tracing:
-    """Puts a span around the handling of each request."""
-
     def __init__(self, processor: SpanProcessor) -> None:
         # OTEL_SERVICE_NAME and the like win over ours.
         self._provider = TracerProvider(resource=SERVICE.merge(OTELResourceDetector().detect()), shutdown_on_exit=False)
@@ -66,7 +64,6 @@ class Tracing:
         self._tracer = self._provider.get_tracer("codex_mcp", __version__)
 
     def around(self, session: Session, request: Request, handle: Callable[[], object]) -> object:
-        """Handle a request; return the answer, or the coroutine that will."""
         span = self._started(session, request)
         try:
             answer = handle()
@@ -79,7 +76,6 @@ class Tracing:
         return answer
 
     def close(self) -> None:
-        """Send the remaining spans within `FLUSH_TIME`."""
         ending = Thread(target=self._provider.shutdown, name="last traces", daemon=True)
         ending.start()
         ending.join(FLUSH_TIME)

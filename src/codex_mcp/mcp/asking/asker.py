@@ -52,7 +52,6 @@ class Asker(Struct, frozen=True):
 
     @property
     def terms(self) -> Terms:
-        """What the ladder decides by, as it is now."""
         return Terms(
             capabilities=self.client.capabilities,
             is_stateless=self.client.is_stateless,
@@ -62,7 +61,6 @@ class Asker(Struct, frozen=True):
         )
 
     def route(self, question: Question) -> Route:
-        """The first step for a question."""
         return route(question, self.terms)
 
     async def ask(self, question: Question) -> Decision:

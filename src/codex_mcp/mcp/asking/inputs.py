@@ -19,8 +19,6 @@ PURPOSE = "input required"
 
 
 class Asked(Struct, frozen=True):
-    """Where a question waits."""
-
     thread_id: str
     turn_id: str
     key: str
@@ -40,14 +38,11 @@ class RequestState(Struct, frozen=True):
 
 
 class OpenQuestion(Struct, frozen=True):
-    """A question, and where it waits."""
-
     at: Asked
     question: Question
 
 
 def input_required(questions: Sequence[OpenQuestion], request_id: Id, request_state: str) -> dict[str, object]:
-    """The result that asks the client to repeat its call with answers."""
     requests = {
         key: {
             "method": "elicitation/create",
@@ -59,7 +54,6 @@ def input_required(questions: Sequence[OpenQuestion], request_id: Id, request_st
 
 
 def numbered(questions: Sequence[OpenQuestion]) -> dict[str, OpenQuestion]:
-    """The questions by the keys that the client is given."""
     return {f"approval-{number}": question for number, question in enumerate(questions, 1)}
 
 

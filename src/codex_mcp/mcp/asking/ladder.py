@@ -58,8 +58,6 @@ MAX_CLIENTS: Final = 10_000
 
 
 class Step(StrEnum):
-    """What to do with a question; see the table above."""
-
     ASK = "ask"
     FETCH = "fetch"
     LIST = "list"
@@ -79,15 +77,11 @@ class Obstacle(StrEnum):
 
 
 class Route(Struct, frozen=True):
-    """A step, and the obstacle that led to it. ASK and FETCH have none, LIST and DENY always have one."""
-
     step: Step
     obstacle: Obstacle | None = None
 
 
 class Terms(Struct, frozen=True):
-    """Everything that a route depends on, besides the question."""
-
     capabilities: Mapping[str, object]
     is_stateless: bool
     has_person: bool
@@ -99,7 +93,6 @@ class Terms(Struct, frozen=True):
 
 
 def route(question: Question, terms: Terms) -> Route:
-    """The first step for a question."""
     obstacle = obstacle_to(question, terms)
     if obstacle is not None and not terms.lists:
         return Route(Step.DENY, obstacle)
@@ -111,7 +104,6 @@ def route(question: Question, terms: Terms) -> Route:
 
 
 def after_failure(obstacle: Obstacle, terms: Terms) -> Route:
-    """The step after a client could not be asked after all."""
     return Route(Step.LIST if terms.lists else Step.DENY, obstacle)
 
 
@@ -196,14 +188,12 @@ class Unattended:
         self._until: OrderedDict[str, float] = OrderedDict()
 
     def add(self, caller: str, now: float) -> None:
-        """Remember it for an hour."""
         self._until[caller] = now + REMEMBERED
         self._until.move_to_end(caller)
         while len(self._until) > self._max_clients:
             self._until.popitem(last=False)
 
     def has(self, caller: str, now: float) -> bool:
-        """Is this caller known to have no person?"""
         until = self._until.get(caller)
         if until is not None and now >= until:
             del self._until[caller]

@@ -39,8 +39,6 @@ class GivenUp(Explained):
 
 
 class CallRequest(Struct, frozen=True):
-    """What the client asks for, and on whose behalf."""
-
     id: Id
     params: mcp.CallTool
     subject: Subject
@@ -84,7 +82,6 @@ class Call:
 
     @property
     def label(self) -> str:
-        """The request's id."""
         return str(self.request_id)
 
     @property
@@ -94,7 +91,6 @@ class Call:
 
     @property
     def is_cancelled(self) -> bool:
-        """The client cancelled it."""
         return self._answer_by is not None
 
     @property
@@ -115,11 +111,9 @@ class Call:
             resolve(self._only_waits, None)
 
     def answer_unread(self) -> None:
-        """The connection that was to read the answer is gone."""
         self.is_unread = True
 
     def answer_read_again(self) -> None:
-        """A connection reads the answer again."""
         self.is_unread = False
 
     def begin(self, *, lists: bool = False, unattended: Unattended | None = None) -> None:
@@ -201,7 +195,6 @@ class Call:
                 await waiter
 
     def event_happened(self, thread_id: str, event: Event) -> None:
-        """Send it on as `codex/event`."""
         # A stateless request ends with its answer; no notification may follow.
         if self.events is Events.NONE or (self._answered and self._client.is_stateless):
             return
@@ -209,13 +202,11 @@ class Call:
         self._client.notify("codex/event", mcp.CodexEvent(meta, event.msg, event.turn_id), self.request_id)
 
     def activity_changed(self, activity: str) -> None:
-        """Show this with the next progress."""
         self._activity = activity
         if self._heartbeat is not None:
             self._heartbeat.activity_changed(activity)
 
     async def ask(self, question: Question) -> Decision:
-        """Ask the person at the client."""
         before = self._activity
         self.activity_changed(ASKING)
         try:
@@ -230,11 +221,9 @@ class Call:
         return self._asker.route(question).step is Step.FETCH
 
     def answered(self, question: Question, answer: object, seconds: float) -> Decision | Obstacle:
-        """What an answer means that its client brings, that many seconds after it fetched the question."""
         return self._asker.answered(question, answer, seconds)
 
     def send_events(self, events: Events) -> None:
-        """Send these events from now on."""
         self.events = events
 
     @property

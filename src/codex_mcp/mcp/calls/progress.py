@@ -31,12 +31,10 @@ class Heartbeat:
         self._timer = self._loop.call_later(interval, self._beat)
 
     def activity_changed(self, activity: str) -> None:
-        """Send the new activity soon."""
         self._activity = activity
         self._schedule(max(self._sent_at + NEWS_INTERVAL, self._loop.time()))
 
     def stop(self) -> None:
-        """Send nothing more."""
         self._timer.cancel()
 
     def _schedule(self, at: float) -> None:

@@ -88,7 +88,6 @@ class TeamView:
 
 
 def closed_facts(agent: Agent) -> tuple[Fact, ...]:
-    """The close of an agent as a fact, if it is closed."""
     if not agent.is_closed:
         return ()
     told: dict[str, object] = {

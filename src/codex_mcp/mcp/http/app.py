@@ -55,8 +55,6 @@ URL_HOST: Final = re.compile(r"[\w.:\[\]-]+")
 
 
 class HttpApp:
-    """Routes requests and sockets to the endpoints of one server."""
-
     def __init__(self, hub: Hub, access: AccessControl, metrics: Metrics | None, settings: HttpSettings) -> None:
         self._hub = hub
         self._access = access
@@ -68,7 +66,6 @@ class HttpApp:
         self._mcp = McpEndpoint(hub, self._bus, settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request or one socket."""
         if scope["type"] == "http":
             await self._http(HttpExchange(scope, receive, send))
         elif scope["type"] == "websocket":

@@ -32,14 +32,11 @@ ID_CHARS: Final = frozenset(string.ascii_letters + string.digits + string.punctu
 
 
 class BusEndpoint:
-    """Answers requests for `/`."""
-
     def __init__(self, hub: Hub, settings: HttpSettings) -> None:
         self._hub = hub
         self._settings = settings
 
     async def serve(self, http: HttpExchange, principal: str) -> None:
-        """Answer one request. Raises Refusal."""
         session_id = http.headers.get(SESSION_HEADER)
         if session_id is None and not self._settings.strict_sessions:
             session_id = str(uuid4())
@@ -58,7 +55,6 @@ class BusEndpoint:
                 raise refusal(405, "Method Not Allowed: use POST, GET or DELETE", (b"allow", b"POST, GET, DELETE"))
 
     def session(self, session_id: str | None, principal: str, address: str) -> HubSession:
-        """Find or create a session. Raises Refusal."""
         if session_id is not None and not is_session_id(session_id):
             raise refusal(400, f"Bad Request: mcp-session-id must be 1 to {MAX_ID_CHARS} visible ASCII characters")
         try:
@@ -72,7 +68,6 @@ class BusEndpoint:
             raise too_many(exc) from None
 
     async def get(self, http: HttpExchange, principal: str) -> None:
-        """Stream every message from now on."""
         await self._listen(http, self.session(http.headers.get(SESSION_HEADER), principal, http.client))
 
     async def _listen(self, http: HttpExchange, session: HubSession) -> None:
@@ -84,7 +79,6 @@ class BusEndpoint:
             session.channel.unsubscribe(subscriber)
 
     async def post_message(self, http: HttpExchange, session: HubSession, message: Message) -> None:
-        """Deliver a message, and answer it if it is a request."""
         tell_session(http, session.id)
         if not isinstance(message, Request):
             deliver(session, message)
@@ -119,7 +113,6 @@ def _hung_up(session: HubSession, request_id: Id) -> None:
 
 
 def too_many(why: TooManySessions) -> Refusal:
-    """The answer to a client that cannot have a session now."""
     return refusal(503, f"Service Unavailable: {why}; end one with DELETE, or try again later", RETRY_LATER)
 
 
@@ -128,7 +121,6 @@ def is_session_id(text: str) -> bool:
 
 
 def tell_session(http: HttpExchange, session_id: str) -> None:
-    """Send the session id with the answer, once."""
     header = (SESSION_HEADER.encode(), session_id.encode())
     if header not in http.extra_headers:
         http.extra_headers.append(header)
@@ -139,7 +131,6 @@ def sent_with(session: HubSession) -> Header:
 
 
 def deliver(session: HubSession, message: Message) -> None:
-    """Pass a message to its session. Raises Refusal."""
     try:
         session.channel.deliver(message)
     except InboxFull:

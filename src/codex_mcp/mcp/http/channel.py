@@ -60,8 +60,6 @@ DEFAULTS: Final = Limits()
 
 
 class HttpChannel:
-    """One client's messages in both directions."""
-
     def __init__(
         self,
         session_id: str,
@@ -111,7 +109,6 @@ class HttpChannel:
         self._on_message = on_message
 
     def deliver(self, message: Message) -> None:
-        """Take a message of the client. Raises InboxFull."""
         self.used_at = time.monotonic()
         self.spoke = True
         if len(self._inbox) >= self._limits.inbox:
@@ -146,7 +143,6 @@ class HttpChannel:
         self._ended.pop(stream.name, None)
 
     def subscribe(self) -> LiveStream:
-        """A stream of all messages from now on."""
         limits = self._limits
         subscriber = LiveStream("b", limits.queue, STREAM_BYTES, limits.slow_reader, self._delivery)
         subscriber.add_reader()
@@ -187,16 +183,13 @@ class HttpChannel:
 
     @property
     def dropped(self) -> int:
-        """Messages that readers have missed."""
         return self._delivery.missed
 
     @property
     def waiting(self) -> int:
-        """Messages of the client that wait for the peer."""
         return len(self._inbox)
 
     def find_stream(self, name: str) -> LiveStream | None:
-        """A stream of this session by its name, including those that ended recently."""
         if name == self.standing.name:
             return self.standing
         if name in self._ended:
@@ -204,12 +197,10 @@ class HttpChannel:
         return next((stream for stream in self._posts.values() if stream.name == name), None)
 
     def request_of(self, stream: LiveStream) -> Id | None:
-        """The unanswered request of this stream."""
         return next((request_id for request_id, each in self._posts.items() if each is stream), None)
 
     @property
     def busy(self) -> bool:
-        """A connection reads, or a request is open."""
         return bool(self.readers or self._posts or self.subscribers)
 
     async def receive(self) -> Sequence[Frame]:

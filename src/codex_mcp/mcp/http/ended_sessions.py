@@ -26,10 +26,7 @@ KEPT: Final = 100_000
 
 
 class EndedSessions:
-    """The ended ids of all servers with one home."""
-
     def __init__(self, codex_home: str, kept: int = KEPT) -> None:
-        """Open the database. Raises Refused."""
         path = os.path.join(codex_home, DATABASE)
         self._kept = kept
         try:
@@ -45,7 +42,6 @@ class EndedSessions:
         return found is not None
 
     def add(self, session_id: str, expires: float) -> None:
-        """Record a session that has ended and could have been restored until `expires`."""
         run = self._database.execute
         try:
             run("INSERT OR REPLACE INTO ended VALUES (?, ?)", (_hash(session_id), expires))

@@ -32,8 +32,6 @@ HANG_UP: Final[Header] = (b"connection", b"close")
 
 
 class Refusal(Exception):
-    """The request is answered with this status and error."""
-
     def __init__(self, status: int, error: ErrorObject, request_id: Id | None = None, *headers: Header) -> None:
         super().__init__(error.message)
         self.status = status
@@ -53,7 +51,6 @@ def accepts(headers: Mapping[str, str], kind: str) -> bool:
 
 
 async def read_message(http: HttpExchange, limit: int) -> Message:
-    """Read the message of a POST. Raises Refusal."""
     kind = http.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise refusal(415, f"Unsupported Media Type: send application/json, not {kind}")

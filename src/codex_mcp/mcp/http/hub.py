@@ -58,8 +58,6 @@ class TooManySessions(Exception):
 
 
 class HubSession:
-    """A session with its channel and its peer."""
-
     __slots__ = ("_methods", "address", "channel", "id", "is_bus", "peer", "session")
 
     def __init__(self, hub: Hub, principal: str, session_id: str, address: str, *, is_bus: bool) -> None:
@@ -91,12 +89,10 @@ class HubSession:
 
     @property
     def used_at(self) -> float:
-        """When its client last sent a message, or opened it."""
         return self.channel.used_at
 
     @property
     def busy(self) -> bool:
-        """It must not be closed as idle."""
         return self.channel.busy or self.session.busy
 
     def _request_received(self, request: Request) -> object:
@@ -114,8 +110,6 @@ class HubSession:
 
 
 class Hub:
-    """Owns the sessions."""
-
     def __init__(
         self, methods: Methods, tools: ToolBox, settings: HttpSettings, calls: CallSettings, key: bytes
     ) -> None:
@@ -143,12 +137,10 @@ class Hub:
 
     @property
     def dropped(self) -> int:
-        """Messages that slow readers have missed since the server started."""
         return self._dropped + self.stateless.missed + sum(session.channel.dropped for session in self)
 
     @property
     def cut_off(self) -> int:
-        """Listeners that were disconnected because they were too slow, since the server started."""
         return self._cut_off + sum(session.channel.cut_off for session in self)
 
     def __len__(self) -> int:
@@ -210,7 +202,6 @@ class Hub:
         return added
 
     def _make_room(self, principal: str, address: str) -> None:
-        """Close idle sessions if a limit is reached. Raises TooManySessions."""
         most = self._settings
         # Without tokens there is only one principal, and a proxy on this machine serves everyone's clients.
         if principal != LOCAL and self._of_principal[principal] >= most.sessions_per_principal:
@@ -257,7 +248,6 @@ class Hub:
         await self._end(session)
 
     def shut_down(self, session: HubSession) -> None:
-        """Close a session whose client asks for it."""
         if not self.closing:
             self._tasks.spawn(self.close(session), name=f"shutdown of session {session.session.id}")
 
@@ -296,7 +286,6 @@ class Hub:
             session.peer.stop_accepting()
 
     def is_full_for(self, principal: str) -> bool:
-        """The limit of stateless requests is reached, in all or for this principal."""
         running, most = len(self.exchanges), self._settings
         if principal == LOCAL or running < most.sessions_per_principal:
             return running >= most.max_sessions

@@ -72,15 +72,12 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 class McpEndpoint:
-    """Answers requests for `/mcp`."""
-
     def __init__(self, hub: Hub, bus: BusEndpoint, settings: HttpSettings) -> None:
         self._hub = hub
         self._bus = bus
         self._settings = settings
 
     async def serve(self, http: HttpExchange, principal: str) -> None:
-        """Answer one request. Raises Refusal."""
         if self._is_stateless(http):
             await self._serve_stateless(http, principal)
             return
@@ -275,7 +272,6 @@ async def _no_pace() -> None:
 
 
 def _resumed(session: HubSession, last_event_id: str) -> tuple[LiveStream, int]:
-    """The stream that the client reconnects to, and the last number that it has."""
     name, _, number = last_event_id.partition(":")
     stream = session.channel.find_stream(name)
     if stream is None or not _NUMBER.fullmatch(number) or int(number) > stream.ring.last:

@@ -28,8 +28,6 @@ CLIENT_CHARS: Final = 64
 
 
 class Metrics:
-    """The metrics of one server."""
-
     def __init__(self, hub: Hub, threads: Threads) -> None:
         self._hub = hub
         self._registry = CollectorRegistry()
@@ -81,8 +79,6 @@ class _Requests(Collector):
 
 
 class _Sessions(Collector):
-    """Each of these sessions, under its id in the log."""
-
     def __init__(self, sessions: Sequence[HubSession]) -> None:
         self._sessions = sessions
 

@@ -55,7 +55,6 @@ class _Uvicorn(uvicorn.Server):
 
 
 def web_server(app: HttpApp, settings: HttpSettings, limits: WebLimits | None = None) -> uvicorn.Server:
-    """The web server for this application. It ends when its `should_exit` is set."""
     limits = limits or WebLimits(settings.stall_timeout)
     return _Uvicorn(
         uvicorn.Config(
@@ -78,8 +77,6 @@ def web_server(app: HttpApp, settings: HttpSettings, limits: WebLimits | None = 
 
 
 class HttpServer:
-    """The endpoints, sessions and threads of one server."""
-
     def __init__(
         self,
         settings: Settings,
@@ -97,7 +94,6 @@ class HttpServer:
         self._tasks = TaskSet()
 
     async def _pace(self) -> None:
-        """Called between the messages of the core."""
         await self._hub.backlog.worked_off()
 
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:

@@ -21,8 +21,6 @@ LONG: Final = 64
 
 
 class Ticket(Struct, frozen=True):
-    """The contents of a session id."""
-
     serial: str
     principal: str
     issued: float
@@ -32,7 +30,6 @@ class Ticket(Struct, frozen=True):
 
 
 def written(key: bytes, ticket: Ticket) -> str:
-    """The session id of a ticket."""
     return seal(key, PURPOSE, replace(ticket, principal=_short(ticket.principal)))
 
 

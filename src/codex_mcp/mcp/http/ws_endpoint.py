@@ -37,7 +37,6 @@ Pace: TypeAlias = Callable[[], float]
 
 
 async def serve_socket(scope: Scope, receive: Receive, send: Send, join: Join, pace: Pace) -> None:
-    """Serve one socket until either side closes it."""
     await receive()  # websocket.connect
     try:
         session = join(header_map(scope["headers"]).get(SESSION_HEADER))

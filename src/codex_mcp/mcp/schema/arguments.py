@@ -16,15 +16,11 @@ from codex_mcp.threads.news import WaitMode
 
 
 class HowToWait(Struct, frozen=True, kw_only=True, rename="kebab"):
-    """How long a call waits for its turn's end."""
-
     background: bool = False
     wait_seconds: float | None = None
 
 
 class TurnArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
-    """The arguments of every call that runs a turn."""
-
     prompt: str
     images: tuple[str, ...] = ()
     output_schema: dict[str, object] | None = None
@@ -32,8 +28,6 @@ class TurnArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
 
 
 class CodexArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
-    """`codex`."""
-
     model: str | None = None
     cwd: str | None = None
     approval_policy: str | None = None
@@ -48,8 +42,6 @@ class CodexArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
 
 
 class ReplyArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
-    """`codex-reply`."""
-
     given_thread_id: str | None = msgspec.field(default=None, name="threadId")
     conversation_id: str | None = msgspec.field(default=None, name="conversationId")
 
@@ -60,8 +52,6 @@ class ReplyArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
 
 
 class WaitArguments(Struct, frozen=True, kw_only=True, rename="kebab"):
-    """`codex_wait`."""
-
     thread_ids: tuple[str, ...] | None = msgspec.field(default=None, name="threadIds")
     mode: WaitMode = WaitMode.FIRST
     again: bool = False
@@ -72,12 +62,10 @@ Arguments = TypeVar("Arguments")
 
 
 def codex_arguments(arguments: Mapping[str, object]) -> CodexArguments:
-    """Raises BadArguments."""
     return _read(catalogue.CODEX, arguments, CodexArguments)
 
 
 def reply_arguments(arguments: Mapping[str, object]) -> ReplyArguments:
-    """Raises BadArguments."""
     return _read(catalogue.CODEX_REPLY, arguments, ReplyArguments)
 
 
@@ -87,7 +75,6 @@ def how_to_wait(arguments: Mapping[str, object]) -> HowToWait:
 
 
 def wait_arguments(arguments: Mapping[str, object]) -> WaitArguments:
-    """Raises BadArguments."""
     return _read(catalogue.CODEX_WAIT, arguments, WaitArguments)
 
 

@@ -118,8 +118,6 @@ WAIT_FIELDS: Final = (
 
 
 class Tool(Struct, frozen=True):
-    """A tool as `tools/list` shows it."""
-
     name: str
     title: str
     description: str
@@ -128,7 +126,6 @@ class Tool(Struct, frozen=True):
     read_only: bool
 
     def listed(self) -> dict[str, object]:
-        """The tool for `tools/list`."""
         return {
             "name": self.name,
             "title": self.title,

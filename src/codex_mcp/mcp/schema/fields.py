@@ -25,8 +25,6 @@ class BadArguments(Exception):
 
 
 class FieldKind(StrEnum):
-    """The type of an argument, in the words of an error text."""
-
     STRING = "a string"
     BOOLEAN = "a boolean"
     NUMBER = "a number"
@@ -46,7 +44,6 @@ class Field(Struct, frozen=True, eq=False):
     """For an object: any keys are allowed."""
 
     def schema(self) -> dict[str, object]:
-        """The argument in JSON Schema."""
         schema: dict[str, object] = {"description": self.description, **_SCHEMAS[self.kind]}
         if self.choices:
             schema["enum"] = list(self.choices)
@@ -65,7 +62,6 @@ _SCHEMAS: Final[Mapping[FieldKind, Mapping[str, object]]] = {
 
 
 def input_schema(fields: Sequence[Field]) -> dict[str, object]:
-    """The schema of a tool's arguments."""
     return {
         "type": "object",
         "properties": {field.name: field.schema() for field in fields},

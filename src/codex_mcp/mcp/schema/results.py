@@ -38,8 +38,6 @@ INTERRUPTED: Final = "The turn was interrupted"
 
 
 class GoesOn(StrEnum):
-    """How a conversation can be continued."""
-
     REPLY = "codex-reply continues the thread"
     NEW_THREAD = "the thread is lost; codex starts a new one"
     REPLY_IN_NEW_THREAD = "the thread is lost; codex-reply continues the agent in a new one"
@@ -48,12 +46,10 @@ class GoesOn(StrEnum):
 
 
 def refused(text: str) -> Result:
-    """The result of a call that could not begin."""
     return {"content": [_text(text)], "isError": True}
 
 
 def refused_in_thread(text: str, thread_id: str) -> Result:
-    """The result of a call that failed in a thread whose id is known."""
     structured = {"threadId": thread_id, "content": text, "status": Status.FAILED}
     return {"content": [_text(text)], "structuredContent": structured, "isError": True}
 

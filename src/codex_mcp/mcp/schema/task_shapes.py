@@ -47,8 +47,6 @@ class TaskName(Struct, frozen=True):
 
 
 class TurnNews(Struct, frozen=True):
-    """The state of a task's turn."""
-
     outcome: Outcome
     asks: Mapping[str, object]
     """Its questions."""
@@ -77,7 +75,6 @@ def created_task(key: bytes, name: TaskName, outcome: Outcome, kept: float) -> R
 
 
 def described_task(text: str, name: TaskName, news: TurnNews, kept: float) -> dict[str, object]:
-    """The current state of a task; `text` is its id."""
     status = _status(news.outcome, news.asks)
     task = _task(text, status, name.created, news.outcome, kept)
     match status:

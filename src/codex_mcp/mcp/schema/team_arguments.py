@@ -30,16 +30,12 @@ GO_ON: Final = "Go on with your task."
 
 
 class Way(StrEnum):
-    """How an agent gets its task."""
-
     PROMPT = "prompt"
     FILE = "agent_file"
     RESUME = "codex_id"
 
 
 class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
-    """`codex`."""
-
     prompt: str = ""
     identity: str | None = None
     agent_file: str | None = msgspec.field(default=None, name="agent_file")
@@ -50,21 +46,16 @@ class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
 
 
 class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="kebab"):
-    """`codex-reply`."""
-
     codex_id: str | None = msgspec.field(default=None, name="codex_id")
     identity: str | None = None
 
     @property
     def references(self) -> list[str]:
-        """All names given for the agent."""
         given = (self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
         return [reference for reference in given if reference]
 
 
 class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True, rename="kebab"):
-    """`codex_wait`."""
-
     ids: tuple[str, ...] | None = None
 
     @property
@@ -76,29 +67,22 @@ class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True, rename="kebab"
 
 
 class ThreadsArguments(Struct, frozen=True, kw_only=True):
-    """`codex_threads`."""
-
     identity: str | None = None
     include_closed: bool = True
     limit: float = ROWS
 
 
 class CloseArguments(Struct, frozen=True, kw_only=True):
-    """`codex_close`."""
-
     codex_id: str | None = None
     identity: str | None = None
     thread_id: str | None = msgspec.field(default=None, name="threadId")
 
     @property
     def references(self) -> list[str]:
-        """All names given for the agent."""
         return [reference for reference in (self.codex_id, self.identity, self.thread_id) if reference]
 
 
 class ApprovalsArguments(Struct, frozen=True, kw_only=True):
-    """`codex_approvals`."""
-
     id: str | None = None
     decision: str | None = None
     reason: str | None = None
@@ -158,7 +142,6 @@ def way_of(arguments: StartArguments) -> Way:
 
 
 def start_arguments(given: Mapping[str, object]) -> StartArguments:
-    """Raises BadArguments."""
     arguments = team_arguments(catalogue.CODEX, given, StartArguments)
     if len(arguments.request_id or "") > LONGEST_REQUEST_ID:
         raise _refused(f"`request_id` is longer than {LONGEST_REQUEST_ID} characters; choose a shorter one")
@@ -166,7 +149,6 @@ def start_arguments(given: Mapping[str, object]) -> StartArguments:
 
 
 def request_of(arguments: StartArguments) -> RequestKey | None:
-    """A call's `request_id`, and a digest of its arguments."""
     if arguments.request_id is None:
         return None
     asked = {name: value for name, value in structs.asdict(arguments).items() if name not in NOT_COMPARED}
@@ -174,7 +156,6 @@ def request_of(arguments: StartArguments) -> RequestKey | None:
 
 
 def team_reply_arguments(given: Mapping[str, object]) -> TeamReplyArguments:
-    """Raises BadArguments."""
     return team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)
 
 

@@ -20,8 +20,6 @@ ERROR_META = "codex-mcp/error"
 
 
 class OpenApproval(Struct, frozen=True):
-    """An open question."""
-
     id: str
     agent: Agent
     question: Question
@@ -37,13 +35,10 @@ class OpenApproval(Struct, frozen=True):
 
 
 def describe_question(question_id: str, agent: Agent, question: Question) -> dict[str, object]:
-    """An open question as lists of open questions show it."""
     return OpenApproval(question_id, agent, question).described()
 
 
 class Answered(Struct, frozen=True):
-    """A question that was just answered, and its agent."""
-
     id: str
     codex_id: str
 
@@ -115,7 +110,6 @@ def close_result(agent: Agent, how: str) -> Result:
 def approvals_result(
     approvals: Iterable[OpenApproval], elsewhere: Iterable[AskedElsewhere] = (), answered: Answered | None = None
 ) -> Result:
-    """The open questions here and on other servers, and the one that was just answered."""
     rows = [*(approval.described() for approval in approvals), *map(_asked_elsewhere, elsewhere)]
     structured: dict[str, object] = {"approvals": rows}
     lines = [listed_question(row) for row in rows]
@@ -127,7 +121,6 @@ def approvals_result(
 
 
 def listed_question(row: Mapping[str, object]) -> str:
-    """A question on the list of `codex_approvals`."""
     asks = f"{row['identity']} asks: {row['question']}"
     owner = row.get("owner")
     if isinstance(owner, Mapping):

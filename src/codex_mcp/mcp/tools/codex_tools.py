@@ -27,8 +27,6 @@ logger = logging.getLogger(__name__)
 
 
 class CodexTools:
-    """The three tools."""
-
     def __init__(self, threads: Threads, settings: Settings, key: bytes) -> None:
         self._threads = threads
         self._settings = settings

@@ -30,8 +30,6 @@ async def _nothing() -> None:
 
 
 class Product(Struct, frozen=True):
-    """What a server serves."""
-
     methods: Methods
     tools: ToolBox
     aclose: Callable[[], Awaitable[None]] = _nothing
@@ -45,7 +43,6 @@ MakeProduct: TypeAlias = Callable[[Threads, Settings, bytes], Product]
 
 
 def plain_product(threads: Threads, settings: Settings, key: bytes, around: Around | None = None) -> Product:
-    """The product without a team."""
     tools = CodexTools(threads, settings, key)
     table = {**PRODUCT, **Tasks(threads, settings.calls, key, tools.says).table()}
     methods = Methods(table, CAPABILITIES, stateless=settings.calls.protocol is not Protocol.LEGACY, around=around)
@@ -55,7 +52,6 @@ def plain_product(threads: Threads, settings: Settings, key: bytes, around: Arou
 def team_product(
     roles: Mapping[str, Role], open_store: OpenStore, resume: Resume | None = None, around: Around | None = None
 ) -> MakeProduct:
-    """The product with a team whose state is in this store."""
     # Not loaded by a server without a team, which starts faster.
     from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS, TEAM_TOOLS  # noqa: PLC0415
     from codex_mcp.mcp.schema.team_results import describe_question  # noqa: PLC0415

@@ -33,8 +33,6 @@ EFFORT = "model_reasoning_effort"
 
 
 class Ordered(Struct, frozen=True):
-    """The thread to start, its first prompt, and the agent's default name."""
-
     new: NewThread
     prompt: str
     default_identity: str
@@ -130,13 +128,11 @@ class TeamTurn:
 
     @property
     def begun(self) -> tuple[Thread, Turn]:
-        """The turn, and its thread."""
         if self._begun is None:
             raise RuntimeError("the turn has not begun")
         return self._begun
 
     async def begin(self, member: Member, work: Work, settings: CallSettings) -> None:
-        """Give the prompt to the agent. Raises Refused."""
         call, arguments = self._call, self._arguments
         call.send_events(events_of(arguments, settings))
         spec = replace(new_turn(arguments, member.agent.cwd), prompt=self._prompt)

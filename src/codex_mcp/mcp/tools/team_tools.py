@@ -67,8 +67,6 @@ NOT_DECIDED: Final = f"{BAD_ARGUMENTS}missing field `decision`: one of those tha
 
 
 class TeamTools:
-    """The tools, with the team that they work for."""
-
     def __init__(self, threads: Threads, settings: Settings, key: bytes, team: Team, roles: Mapping[str, Role]) -> None:
         self._threads = threads
         self._settings = settings
@@ -78,7 +76,6 @@ class TeamTools:
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
 
     def tools(self) -> Tools:
-        """The tools by name, including older names."""
         bodies: dict[str, Body] = {
             catalogue.CODEX.name: self._codex,
             catalogue.CODEX_REPLY.name: self._codex_reply,
@@ -161,7 +158,6 @@ class TeamTools:
         return result
 
     async def _begun(self, call: Call, arguments: StartArguments, way: Way) -> TeamTurn:
-        """Start an agent or resume one, and give it its turn."""
         if way is not Way.PROMPT:
             return await self._begun_with(call, arguments, way, arguments.codex_id)
         async with self._team.first_call.around(arguments.identity, call.principal) as reference:
@@ -299,7 +295,6 @@ def _open_approvals(member: Member) -> list[OpenApproval]:
 
 
 def _questions(member: Member) -> list[str]:
-    """The open questions of an agent in words."""
     approvals = _open_approvals(member)
     listed = [approval.question for approval in approvals]
     turns = [] if member.thread is None else member.thread.unfinished()

@@ -59,8 +59,6 @@ FileState: TypeAlias = tuple[int, int, int]
 
 
 class AccessControl:
-    """Who may use this server, according to its settings."""
-
     def __init__(self, settings: HttpSettings, codex_home: str) -> None:
         self._settings = settings
         self._gate = Gate(
@@ -93,11 +91,9 @@ class AccessControl:
 
     @property
     def authorization_servers(self) -> list[str]:
-        """The issuer of the signed tokens."""
         return [self._settings.jwt_issuer] if self._settings.jwks and self._settings.jwt_issuer else []
 
     def admit(self, headers: Mapping[str, str], address: str = "") -> Admitted | Rejected:
-        """Decide whether this request is let in, and as whom."""
         self.refresh()
         key = tuple([headers.get(name) for name in DECISIVE_HEADERS])
         known = self._remembered.get(key)

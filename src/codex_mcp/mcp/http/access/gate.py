@@ -57,8 +57,6 @@ ADVICE: Final = "require a token with --generate-token or --tokens FILE"
 
 
 class Admitted(Struct, frozen=True):
-    """The request is let in."""
-
     principal: str
     expires: float | None = None
     """When the token expires, in seconds since 1970."""
@@ -80,8 +78,6 @@ TOO_MANY_FAILURES: Final = Rejected(429, "Too Many Requests: too many invalid to
 
 
 class Gate(Struct, frozen=True):
-    """The rules of one server."""
-
     hosts: frozenset[str] = LOOPBACK
     """Accepted names of the server."""
     origins: frozenset[str] = frozenset()
@@ -97,7 +93,6 @@ class Gate(Struct, frozen=True):
         return Rejected(403, forbidden) if forbidden else None
 
     def principal(self, digest: bytes) -> Admitted | Rejected:
-        """The principal whose token has this SHA-256."""
         found = None
         # Always compare all of them, so that the time taken does not tell which one was close.
         for known, principal in self.tokens.items():

@@ -23,8 +23,6 @@ NO_LONGER_VALID: Final = "the token is no longer valid"
 
 
 class Grant:
-    """One request or socket that was let in."""
-
     __slots__ = ("admitted", "close", "generation", "headers")
 
     def __init__(
@@ -37,8 +35,6 @@ class Grant:
 
 
 class Grants:
-    """All open grants of a server."""
-
     def __init__(self, access: AccessControl) -> None:
         self._access = access
         self._open: set[Grant] = set()
@@ -69,7 +65,6 @@ class Grants:
         return True
 
     async def check(self) -> None:
-        """Close what would not be let in any longer."""
         for grant in list(self._open):
             if grant in self._open and not self.still_holds(grant):
                 self._open.discard(grant)
@@ -98,7 +93,6 @@ class RevocableSocket:
         self._grants.release(self._grant)
 
     async def receive(self) -> MutableMapping[str, Any]:
-        """The client's next message, if its token is still valid."""
         event = await self._receive()
         if event["type"] != "websocket.receive" or self._grants.still_holds(self._grant):
             return event
@@ -106,12 +100,10 @@ class RevocableSocket:
         return {"type": "websocket.disconnect", "code": CLOSED_BY_POLICY}
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
-        """Send a message, unless the socket has been closed meanwhile."""
         if not self._closed:
             await self._send(message)
 
     async def close(self) -> None:
-        """Close the socket: its token is no longer valid."""
         if not self._closed:
             self._closed = True
             with contextlib.suppress(OSError):  # the client is gone already

@@ -24,8 +24,6 @@ LOG_INTERVAL: Final = 60.0
 
 
 class Rates:
-    """The buckets of all principals."""
-
     def __init__(self, per_second: float, burst: float | None = None) -> None:
         """A rate of 0 means no limit."""
         self.per_second = per_second
@@ -45,7 +43,6 @@ class Rates:
         return wait
 
     def wait(self, key: str, now: float) -> float:
-        """The seconds until there is a token to take; 0 if there is one."""
         level = self._level(key, now)
         return 0.0 if level >= 1 or not self.per_second else (1 - level) / self.per_second
 

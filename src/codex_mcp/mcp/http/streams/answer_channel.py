@@ -14,8 +14,6 @@ from codex_mcp.wire.jsonrpc import Id, Request
 
 
 class AnswerChannel:
-    """One request in, one answer out."""
-
     __slots__ = ("_delivery", "_requests", "_stream", "answer")
 
     def __init__(self, request: Request, delivery: Delivery) -> None:
@@ -34,12 +32,10 @@ class AnswerChannel:
         return self._stream
 
     async def receive(self) -> Sequence[Frame]:
-        """Return the request, then nothing."""
         received, self._requests = self._requests, []
         return received
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
-        """Keep the answer or put it on the stream, and notifications until then."""
         if kind is FrameKind.REQUEST or self.answer:
             return
         if kind is FrameKind.ANSWER and self._stream is None:
@@ -51,6 +47,5 @@ class AnswerChannel:
         """Return at once: the stream is bounded."""
 
     async def aclose(self) -> None:
-        """End the stream, if there is one without an answer."""
         if self._stream is not None and not self._stream.ended:
             self._stream.end()

@@ -42,14 +42,11 @@ class HoldBudget:
         return self._level
 
     def spend(self, seconds: float, now: float) -> None:
-        """Record a wait that ended now."""
         self._level = max(0.0, self._level - seconds)
         self._at = now
 
 
 class Backlog:
-    """The streams of one server whose readers are far behind."""
-
     def __init__(self) -> None:
         self._behind: set[Reading] = set()
         self._budget = HoldBudget(MOST_HELD, HELD_SHARE)
@@ -59,7 +56,6 @@ class Backlog:
         self._behind.add(stream)
 
     def caught_up(self, stream: Reading) -> None:
-        """Remove a stream whose reader is no longer far behind."""
         if stream in self._behind:
             self._behind.discard(stream)
             if self._waiter is not None:

@@ -96,7 +96,6 @@ class LiveStream:
 
     @property
     def overrun(self) -> bool:
-        """Its reader was too slow: it gets what is kept, and is then disconnected."""
         return self.ring.overrun
 
     def end(self) -> None:
@@ -127,7 +126,6 @@ class LiveStream:
 
     @property
     def lags_at(self) -> float:
-        """The time at which its reader lags, unless it takes something before."""
         return self._taken_at + LAG
 
     def _lags(self) -> bool:
@@ -166,5 +164,4 @@ class LiveStream:
 
 
 def dropped_marker(count: int) -> bytes:
-    """The message that tells a reader how many messages it has missed."""
     return encode_notification(DROPPED_METHOD, {"count": count})

@@ -35,16 +35,12 @@ MOST_VITAL: Final = 4096
 
 
 class Numbered(Struct, frozen=True, gc=False):
-    """A message and its number in the stream."""
-
     number: int
     frame: bytes
     vital: bool
 
 
 class Batch(Struct, frozen=True):
-    """What a reader gets at once."""
-
     messages: Sequence[Numbered]
     dropped: int
     """How many messages it has missed, before, among or after these."""
@@ -56,8 +52,6 @@ _number: Final = attrgetter("number")
 
 
 class MessageRing:
-    """The messages of one stream."""
-
     __slots__ = (
         "_bytes",
         "_kept",
@@ -101,12 +95,10 @@ class MessageRing:
 
     @property
     def last(self) -> int:
-        """The number of the newest message; 0 before the first."""
         return self._last
 
     @property
     def last_read(self) -> int:
-        """The number of the newest message that was read."""
         return self._read
 
     @property
