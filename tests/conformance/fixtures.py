@@ -7,7 +7,7 @@ import msgspec
 
 from codex_mcp.mcp.client import CAPABILITY_FOR
 from codex_mcp.mcp.methods import COMMON, Exchange, Handler
-from codex_mcp.mcp.seal import BrokenSeal, seal, unseal
+from codex_mcp.mcp.seal import seal, unseal
 from codex_mcp.rpc.errors import invalid_params, request_failed
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import INVALID_PARAMS
@@ -147,10 +147,9 @@ class Fixtures:
         return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
 
     def _round(self, state: str, name: str) -> int:
-        try:
-            found = unseal(self._key, PURPOSE, state, Round)
-        except BrokenSeal as exc:
-            raise invalid_params("requestState was not made by this server") from exc
+        found = unseal(self._key, PURPOSE, state, Round)
+        if found is None:
+            raise invalid_params("requestState was not made by this server")
         if found.name != name:
             raise invalid_params("requestState belongs to another call")
         return found.number

@@ -3,12 +3,11 @@
 import base64
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from codex_mcp.mcp.seal import KEY_BYTES, MAX_SEALED_CHARS, BrokenSeal, digest, seal, unseal
+from codex_mcp.mcp.seal import KEY_BYTES, MAX_SEALED_CHARS, digest, seal, unseal
 from tests.support.json_values import JSON_VALUES
 
 KEY = bytes(range(KEY_BYTES))
@@ -50,8 +49,7 @@ def test_any_other_character_at_any_place_breaks_it(name: str, data: st.DataObje
     sealed = seal(KEY, "test", Carried(name))
     place = data.draw(st.integers(0, len(sealed) - 1))
     other = data.draw(st.characters().filter(lambda character: character != sealed[place]))
-    with pytest.raises(BrokenSeal):
-        unseal(KEY, "test", sealed[:place] + other + sealed[place + 1 :], Carried)
+    assert unseal(KEY, "test", sealed[:place] + other + sealed[place + 1 :], Carried) is None
 
 
 @given(st.text(max_size=20), st.data())
@@ -61,22 +59,18 @@ def test_so_does_anything_added_or_taken_away(name: str, data: st.DataObject) ->
     added = data.draw(st.text(URL_SAFE + "= \n", min_size=1, max_size=4))
     for changed in (sealed[:place] + added + sealed[place:], sealed[:place]):
         if changed != sealed:
-            with pytest.raises(BrokenSeal):
-                unseal(KEY, "test", changed, Carried)
+            assert unseal(KEY, "test", changed, Carried) is None
 
 
 @given(st.text(max_size=200))
 def test_what_was_never_sealed_is_broken(text: str) -> None:
-    with pytest.raises(BrokenSeal):
-        unseal(KEY, "test", text, object)
+    assert unseal(KEY, "test", text, object) is None
 
 
 def test_another_key_or_another_purpose_breaks_it() -> None:
     sealed = seal(KEY, "test", Carried("a"))
-    with pytest.raises(BrokenSeal):
-        unseal(bytes(KEY_BYTES), "test", sealed, Carried)
-    with pytest.raises(BrokenSeal):
-        unseal(KEY, "testing", sealed, Carried)
+    assert unseal(bytes(KEY_BYTES), "test", sealed, Carried) is None
+    assert unseal(KEY, "testing", sealed, Carried) is None
 
 
 def test_a_purpose_cannot_be_moved_into_the_payload() -> None:
@@ -85,14 +79,12 @@ def test_a_purpose_cannot_be_moved_into_the_payload() -> None:
 
 
 def test_what_was_sealed_in_another_form_is_broken() -> None:
-    with pytest.raises(BrokenSeal):
-        unseal(KEY, "test", seal(KEY, "test", ["a", "b"]), Carried)
+    assert unseal(KEY, "test", seal(KEY, "test", ["a", "b"]), Carried) is None
 
 
 def test_nobody_makes_us_hash_megabytes() -> None:
     long = seal(KEY, "test", "x" * MAX_SEALED_CHARS)
-    with pytest.raises(BrokenSeal):
-        unseal(KEY, "test", long, str)
+    assert unseal(KEY, "test", long, str) is None
 
 
 def test_another_spelling_of_the_same_bytes_is_broken() -> None:
@@ -104,8 +96,7 @@ def test_another_spelling_of_the_same_bytes_is_broken() -> None:
         if last != payload[-1]
         and base64.urlsafe_b64decode(payload[:-1] + last + "==") == base64.urlsafe_b64decode(payload + "==")
     )
-    with pytest.raises(BrokenSeal):
-        unseal(KEY, "test", f"{twin}.{signature}", str)
+    assert unseal(KEY, "test", f"{twin}.{signature}", str) is None
 
 
 @given(st.dictionaries(st.text(max_size=5), st.integers(0, 9), min_size=2))
@@ -127,5 +118,4 @@ def test_a_signature_has_one_spelling() -> None:
     sealed = seal(KEY, "test", Carried("x"))
     others = [sealed[:-1] + char for char in URL_SAFE if char != sealed[-1]]
     for other in [*others, sealed + "=", sealed + "A"]:
-        with pytest.raises(BrokenSeal):
-            unseal(KEY, "test", other, Carried)
+        assert unseal(KEY, "test", other, Carried) is None

@@ -23,28 +23,25 @@ MAX_SEALED_CHARS: Final = 16 * 1024
 """Ours have a few hundred characters. The limit keeps a client from making us hash megabytes."""
 
 
-class BrokenSeal(Exception):
-    """The text was not sealed by this server, or not for this purpose."""
-
-
 def seal(key: bytes, purpose: str, value: object) -> str:
     payload = msgspec.json.encode(value)
     return f"{_text(payload)}.{_text(_signature(key, purpose, payload))}"
 
 
-def unseal(key: bytes, purpose: str, sealed: str, kind: type[Value]) -> Value:
+def unseal(key: bytes, purpose: str, sealed: str, kind: type[Value]) -> Value | None:
+    """The sealed value; None if this server did not seal it for this purpose."""
+    if len(sealed) > MAX_SEALED_CHARS:
+        return None
     payload_text, _, signature_text = sealed.partition(".")
     try:
-        if len(sealed) > MAX_SEALED_CHARS:
-            raise BrokenSeal
         payload = _bytes(payload_text)
         signature = _text(_signature(key, purpose, payload))
         # Base64 has several spellings of one value; only one of them is valid, so that a sealed text is unique.
         if not hmac.compare_digest(signature.encode(), signature_text.encode()) or _text(payload) != payload_text:
-            raise BrokenSeal
+            return None
         return msgspec.json.decode(payload, type=kind)
-    except (binascii.Error, ValueError, msgspec.MsgspecError) as exc:
-        raise BrokenSeal from exc
+    except (binascii.Error, ValueError, msgspec.MsgspecError):
+        return None
 
 
 def digest(value: object) -> str:

@@ -68,7 +68,7 @@ class Shutdown:
 
     async def close(self, product: Product, signals: asyncio.Queue[int]) -> None:
         """Close the product, unless another signal comes, then the core."""
-        closing = self._tasks.spawn(_awaited(product.aclose()), name="end of the product")
+        closing = self._tasks.spawn(product.aclose(), name="end of the product")
         await first(closing, signals)
         await self._tasks.aclose()
         await self._threads.aclose()
@@ -84,7 +84,3 @@ class Shutdown:
         except TimeoutError:
             return False
         return True
-
-
-async def _awaited(work: Awaitable[None]) -> None:
-    await work

@@ -11,7 +11,6 @@ from codex_mcp.mcp.asking.ladder import (
     REACTION_TIME,
     REMEMBERED,
     Obstacle,
-    Pace,
     Route,
     Step,
     Terms,
@@ -101,9 +100,9 @@ def test_a_client_that_turns_out_not_to_be_there_leaves_the_question_to_the_list
 
 
 def test_a_cancel_at_once_means_no_person_where_there_is_a_list_and_is_a_denial_elsewhere() -> None:
-    assert understood(QUESTION, CANCEL, terms(lists=True), Pace(0.01)) is Obstacle.NO_PERSON
-    assert understood(QUESTION, CANCEL, terms(), Pace(0.01)) == Denied(DISMISSED)
-    assert understood(QUESTION, CANCEL, terms(lists=True), Pace(1)) == Denied(DISMISSED)
+    assert understood(QUESTION, CANCEL, terms(lists=True), 0.01) is Obstacle.NO_PERSON
+    assert understood(QUESTION, CANCEL, terms(), 0.01) == Denied(DISMISSED)
+    assert understood(QUESTION, CANCEL, terms(lists=True), 1) == Denied(DISMISSED)
 
 
 CAPABILITIES: list[tuple[dict[str, object], bool, bool]] = [

@@ -1,6 +1,7 @@
 """Every argument of every tool arrives in its value, however its name is spelled."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import msgspec
 import pytest
@@ -12,15 +13,17 @@ from codex_mcp.mcp.schema.arguments import (
     CodexArguments,
     ReplyArguments,
     WaitArguments,
-    codex_arguments,
-    reply_arguments,
-    wait_arguments,
+    tool_arguments,
 )
 from codex_mcp.mcp.schema.catalogue import CODEX, CODEX_REPLY, CODEX_WAIT, Tool
 from codex_mcp.mcp.schema.fields import BadArguments, Field, FieldKind
 from tests.support.json_values import JSON_VALUES
 
 Reader = Callable[[Mapping[str, object]], msgspec.Struct]
+
+codex_arguments = partial(tool_arguments, CODEX, kind=CodexArguments)
+reply_arguments = partial(tool_arguments, CODEX_REPLY, kind=ReplyArguments)
+wait_arguments = partial(tool_arguments, CODEX_WAIT, kind=WaitArguments)
 
 READERS: list[tuple[Tool, Reader, type[msgspec.Struct]]] = [
     (CODEX, codex_arguments, CodexArguments),

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.mcp.asking.inputs import input_requests
 from codex_mcp.mcp.schema.task_shapes import (
     TaskName,
     TurnNews,
-    asked_by_task,
     created_task,
     described_task,
     task_id,
@@ -70,10 +70,10 @@ def test_the_result_is_the_one_of_the_call(status: Status, *, is_error: bool | N
 
 def test_questions_are_requests_that_do_not_change_while_they_are_open() -> None:
     questions = {"question-2": ask(Method.EXEC, COMMAND)}
-    asked = msgspec.to_builtins(asked_by_task(questions, "7"))
+    asked = msgspec.to_builtins(input_requests(questions, "7"))
     assert asked["question-2"]["method"] == "elicitation/create"
     assert asked["question-2"]["params"]["codex_mcp_tool_call_id"] == "7"
-    assert asked == msgspec.to_builtins(asked_by_task(questions, "7"))
+    assert asked == msgspec.to_builtins(input_requests(questions, "7"))
 
 
 @given(st.text(), st.text())

@@ -1,18 +1,22 @@
 """The three ways to start an agent exclude each other, and each error says what to do."""
 
+from functools import partial
+
 import pytest
 
 from codex_mcp.mcp.schema import team_catalogue as catalogue
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.team_arguments import (
     CloseArguments,
+    TeamReplyArguments,
     TeamWaitArguments,
     Way,
     start_arguments,
     team_arguments,
-    team_reply_arguments,
     way_of,
 )
+
+team_reply_arguments = partial(team_arguments, catalogue.CODEX_REPLY, kind=TeamReplyArguments)
 
 
 @pytest.mark.parametrize(

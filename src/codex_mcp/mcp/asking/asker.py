@@ -14,7 +14,6 @@ from codex_mcp.base.futures import Waiter
 from codex_mcp.mcp.asking.elicitation import elicitation_params
 from codex_mcp.mcp.asking.ladder import (
     Obstacle,
-    Pace,
     Route,
     Step,
     Terms,
@@ -81,7 +80,8 @@ class Asker(Struct, frozen=True):
 
     def answered(self, question: Question, answer: object, seconds: float) -> Decision | Obstacle:
         """What the client's answer means, that many seconds after it was asked. A client without a person is noted."""
-        decision = understood(question, answer, self.terms, Pace(seconds, machine_load()))
+        load = os.getloadavg()[0] / (os.cpu_count() or 1)
+        decision = understood(question, answer, self.terms, seconds, load)
         if decision is Obstacle.NO_PERSON:
             self.unattended.add(self.caller, asyncio.get_running_loop().time())
         return decision
@@ -122,11 +122,6 @@ class Asker(Struct, frozen=True):
         with parked.listed(question) as listed:
             await _first(pending.answer, listed)
             return None if pending.answer.done() else listed.result()
-
-
-def machine_load() -> float:
-    """Programs that run, or want to, for each processor of this machine."""
-    return os.getloadavg()[0] / (os.cpu_count() or 1)
 
 
 async def _first(*futures: asyncio.Future[Any]) -> None:

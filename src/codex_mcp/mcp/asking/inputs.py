@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from codex_mcp.mcp.asking.elicitation import elicitation_params
-from codex_mcp.mcp.seal import BrokenSeal, seal, unseal
+from codex_mcp.mcp.seal import seal, unseal
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.wire.jsonrpc import Id
 
@@ -43,14 +43,16 @@ class OpenQuestion(Struct, frozen=True):
 
 
 def input_required(questions: Sequence[OpenQuestion], request_id: Id, request_state: str) -> dict[str, object]:
-    requests = {
-        key: {
-            "method": "elicitation/create",
-            "params": elicitation_params(question.question, tool_call_id=request_id),
-        }
-        for key, question in numbered(questions).items()
-    }
+    requests = input_requests({key: asked.question for key, asked in numbered(questions).items()}, request_id)
     return {"resultType": "input_required", "inputRequests": requests, "requestState": request_state}
+
+
+def input_requests(questions: Mapping[str, Question], request_id: Id) -> dict[str, object]:
+    """Questions as requests to the client. A key always stands for the same question."""
+    return {
+        key: {"method": "elicitation/create", "params": elicitation_params(question, tool_call_id=request_id)}
+        for key, question in questions.items()
+    }
 
 
 def numbered(questions: Sequence[OpenQuestion]) -> dict[str, OpenQuestion]:
@@ -63,11 +65,8 @@ def sealed(key: bytes, state: RequestState) -> str:
 
 def unsealed(key: bytes, text: str, *, principal: str, call: str, now: float) -> RequestState | None:
     """The state, if this server sealed it for this principal and call, and it has not expired."""
-    try:
-        state = unseal(key, PURPOSE, text, RequestState)
-    except BrokenSeal:
-        return None
-    if state.principal != principal or state.call != call or now > state.expires:
+    state = unseal(key, PURPOSE, text, RequestState)
+    if state is None or state.principal != principal or state.call != call or now > state.expires:
         return None
     return state
 

@@ -107,9 +107,14 @@ def after_failure(obstacle: Obstacle, terms: Terms) -> Route:
     return Route(Step.LIST if terms.lists else Step.DENY, obstacle)
 
 
-def understood(question: Question, answer: object, terms: Terms, pace: Pace) -> Decision | Obstacle:
-    """The decision that a client's answer means; NO_PERSON if no person has seen the question."""
-    if terms.lists and is_unattended(answer, pace.seconds, pace.load):
+def understood(
+    question: Question, answer: object, terms: Terms, seconds: float, load: float = 0.0
+) -> Decision | Obstacle:
+    """The decision that an answer after this many seconds means; NO_PERSON if no person has seen the question.
+
+    `load` is the number of programs that run, or want to, for each processor.
+    """
+    if terms.lists and is_unattended(answer, seconds, load):
         return Obstacle.NO_PERSON
     return decide(question, answer)
 
@@ -159,14 +164,6 @@ def reason_for(obstacle: Obstacle, question: Question) -> str:
             return SESSION_GONE
         case Obstacle.NO_TIME:
             return timed_out(0).reason
-
-
-class Pace(Struct, frozen=True):
-    """How fast an answer came, and how busy the machine was."""
-
-    seconds: float
-    load: float = 0.0
-    """Programs that run or want to, for each processor."""
 
 
 def is_unattended(answer: object, seconds: float, load: float = 0.0) -> bool:

@@ -32,15 +32,13 @@ class Heartbeat:
 
     def activity_changed(self, activity: str) -> None:
         self._activity = activity
-        self._schedule(max(self._sent_at + NEWS_INTERVAL, self._loop.time()))
-
-    def stop(self) -> None:
-        self._timer.cancel()
-
-    def _schedule(self, at: float) -> None:
+        at = max(self._sent_at + NEWS_INTERVAL, self._loop.time())
         if at < self._timer.when() and not self._timer.cancelled():
             self._timer.cancel()
             self._timer = self._loop.call_at(at, self._beat)
+
+    def stop(self) -> None:
+        self._timer.cancel()
 
     def _beat(self) -> None:
         now = self._loop.time()

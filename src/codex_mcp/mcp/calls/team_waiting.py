@@ -8,7 +8,7 @@ from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.waiting import Fact, Watched, own_turns, turns_of
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.team import refusals
-from codex_mcp.team.agent import Agent
+from codex_mcp.team.agent import Agent, names_of
 from codex_mcp.team.roster import Member
 from codex_mcp.team.team import Team
 from codex_mcp.threads.changes import ANY_THREAD
@@ -91,9 +91,7 @@ def closed_facts(agent: Agent) -> tuple[Fact, ...]:
     if not agent.is_closed:
         return ()
     told: dict[str, object] = {
-        "codex_id": agent.codex_id,
-        "identity": agent.identity,
-        "team": agent.team,
+        **names_of(agent),
         "threadId": agent.thread_id,
         "status": agent.status,
         "content": f'The agent is closed. codex {{"codex_id": "{agent.codex_id}", "prompt": …}} resumes it.',

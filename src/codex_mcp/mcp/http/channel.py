@@ -72,7 +72,7 @@ class HttpChannel:
         """`answer_unread` is called with a request whose answer no connection was there to read."""
         self.id = session_id
         self._limits = limits
-        self._delivery = Delivery(limits.most_bytes, backlog)
+        self._delivery = Delivery(limits.most_bytes, backlog or Backlog())
         self.used_at = time.monotonic()
         self.spoke = spoke
         """The client has sent a message."""
@@ -120,7 +120,7 @@ class HttpChannel:
             self._on_message(message)  # the same as waking the peer, without two passes of the event loop
             return
         self._inbox.append(message)
-        self._wake()
+        resolve(self._reader, None)
 
     def expect(self, request_id: Id, *, answer_only: bool = False) -> LiveStream | None:
         """The stream for a request that is about to be delivered. None if a request with this id is still open."""
@@ -212,9 +212,6 @@ class HttpChannel:
         messages, self._inbox = self._inbox, []
         return messages
 
-    def _wake(self) -> None:
-        resolve(self._reader, None)
-
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         self.sent += 1
         self.sent_bytes += len(frame)
@@ -252,7 +249,7 @@ class HttpChannel:
     async def aclose(self) -> None:
         """Answer unhandled requests with an error, and end every stream. May be called twice."""
         self._closed = True
-        self._wake()
+        resolve(self._reader, None)
         for request_id in list(self._posts):
             self.send(codec.encode_error(request_id, CLOSED), request_id, FrameKind.ANSWER)
         for stream in (self.standing, *self.subscribers):

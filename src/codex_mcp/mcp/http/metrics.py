@@ -6,7 +6,7 @@ import asyncio
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -147,14 +147,8 @@ class _Measured(Collector):
         yield _gauge("questions_open", "Questions that wait for a person.", sum(thread.asking for thread in threads))
         yield _counter("core_starts", "How often a Codex was started.", self._threads.supervisor.starts)
         counts = self._threads.counts
-        ended = CounterMetricFamily("codex_mcp_turns", "Turns that have ended, by status.", labels=["status"])
-        for status, count in counts.turns.items():
-            ended.add_metric([status], count)
-        yield ended
-        decided = CounterMetricFamily("codex_mcp_approvals", "Questions by decision.", labels=["decision"])
-        for decision, count in counts.decisions.items():
-            decided.add_metric([decision], count)
-        yield decided
+        yield _counters("turns", "Turns that have ended, by status.", "status", counts.turns)
+        yield _counters("approvals", "Questions by decision.", "decision", counts.decisions)
 
 
 def _gauge(name: str, help_text: str, value: float) -> Metric:
@@ -163,3 +157,10 @@ def _gauge(name: str, help_text: str, value: float) -> Metric:
 
 def _counter(name: str, help_text: str, value: float) -> Metric:
     return CounterMetricFamily(f"codex_mcp_{name}", help_text, value=value)
+
+
+def _counters(name: str, help_text: str, label: str, counts: Mapping[str, float]) -> Metric:
+    family = CounterMetricFamily(f"codex_mcp_{name}", help_text, labels=[label])
+    for value, count in counts.items():
+        family.add_metric([value], count)
+    return family

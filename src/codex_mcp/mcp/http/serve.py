@@ -87,32 +87,28 @@ class HttpServer:
     ) -> None:
         self._settings = settings
         self._owners = EmbeddedOwners(settings.core.codex_home)
-        self._threads = Threads(settings.core, settings.calls, launch, self._pace, self._owners)
+        self._threads = Threads(
+            settings.core, settings.calls, launch, lambda: self._hub.backlog.worked_off(), self._owners
+        )
         self._product = make(self._threads, settings, key)
         self._hub = Hub(self._product.methods, self._product.tools, settings.http, settings.calls, key)
         self._app = HttpApp(self._hub, access, Metrics(self._hub, self._threads), settings.http)
         self._tasks = TaskSet()
 
-    async def _pace(self) -> None:
-        await self._hub.backlog.worked_off()
-
     async def run(self, listener: socket.socket, announce: Callable[[str], None]) -> None:
         """Serve until a signal arrives. Raises Refused if the certificate cannot be used."""
         server = web_server(self._app, self._settings.http)
         async with contextlib.AsyncExitStack() as at_the_end:
-            await self._open_owners()
+            try:
+                await self._owners.open()
+            except Unavailable as exc:
+                raise Refused(str(exc)) from exc
             at_the_end.push_async_callback(self._owners.aclose)
             ended = EndedSessions(self._settings.core.codex_home)
             at_the_end.callback(ended.close)
             self._hub.remember_ended(ended)
             _load_certificate(server, self._settings.http)
             await self._serve(server, listener, announce)
-
-    async def _open_owners(self) -> None:
-        try:
-            await self._owners.open()
-        except Unavailable as exc:
-            raise Refused(str(exc)) from exc
 
     async def _serve(self, server: uvicorn.Server, listener: socket.socket, announce: Callable[[str], None]) -> None:
         with signals_received() as signals:
@@ -144,14 +140,12 @@ async def serve_http(
             f"cannot listen on {settings.http.host} without tokens: anyone who reaches it could run commands here. "
             "Give --generate-token or --tokens FILE, or listen on 127.0.0.1."
         )
-    if access.open_to_all and (warning := warning_without_tokens(os.geteuid(), _accounts())):
-        logger.warning("%s", warning)
+    if access.open_to_all:
+        accounts = (read_if_there("/etc/passwd") or b"").decode(errors="replace")
+        if warning := warning_without_tokens(os.geteuid(), accounts):
+            logger.warning("%s", warning)
     with contextlib.closing(_listener(settings.http.host, settings.http.port or 0)) as listener:
         await HttpServer(settings, launch, access, key, make).run(listener, announce)
-
-
-def _accounts() -> str:
-    return (read_if_there("/etc/passwd") or b"").decode(errors="replace")
 
 
 def _load_certificate(server: uvicorn.Server, settings: HttpSettings) -> None:

@@ -11,10 +11,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.mcp.seal import BrokenSeal, seal, unseal
+from codex_mcp.mcp.seal import seal, unseal
 
 PURPOSE = "session"
-
 
 LONG: Final = 64
 """Characters of a principal beyond which a ticket contains its hash: the id is sent with every request."""
@@ -35,11 +34,8 @@ def written(key: bytes, ticket: Ticket) -> str:
 
 def read(key: bytes, session_id: str, *, principal: str, now: float, lifetime: float) -> Ticket | None:
     """The ticket in a session id, if this server signed it, for this principal, and not too long ago."""
-    try:
-        ticket = unseal(key, PURPOSE, session_id, Ticket)
-    except BrokenSeal:
-        return None
-    if ticket.principal != _short(principal) or not 0 <= now - ticket.issued <= lifetime:
+    ticket = unseal(key, PURPOSE, session_id, Ticket)
+    if ticket is None or ticket.principal != _short(principal) or not 0 <= now - ticket.issued <= lifetime:
         return None
     return ticket
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.mcp.http.access.grants import CLOSED_BY_POLICY
 from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, sent_with
 from codex_mcp.mcp.http.channel import InboxFull
 from codex_mcp.mcp.http.endpoint import Refusal, decoded
@@ -22,9 +23,8 @@ from codex_mcp.transports.http import Receive, Scope, Send, header_map
 from codex_mcp.wire.jsonrpc import SERVER_BUSY, ErrorObject, Malformed, Message, Request
 
 SUBPROTOCOL: Final = "mcp"
-CLOSED_BY_POLICY: Final = 1008
 ENDED: Final = (1001, "the session has ended")
-TOO_SLOW: Final = (1008, "this listener was too slow")
+TOO_SLOW: Final = (CLOSED_BY_POLICY, "this listener was too slow")
 
 BUSY: Final = ErrorObject(SERVER_BUSY, "Server busy: too many messages of this session are waiting; try again later")
 

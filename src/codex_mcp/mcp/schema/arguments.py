@@ -61,22 +61,11 @@ class WaitArguments(Struct, frozen=True, kw_only=True, rename="kebab"):
 Arguments = TypeVar("Arguments")
 
 
-def codex_arguments(arguments: Mapping[str, object]) -> CodexArguments:
-    return _read(catalogue.CODEX, arguments, CodexArguments)
-
-
-def reply_arguments(arguments: Mapping[str, object]) -> ReplyArguments:
-    return _read(catalogue.CODEX_REPLY, arguments, ReplyArguments)
-
-
 def how_to_wait(arguments: Mapping[str, object]) -> HowToWait:
     """How long a call waits; other arguments are ignored. Raises BadArguments."""
     return msgspec.convert(read_some(catalogue.COMMON_FIELDS, arguments), HowToWait)
 
 
-def wait_arguments(arguments: Mapping[str, object]) -> WaitArguments:
-    return _read(catalogue.CODEX_WAIT, arguments, WaitArguments)
-
-
-def _read(tool: Tool, arguments: Mapping[str, object], kind: type[Arguments]) -> Arguments:
+def tool_arguments(tool: Tool, arguments: Mapping[str, object], kind: type[Arguments]) -> Arguments:
+    """Raises BadArguments."""
     return msgspec.convert(read_arguments(tool.fields, arguments), kind)

@@ -46,12 +46,12 @@ class GoesOn(StrEnum):
 
 
 def refused(text: str) -> Result:
-    return {"content": [_text(text)], "isError": True}
+    return {"content": [text_block(text)], "isError": True}
 
 
 def refused_in_thread(text: str, thread_id: str) -> Result:
     structured = {"threadId": thread_id, "content": text, "status": Status.FAILED}
-    return {"content": [_text(text)], "structuredContent": structured, "isError": True}
+    return {"content": [text_block(text)], "structuredContent": structured, "isError": True}
 
 
 def turn_result(
@@ -68,13 +68,8 @@ def turn_result(
             return refused(str(structured["content"]))  # an old Codex did not begin the thread
         name = f"codex_id: {structured['codex_id']}, " if "codex_id" in structured else ""
         text = f"{_words(structured)}\n\n{name}threadId: {outcome.thread_id} ({goes_on})"
-        return {"content": [_text(text)], "structuredContent": structured, "isError": True}
-    return {"content": [_text(_words(structured))], "structuredContent": structured}
-
-
-def no_names(_: str) -> Mapping[str, object]:
-    """No more fields about a thread."""
-    return {}
+        return {"content": [text_block(text)], "structuredContent": structured, "isError": True}
+    return {"content": [text_block(_words(structured))], "structuredContent": structured}
 
 
 class WaitReport(Struct, frozen=True):
@@ -99,7 +94,7 @@ def wait_result(report: WaitReport) -> Result:
         told = [_unchanged(turn, goes_on) for turn, goes_on in report.unchanged]
         structured["unchanged"] = told
     paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{_words(turn)}" for turn in told]
-    return {"content": [_text("\n\n".join(paragraphs) or NOTHING_TO_REPORT)], "structuredContent": structured}
+    return {"content": [text_block("\n\n".join(paragraphs) or NOTHING_TO_REPORT)], "structuredContent": structured}
 
 
 def _unchanged(turn: Mapping[str, object], goes_on: GoesOn) -> dict[str, object]:
@@ -154,7 +149,7 @@ def _content(outcome: Outcome, asks: Sequence[str]) -> str:
             return outcome.content
 
 
-def _text(text: str) -> dict[str, object]:
+def text_block(text: str) -> dict[str, object]:
     return {"type": "text", "text": text}
 
 

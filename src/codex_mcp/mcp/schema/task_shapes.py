@@ -18,22 +18,15 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.mcp.asking.elicitation import elicitation_params
 from codex_mcp.mcp.schema import results
 from codex_mcp.mcp.schema.results import GoesOn, Result
-from codex_mcp.mcp.seal import BrokenSeal, seal, unseal
-from codex_mcp.threads.questions.questions import Question
+from codex_mcp.mcp.seal import seal, unseal
 from codex_mcp.threads.record import Outcome, Status
 
 PURPOSE: Final = "task"
 
 POLL_INTERVAL_MS: Final = 1000
 """A turn takes seconds to minutes, so that a poll per second is cheap and soon enough."""
-
-WORKING: Final = "working"
-INPUT_REQUIRED: Final = "input_required"
-COMPLETED: Final = "completed"
-CANCELLED: Final = "cancelled"
 
 
 class TaskName(Struct, frozen=True):
@@ -62,16 +55,13 @@ def task_id(key: bytes, name: TaskName) -> str:
 
 def task_name(key: bytes, text: str, principal: str) -> TaskName | None:
     """The name in this id, if this server sealed it for this principal."""
-    try:
-        name = unseal(key, PURPOSE, text, TaskName)
-    except BrokenSeal:
-        return None
-    return name if name.principal == principal else None
+    name = unseal(key, PURPOSE, text, TaskName)
+    return name if name is not None and name.principal == principal else None
 
 
 def created_task(key: bytes, name: TaskName, outcome: Outcome, kept: float) -> Result:
     """The result of a call whose turn goes on as a task; `kept` is how long its outcome can be fetched, in seconds."""
-    return {"resultType": "task", **_task(task_id(key, name), WORKING, name.created, outcome, kept)}
+    return {"resultType": "task", **_task(task_id(key, name), "working", name.created, outcome, kept)}
 
 
 def described_task(text: str, name: TaskName, news: TurnNews, kept: float) -> dict[str, object]:
@@ -87,22 +77,14 @@ def described_task(text: str, name: TaskName, news: TurnNews, kept: float) -> di
             return task
 
 
-def asked_by_task(questions: Mapping[str, Question], call_id: str) -> dict[str, object]:
-    """Questions as requests to the client. A key always stands for the same question."""
-    return {
-        key: {"method": "elicitation/create", "params": elicitation_params(question, tool_call_id=call_id)}
-        for key, question in questions.items()
-    }
-
-
 def _status(outcome: Outcome, asks: Mapping[str, object]) -> str:
     match outcome.status:
         case Status.RUNNING:
-            return INPUT_REQUIRED if asks else WORKING
+            return "input_required" if asks else "working"
         case Status.INTERRUPTED:
-            return CANCELLED
+            return "cancelled"
         case _:
-            return COMPLETED
+            return "completed"
 
 
 def _task(text: str, status: str, created: float, outcome: Outcome, kept: float) -> dict[str, object]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 from msgspec import Struct, structs
 
 from codex_mcp.mcp.schema import team_catalogue as catalogue
-from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments
+from codex_mcp.mcp.schema.arguments import Arguments, CodexArguments, ReplyArguments, WaitArguments, tool_arguments
 from codex_mcp.mcp.schema.catalogue import Tool
-from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, read_arguments
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.seal import digest
 from codex_mcp.team.agent import RequestKey
 
@@ -88,13 +88,10 @@ class ApprovalsArguments(Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-Arguments = TypeVar("Arguments")
-
-
 def team_arguments(tool: Tool, given: Mapping[str, object], kind: type[Arguments]) -> Arguments:
     """The arguments of a team tool. `agent_id` is an older name of codex_id. Raises BadArguments."""
     renamed = {"codex_id" if name == "agent_id" else name: value for name, value in given.items()}
-    return msgspec.convert(read_arguments(tool.fields, renamed), kind)
+    return tool_arguments(tool, renamed, kind)
 
 
 def approval_answer(decision: str, reason: str | None) -> dict[str, object]:
@@ -153,10 +150,6 @@ def request_of(arguments: StartArguments) -> RequestKey | None:
         return None
     asked = {name: value for name, value in structs.asdict(arguments).items() if name not in NOT_COMPARED}
     return RequestKey(arguments.request_id, digest(asked))
-
-
-def team_reply_arguments(given: Mapping[str, object]) -> TeamReplyArguments:
-    return team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)
 
 
 def _refused(text: str) -> BadArguments:

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.mcp.asking.elicitation import message_for
-from codex_mcp.mcp.schema.results import Result
-from codex_mcp.team.agent import Agent, AskedElsewhere, Owner
+from codex_mcp.mcp.schema.results import Result, text_block
+from codex_mcp.team.agent import Agent, AskedElsewhere, Owner, names_of
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import word_for
@@ -46,7 +46,7 @@ class Answered(Struct, frozen=True):
 def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> Result:
     """A refusal with its reason as data; `asks` are the agent's open questions, if they are the cause."""
     meta = {ERROR_META: {"reason": refusal.why, **refusal.facts}}
-    return {"content": [_text("\n\n".join([str(refusal), *asks]))], "isError": True, "_meta": meta}
+    return {"content": [text_block("\n\n".join([str(refusal), *asks]))], "isError": True, "_meta": meta}
 
 
 def threads_result(agents: Sequence[Agent], limit: int) -> Result:
@@ -67,9 +67,7 @@ def threads_result(agents: Sequence[Agent], limit: int) -> Result:
 
 def _row(agent: Agent) -> dict[str, object]:
     return {
-        "codex_id": agent.codex_id,
-        "identity": agent.identity,
-        "team": agent.team,
+        **names_of(agent),
         "threadId": agent.thread_id,
         "status": agent.status,
         "state": agent.thread_state,
@@ -96,15 +94,8 @@ def status_result(status: Mapping[str, object]) -> Result:
 
 
 def close_result(agent: Agent, how: str) -> Result:
-    structured = {
-        "closed": True,
-        "codex_id": agent.codex_id,
-        "identity": agent.identity,
-        "team": agent.team,
-        "status": how,
-    }
     text = f"Agent {agent.identity} ({agent.codex_id}) is {how.replace('_', ' ')}."
-    return _result(structured, [text])
+    return _result({"closed": True, **names_of(agent), "status": how}, [text])
 
 
 def approvals_result(
@@ -145,8 +136,4 @@ def _asked_elsewhere(asked: AskedElsewhere) -> dict[str, object]:
 
 
 def _result(structured: Mapping[str, object], lines: Iterable[str]) -> Result:
-    return {"content": [_text("\n".join(lines))], "structuredContent": dict(structured)}
-
-
-def _text(text: str) -> dict[str, object]:
-    return {"type": "text", "text": text}
+    return {"content": [text_block("\n".join(lines))], "structuredContent": dict(structured)}

@@ -14,7 +14,7 @@ from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower, Says
 from codex_mcp.mcp.calls.waiting import NamedThreads, OwnThreads, View, Wait, own_turns
 from codex_mcp.mcp.schema import catalogue, results
-from codex_mcp.mcp.schema.arguments import codex_arguments, reply_arguments, wait_arguments
+from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments, tool_arguments
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result
 from codex_mcp.mcp.tools.dispatch import Json, Tools
@@ -30,7 +30,7 @@ class CodexTools:
     def __init__(self, threads: Threads, settings: Settings, key: bytes) -> None:
         self._threads = threads
         self._settings = settings
-        self.says = Says(results.no_names, self._asks, self._goes_on)
+        self.says = Says(lambda _: {}, self._asks, self._goes_on)
         self._follower = Follower(threads, settings.calls, key, self.says)
 
     def tools(self) -> Tools:
@@ -43,7 +43,7 @@ class CodexTools:
         return Tools(bodies, self._follower, self._threads.warm_up, at_once)
 
     async def _codex(self, call: Call, given: Json) -> Result:
-        arguments = codex_arguments(given)
+        arguments = tool_arguments(catalogue.CODEX, given, CodexArguments)
         new = new_thread(arguments, self._settings)
         spec = new_turn(arguments, new.spec.cwd or ".")
         async with call.opening():
@@ -57,7 +57,7 @@ class CodexTools:
             return await self._follower.followed(call, thread, turn, arguments)
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:
-        arguments = reply_arguments(given)
+        arguments = tool_arguments(catalogue.CODEX_REPLY, given, ReplyArguments)
         thread_id = arguments.thread_id
         if thread_id is None:
             return results.refused("Failed to parse thread_id: either threadId or conversationId must be provided")
@@ -83,7 +83,7 @@ class CodexTools:
             return await self._follower.followed(call, thread, turn, arguments)
 
     async def _codex_wait(self, call: Call, given: Json) -> Result:
-        arguments = wait_arguments(given)
+        arguments = tool_arguments(catalogue.CODEX_WAIT, given, WaitArguments)
         asked = arguments.thread_ids
         view: View = OwnThreads(self._threads, call)
         if asked is not None:
@@ -94,7 +94,7 @@ class CodexTools:
     def _nothing_to_wait_for(self, given: Json, principal: str, caller: str) -> Result | None:
         """The answer to a `codex_wait` that names no thread, from a caller that has no turns."""
         try:
-            ids = wait_arguments(given).thread_ids if given else None
+            ids = tool_arguments(catalogue.CODEX_WAIT, given, WaitArguments).thread_ids if given else None
         except BadArguments:
             return None  # the tool itself reports the error
         return None if ids or own_turns(self._threads, principal, caller) else results.NOTHING_NEW

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -32,7 +32,7 @@ async def _nothing() -> None:
 class Product(Struct, frozen=True):
     methods: Methods
     tools: ToolBox
-    aclose: Callable[[], Awaitable[None]] = _nothing
+    aclose: Callable[[], Coroutine[Any, Any, None]] = _nothing
     """Called at the end, while the core still runs; cancelled by a further signal."""
     longest_grace: float = math.inf
     """Upper limit of `shutdown_grace`, in seconds."""

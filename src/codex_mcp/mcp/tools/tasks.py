@@ -6,9 +6,10 @@ import logging
 
 from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings.calls import CallSettings
+from codex_mcp.mcp.asking.inputs import input_requests
 from codex_mcp.mcp.calls.follower import Says
 from codex_mcp.mcp.methods import Exchange, Handler
-from codex_mcp.mcp.schema.task_shapes import TaskName, TurnNews, asked_by_task, described_task, task_name
+from codex_mcp.mcp.schema.task_shapes import TaskName, TurnNews, described_task, task_name
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.record import Status
@@ -40,7 +41,7 @@ class Tasks:
         if outcome.status is not Status.RUNNING:
             turn.mark_delivered()
             self._threads.reported.add(exchange.session.caller, exchange.request.id, [turn.name])
-        asks = asked_by_task(turn.parked.open, turn.audience.label)
+        asks = input_requests(turn.parked.open, turn.audience.label)
         news = TurnNews(outcome, asks, self._says.names(name.thread_id), self._says.goes_on(thread.id))
         return described_task(text, name, news, self._settings.thread_idle)
 

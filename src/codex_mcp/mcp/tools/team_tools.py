@@ -25,6 +25,7 @@ from codex_mcp.mcp.schema.team_arguments import (
     ApprovalsArguments,
     CloseArguments,
     StartArguments,
+    TeamReplyArguments,
     TeamWaitArguments,
     ThreadsArguments,
     Way,
@@ -32,7 +33,6 @@ from codex_mcp.mcp.schema.team_arguments import (
     request_of,
     start_arguments,
     team_arguments,
-    team_reply_arguments,
     way_of,
 )
 from codex_mcp.mcp.schema.team_results import (
@@ -198,7 +198,7 @@ class TeamTools:
         )
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:
-        arguments = team_reply_arguments(given)
+        arguments = team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)
         if not arguments.references:
             raise BadArguments(NOT_NAMED)
         turn = TeamTurn(call, arguments, arguments.prompt)

@@ -9,6 +9,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.access.gate import Admitted
 from codex_mcp.transports.http import Receive, Send
@@ -22,16 +24,11 @@ CLOSED_BY_POLICY: Final = 1008
 NO_LONGER_VALID: Final = "the token is no longer valid"
 
 
-class Grant:
-    __slots__ = ("admitted", "close", "generation", "headers")
-
-    def __init__(
-        self, headers: Mapping[str, str], admitted: Admitted, generation: int, close: Callable[[], Awaitable[None]]
-    ) -> None:
-        self.headers = headers
-        self.admitted = admitted
-        self.generation = generation
-        self.close = close
+class Grant(Struct, eq=False):
+    headers: Mapping[str, str]
+    admitted: Admitted
+    generation: int
+    close: Callable[[], Awaitable[None]]
 
 
 class Grants:

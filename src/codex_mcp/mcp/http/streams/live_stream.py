@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct, field
+
 from codex_mcp.base.futures import resolve
 from codex_mcp.base.settings.kinds import SlowReader
 from codex_mcp.mcp.http.streams.backlog import LAG, Backlog
@@ -25,17 +27,14 @@ BATCH_BYTES: Final = 64 * 1024
 """The most that is taken at once. A reader that takes less than this in `LAG` seconds lags."""
 
 
-class Delivery:
+class Delivery(Struct, eq=False):
     """Limits and counters that the streams of one session share."""
 
-    __slots__ = ("backlog", "missed", "most_bytes")
-
-    def __init__(self, most_bytes: int = MOST_BYTES, backlog: Backlog | None = None) -> None:
-        self.most_bytes = most_bytes
-        """The most that is kept for one reader."""
-        self.backlog = backlog or Backlog()
-        self.missed = 0
-        """Messages that readers have missed."""
+    most_bytes: int = MOST_BYTES
+    """The most that is kept for one reader."""
+    backlog: Backlog = field(default_factory=Backlog)
+    missed: int = 0
+    """Messages that readers have missed."""
 
 
 class LiveStream:
