@@ -101,6 +101,11 @@ def about_only(subject: Subject) -> AbstractContextManager[None]:
     return _About(subject)
 
 
+def stay_about(subject: Subject) -> None:
+    """Lines logged from now on in this task carry these ids and no others."""
+    _subject.set(subject)
+
+
 def current_subject() -> Subject:
     return _subject.get()
 

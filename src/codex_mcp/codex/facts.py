@@ -121,7 +121,7 @@ class ThreadUnloaded(Struct, frozen=True):
     """The core has unloaded the thread; it must be resumed before its next turn."""
 
 
-Fact: TypeAlias = (
+TurnFact: TypeAlias = (
     TurnStarted
     | TurnEnded
     | MessageSaid
@@ -132,9 +132,9 @@ Fact: TypeAlias = (
     | FilesChanged
     | TokensCounted
     | ErrorReported
-    | QuestionWithdrawn
-    | ThreadUnloaded
 )
+
+Fact: TypeAlias = TurnFact | QuestionWithdrawn | ThreadUnloaded
 
 
 ACTIVITIES: Final = {

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from codex_mcp.base.logs import Subject, about, about_only
+from codex_mcp.base.logs import Subject, about_only, stay_about
 from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.calls.call import Call, CallRequest
@@ -138,20 +138,20 @@ class Session:
 
     async def _run(self, call: Call) -> object:
         name = call.params.name[:LOGGED_CHARS]
-        with about_only(call.subject):
-            ending = "ended"
-            try:
-                result = await self._tools.run(call)
-                ending = ending_of(result)
-                return result
-            finally:
-                with about(thread=call.thread_id):
-                    logger.info("call of %s %s", name, ending)
-                del self._calls[call.request_id]
-                if not call.can_deliver:
-                    self._tools.answer_lost(self.caller, call.request_id)
-                if not self._calls and self._idle is not None:
-                    self._idle.set()
+        stay_about(call.subject)
+        ending = "ended"
+        try:
+            result = await self._tools.run(call)
+            ending = ending_of(result)
+            return result
+        finally:
+            stay_about(call.subject._replace(thread=call.thread_id))
+            logger.info("call of %s %s", name, ending)
+            del self._calls[call.request_id]
+            if not call.can_deliver:
+                self._tools.answer_lost(self.caller, call.request_id)
+            if not self._calls and self._idle is not None:
+                self._idle.set()
 
     async def listen(self, request_id: Id, client: Client, wanted: mcp.Wanted) -> object:
         """Keep a subscription to these changes open until the client cancels it or the server stops."""

@@ -17,12 +17,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.logs import about_only
+from codex_mcp.base.logs import about_only, stay_about
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex import facts
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events.translator import Event, EventTranslator, Told
-from codex_mcp.codex.facts import Fact, QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
+from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions.approvals import core_answer, explanation, must_interrupt, refusal
@@ -119,7 +120,6 @@ class Thread:
 
     @property
     def idle(self) -> bool:
-        """No turn runs and none waits."""
         return self._queue.idle
 
     @property
@@ -128,7 +128,6 @@ class Thread:
 
     @property
     def asking(self) -> int:
-        """How many questions wait for a decision."""
         return len(self._questions)
 
     @property
@@ -184,7 +183,6 @@ class Thread:
         return next((turn for turn in self.turns if turn.name == name), None)
 
     def unfinished(self) -> list[Turn]:
-        """The turns that run or wait, in order."""
         return [turn for turn in self._turns.values() if not turn.ended]
 
     async def until_idle(self) -> None:
@@ -206,7 +204,6 @@ class Thread:
         self._perform(self._queue.shut())
 
     def open(self) -> None:
-        """Accept turns again."""
         self._queue.open()
 
     def deny_parked(self, why: str) -> None:
@@ -235,7 +232,7 @@ class Thread:
         for turn in self._turns.values():
             turn.thread_named(thread_id)
 
-    def notification_received(self, told: Told | None, fact: Fact | None) -> None:
+    def notification_received(self, told: Told | None, fact: facts.Fact | None) -> None:
         if isinstance(fact, TokensCounted):
             fact = replace(fact, last=self._meter.used(fact))
         if told is not None:
@@ -247,13 +244,20 @@ class Thread:
             self._loaded_in = None
             if self.current is not None and self.current.place.turn_id:
                 self._fail_all(UNLOADED)  # the core will never report the end of the turn
-        elif fact is not None and (turn := self.turn(fact.turn_id)) is not None:
-            turn.add(fact)
+        elif fact is not None:
+            self._turn_fact_received(fact)
+
+    def _turn_fact_received(self, fact: facts.TurnFact) -> None:
+        turn = self.turn(fact.turn_id)
+        is_news = turn is not None and turn.add(fact)
+        if turn is not None:
             turn.limit_trouble(self._context.settings.unreachable_timeout, partial(self.cancel, turn))
         if isinstance(fact, TurnStarted):
             self._perform(self._queue.started(fact.turn_id))
         elif isinstance(fact, TurnEnded):
             self._perform(self._queue.ended(fact.turn_id))
+        if turn is not None and is_news:
+            turn.audience.activity_changed(turn.record.activity)
 
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks something; the coroutine returns the answer."""
@@ -319,9 +323,9 @@ class Thread:
                 if turn.ended:  # it was cancelled before it was sent to the core
                     self._perform(self._queue.start_failed(turn.place))
                     return
-                self._translator.turn_starts(full=turn.full_events)
                 self._stopper.note_folders()
                 turn.given_to(core)
+                self._translator.turn_starts(full=turn.full_events)
                 turn_id = await core.start_turn(self.id, turn.spec, self.spec)
             except (CoreError, Refused) as exc:
                 self._gone = str(exc) if isinstance(exc, CannotResume) else self._gone
@@ -343,7 +347,6 @@ class Thread:
         self._perform(self._queue.start_failed(turn.place))
 
     async def _loaded(self) -> Core:
-        """The core with this thread loaded."""
         if self.gone:
             raise CannotResume(self.gone)
         core = await self._context.cores.core()
@@ -381,8 +384,8 @@ class Thread:
             why = question.why if isinstance(question, UnreadableQuestion) else "no turn runs that could wait for it"
             logger.warning("refused a question of thread %s (%s): %s", self.id, asked.method, why)
             return refusal(asked.method)
-        with about_only(turn.subject):
-            decision = await self._questions.ask(question_id, question, turn.audience.ask)
+        stay_about(turn.subject)
+        decision = await self._questions.ask(question_id, question, turn.audience.ask)
         word = "withdrawn" if decision is None else word_for(decision)
         self._context.listener.question_decided(self, turn, word)
         if decision is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final, Protocol
 
-from codex_mcp.base.futures import Waiter, Waiters, resolve
+from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events.translator import Event
@@ -20,6 +20,7 @@ from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Record, Status
 from codex_mcp.threads.turn_queue import QueuePlace, Source
+from codex_mcp.threads.waiters import Waiters
 
 logger = logging.getLogger(__name__)
 
@@ -155,13 +156,13 @@ class Turn:
         """Cancel it for running longer than its time limit."""
         self.limit_time(seconds, partial(_stop, partial(self.record.out_of_time, seconds), cancel))
 
-    def add(self, fact: Fact) -> None:
+    def add(self, fact: Fact) -> bool:
+        """Record the fact; return whether the turn's activity has changed."""
         before = self.record.activity
         self.record.add(fact)
-        if self.record.activity != before:
-            self.audience.activity_changed(self.record.activity)
         if isinstance(fact, ItemEnded):
             self.item_ended.set()
+        return self.record.activity != before
 
     def limit_trouble(self, seconds: float, cancel: Callable[[], None]) -> None:
         """Cancel it when the model has been unreachable for this long; to be called after each fact. 0: never."""

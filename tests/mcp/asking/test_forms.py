@@ -4,7 +4,7 @@ import jsonschema
 import pytest
 
 from codex_mcp.mcp.asking.elicitation import decision_form, is_flat_form, user_form
-from codex_mcp.threads.questions.approvals import decide, offered
+from codex_mcp.threads.questions.approvals import choices, decide, offered
 from codex_mcp.threads.questions.decisions import Filled
 from codex_mcp.threads.questions.questions import Method, Question, UserQuestion
 from tests.support.core.questions import COMMAND, USER_INPUT, ask, every_question
@@ -19,8 +19,12 @@ def user_question(**changed: object) -> UserQuestion:
     return question
 
 
+def form_of(question: Question) -> dict[str, object]:
+    return decision_form(question, choices(question))
+
+
 def test_the_form_of_a_command_names_every_choice_in_words() -> None:
-    properties = decision_form(ask(Method.EXEC, COMMAND))["properties"]
+    properties = form_of(ask(Method.EXEC, COMMAND))["properties"]
     assert isinstance(properties, dict)
     assert dict(zip(properties["decision"]["enum"], properties["decision"]["enumNames"], strict=True)) == {
         "approved": "Allow this once",
@@ -32,7 +36,7 @@ def test_the_form_of_a_command_names_every_choice_in_words() -> None:
 
 @pytest.mark.parametrize("question", APPROVALS, ids=lambda question: question.kind)
 def test_the_form_of_an_approval_is_flat_and_demands_nothing(question: Question) -> None:
-    form = decision_form(question)
+    form = form_of(question)
     assert is_flat_form(form)
     assert set(form) == {"type", "properties"}
     properties = form["properties"]

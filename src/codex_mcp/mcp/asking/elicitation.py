@@ -9,12 +9,13 @@ In the message, text from the model or an inner server is made printable; the `c
 """
 
 import shlex
+from collections.abc import Sequence
 from typing import assert_never
 
 import msgspec
 
 from codex_mcp.base.printable import one_line, visible
-from codex_mcp.threads.questions.approvals import OTHER_SUFFIX, offered
+from codex_mcp.threads.questions.approvals import OTHER_SUFFIX, Choice, choices
 from codex_mcp.threads.questions.decisions import (
     MAX_REASON_CHARS,
     Aborted,
@@ -23,8 +24,6 @@ from codex_mcp.threads.questions.decisions import (
     NetworkRuled,
     RuleApproved,
     Scope,
-    old_decision,
-    word_for,
 )
 from codex_mcp.threads.questions.questions import (
     CommandQuestion,
@@ -62,9 +61,10 @@ NESTING_KEYS = ("properties", "items", "$ref", "anyOf", "allOf", "not", "if")
 
 def elicitation_params(question: Question, *, tool_call_id: str | int) -> dict[str, object]:
     """The parameters of `elicitation/create`; `tool_call_id` is the id of the waiting tools/call."""
+    offered = choices(question)
     params: dict[str, object] = {
         "message": message_for(question),
-        **_form(question),
+        **_form(question, offered),
         "threadId": question.thread_id,
         "codex_elicitation": ELICITATION_KINDS[type(question)],
         "codex_mcp_tool_call_id": str(tool_call_id),
@@ -74,8 +74,8 @@ def elicitation_params(question: Question, *, tool_call_id: str | int) -> dict[s
     }
     if question.reason:
         params["codex_reason"] = question.reason
-    if choices := offered(question):
-        params["codex_available_decisions"] = [old_decision(choice) for choice in choices]
+    if offered:
+        params["codex_available_decisions"] = [choice.old for choice in offered]
     return params
 
 
@@ -140,7 +140,7 @@ def _entry(entry: Json) -> str:
     return f"{entry.get('access')} `{one_line(str(named))}`"
 
 
-def _form(question: Question) -> dict[str, object]:
+def _form(question: Question, offered: Sequence[Choice]) -> dict[str, object]:
     match question:
         case ServerQuestion(is_tool_approval=False, mode=mode) if mode == URL_MODE:
             return {"mode": URL_MODE, "url": question.url, "elicitationId": question.elicitation_id}
@@ -149,7 +149,7 @@ def _form(question: Question) -> dict[str, object]:
         case UserQuestion():
             return {"requestedSchema": user_form(question)}
         case _:
-            return {"requestedSchema": decision_form(question)}
+            return {"requestedSchema": decision_form(question, offered)}
 
 
 def _details(question: Question) -> dict[str, object]:
@@ -185,15 +185,14 @@ def _command_details(question: CommandQuestion) -> dict[str, object]:
     return details
 
 
-def decision_form(question: Question) -> dict[str, object]:
+def decision_form(question: Question, offered: Sequence[Choice]) -> dict[str, object]:
     """The form of an approval: one of the offered decisions, and a reason. Nothing is required."""
-    choices = offered(question)
     decision: dict[str, object] = {
         "type": "string",
         "title": "Decision",
         "description": "Accepting without a choice approves this once.",
-        "enum": [word_for(choice) for choice in choices],
-        "enumNames": [_title(question, choice) for choice in choices],
+        "enum": [choice.word for choice in offered],
+        "enumNames": [_title(question, choice.decision) for choice in offered],
     }
     reason: dict[str, object] = {
         "type": "string",

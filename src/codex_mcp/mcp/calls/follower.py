@@ -100,7 +100,7 @@ class Follower:
 
     def _told(self, call: Call, thread: Thread, turn: Turn, outcome: Outcome) -> Result:
         """The result of a call: its questions, a task that goes on, or the state of its turn."""
-        questions = [key for each in (turn, *thread.unfinished()) for key in question_keys(each)]
+        questions = [key for each in dict.fromkeys((turn, *thread.unfinished())) for key in question_keys(each)]
         self.waiter.report(call, [turn] if turn.ended else [], questions)
         if call.is_cancelled and outcome.status is Status.INTERRUPTED:
             self.waiter.stopped(call, turn)

@@ -23,6 +23,8 @@ saved, yet the person did say yes to the command. Questions that ask for data ta
 from collections.abc import Mapping
 from typing import assert_never
 
+from msgspec import Struct
+
 from codex_mcp.threads.questions.decisions import (
     DECLINED,
     DISMISSED,
@@ -38,6 +40,7 @@ from codex_mcp.threads.questions.decisions import (
     is_approval,
     old_decision,
     short_reason,
+    word_for,
 )
 from codex_mcp.threads.questions.questions import (
     CommandQuestion,
@@ -79,6 +82,19 @@ def offered(question: Question) -> tuple[Decision, ...]:
         case _:
             return ()
     return (Approved(), *more, Denied(), Aborted())
+
+
+class Choice(Struct, frozen=True):
+    """An offered decision, its word, and its spelling in 0.153.4."""
+
+    decision: Decision
+    word: str
+    old: str | dict[str, object]
+
+
+def choices(question: Question) -> list[Choice]:
+    """The offered decisions in all their spellings."""
+    return [Choice(decision, word_for(decision), old_decision(decision)) for decision in offered(question)]
 
 
 def decide(question: Question, answer: object) -> Decision:
