@@ -128,10 +128,11 @@ class Session:
         name = params.name[:LOGGED_CHARS]
         with about_only(subject):
             logger.info("call of %s", name)
-            answer = self._tools.answer_at_once(params, self.principal, self.caller)
-            if answer is not None:
+        answer = self._tools.answer_at_once(params, self.principal, self.caller)
+        if answer is not None:
+            with about_only(subject):
                 logger.info("call of %s %s", name, ending_of(answer))
-                return answer
+            return answer
         call = Call(client, CallRequest(request_id, params, subject, self.caller), self._settings)
         self._calls[request_id] = call
         return self._run(call)

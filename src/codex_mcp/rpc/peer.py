@@ -108,7 +108,7 @@ class Peer:
                 for frame in frames:
                     self._frame_received(frame)
                     count += 1
-                    size += len(frame) if isinstance(frame, bytes) else PACED_BYTES
+                    size += len(frame) if isinstance(frame, bytes) else 0
                     if count >= PACED_FRAMES or size >= PACED_BYTES:
                         count = size = 0
                         await self._pace()

@@ -9,7 +9,7 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.logs import about_only, stay_about
+from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex import facts
@@ -169,7 +169,6 @@ class Thread:
 
     @property
     def turns(self) -> list[Turn]:
-        """Turns that ended recently, then those that run or wait."""
         return list(dict.fromkeys((*self._ended, *self._turns.values())))
 
     def turn(self, turn_id: str) -> Turn | None:
@@ -179,7 +178,6 @@ class Thread:
         return self._ended.find(turn_id)
 
     def turn_named(self, name: str) -> Turn | None:
-        """The turn with this name, if it waits, runs or has ended recently."""
         return next((turn for turn in self.turns if turn.name == name), None)
 
     def unfinished(self) -> list[Turn]:
@@ -219,7 +217,6 @@ class Thread:
                 await core.unload_thread(self.id)
 
     async def aclose(self) -> None:
-        """Fail every turn and stop all tasks."""
         self._fail_all("the server has stopped")
         await self._tasks.aclose()
         await self._stopper.aclose()
@@ -235,9 +232,10 @@ class Thread:
     def notification_received(self, told: Told | None, fact: facts.Fact | None) -> None:
         if isinstance(fact, TokensCounted):
             fact = replace(fact, last=self._meter.used(fact))
-        if told is not None:
-            for event in self._translator.notification(told):
-                self._publish(event)
+        events = self._translator.notification(told) if told is not None else []
+        if isinstance(fact, TurnEnded):  # its events come before the answer to its caller
+            self._publish(events)
+            events = []
         if isinstance(fact, QuestionWithdrawn):
             self._questions.withdraw(fact.request_id)
         elif isinstance(fact, ThreadUnloaded):
@@ -246,6 +244,7 @@ class Thread:
                 self._fail_all(UNLOADED)  # the core will never report the end of the turn
         elif fact is not None:
             self._turn_fact_received(fact)
+        self._publish(events)
 
     def _turn_fact_received(self, fact: facts.TurnFact) -> None:
         turn = self.turn(fact.turn_id)
@@ -261,8 +260,7 @@ class Thread:
 
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks something; the coroutine returns the answer."""
-        for event in self._translator.request(asked):
-            self._publish(event)
+        self._publish(self._translator.request(asked))
         return self._answer(question_id, asked)
 
     def turn_unreadable(self, why: str) -> None:
@@ -286,13 +284,14 @@ class Thread:
             turn.record.fail(why)
         self._perform(self._queue.lost())
 
-    def _publish(self, event: Event) -> None:
-        """Send the event to the audience of its own turn, even after that turn has ended."""
-        turn = self.turn(event.turn_id) or self.current or self.newest
-        if turn is None:
-            self._early.append(event)
-        else:
-            turn.audience.event_happened(self.id, event)
+    def _publish(self, events: Iterable[Event]) -> None:
+        """Send each event to the audience of its own turn, even after that turn has ended."""
+        for event in events:
+            turn = self.turn(event.turn_id) or self.current or self.newest
+            if turn is None:
+                self._early.append(event)
+            else:
+                turn.audience.event_happened(self.id, event)
 
     def _perform(self, actions: list[Action]) -> None:
         for action in actions:
@@ -313,32 +312,32 @@ class Thread:
 
     async def _start(self, turn: Turn) -> None:
         # The end of another turn starts a turn that waited: its log lines must name its own request.
-        with about_only(turn.subject):
-            try:
-                if not await self._context.admission.enter(turn, self.principal):
-                    self._perform(self._queue.start_failed(turn.place))
-                    return
-                await self._stopper.prepare(turn)
-                core = await self._loaded()
-                if turn.ended:  # it was cancelled before it was sent to the core
-                    self._perform(self._queue.start_failed(turn.place))
-                    return
-                self._stopper.note_folders()
-                turn.given_to(core)
-                self._translator.turn_starts(full=turn.full_events)
-                turn_id = await core.start_turn(self.id, turn.spec, self.spec)
-            except (CoreError, Refused) as exc:
-                self._gone = str(exc) if isinstance(exc, CannotResume) else self._gone
-                self._start_failed(turn, str(exc))
+        stay_about(turn.subject)
+        try:
+            if not await self._context.admission.enter(turn, self.principal):
+                self._perform(self._queue.start_failed(turn.place))
                 return
-            if not self._queue.accepted(turn_id, turn.place):
-                self._start_failed(turn, STILL_RUNNING)
+            await self._stopper.prepare(turn)
+            core = await self._loaded()
+            if turn.ended:  # it was cancelled before it was sent to the core
+                self._perform(self._queue.start_failed(turn.place))
                 return
-            logger.info("turn %s started", turn_id)
-            if turn.place.state in (TurnQueueState.STOPPING, TurnQueueState.ABANDONED):
-                await self._stopper.see_to_end(turn)
-            elif turn.spec.time_limit is not None:
-                turn.stop_after(turn.spec.time_limit, partial(self.cancel, turn))
+            self._stopper.note_folders()
+            turn.given_to(core)
+            self._translator.turn_starts(full=turn.full_events)
+            turn_id = await core.start_turn(self.id, turn.spec, self.spec)
+        except (CoreError, Refused) as exc:
+            self._gone = str(exc) if isinstance(exc, CannotResume) else self._gone
+            self._start_failed(turn, str(exc))
+            return
+        if not self._queue.accepted(turn_id, turn.place):
+            self._start_failed(turn, STILL_RUNNING)
+            return
+        logger.info("turn %s started", turn_id)
+        if turn.place.state in (TurnQueueState.STOPPING, TurnQueueState.ABANDONED):
+            await self._stopper.see_to_end(turn)
+        elif turn.spec.time_limit is not None:
+            turn.stop_after(turn.spec.time_limit, partial(self.cancel, turn))
 
     def _start_failed(self, turn: Turn, why: str) -> None:
         logger.warning("cannot start a turn: %s", why)
@@ -390,8 +389,7 @@ class Thread:
         self._context.listener.question_decided(self, turn, word)
         if decision is None:
             return refusal(asked.method)  # the core withdrew the question and ignores this answer
-        for event in self._translator.answered(asked, approved=is_approval(decision)):
-            self._publish(event)
+        self._publish(self._translator.answered(asked, approved=is_approval(decision)))
         if must_interrupt(question, decision):
             self.cancel(turn)
         told = explanation(question, decision)

@@ -100,8 +100,8 @@ class Follower:
 
     def _told(self, call: Call, thread: Thread, turn: Turn, outcome: Outcome) -> Result:
         """The result of a call: its questions, a task that goes on, or the state of its turn."""
-        questions = [key for each in dict.fromkeys((turn, *thread.unfinished())) for key in question_keys(each)]
-        self.waiter.report(call, [turn] if turn.ended else [], questions)
+        turns, has_ended = dict.fromkeys((turn, *thread.unfinished())), turn.ended
+        self.waiter.report(call, [turn] if has_ended else [], [key for each in turns for key in question_keys(each)])
         if call.is_cancelled and outcome.status is Status.INTERRUPTED:
             self.waiter.stopped(call, turn)
         asked = self._input_required(call, [turn])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from codex_mcp.base.logs import about
+from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.core import BadThreadId, CoreError, ThreadNotFound
@@ -48,13 +48,13 @@ class CodexTools:
         spec = new_turn(arguments, new.spec.cwd or ".")
         async with call.opening():
             thread = await self._threads.start(new.spec, call.principal)
-        with about(thread=thread.id):
-            logger.info("thread started in %s", thread.cwd)
-            call.send_events(events_of(arguments, self._settings.calls))
-            turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
-            for warning in new.warnings:
-                call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
-            return await self._follower.followed(call, thread, turn, arguments)
+        stay_about(call.subject._replace(thread=thread.id))
+        logger.info("thread started in %s", thread.cwd)
+        call.send_events(events_of(arguments, self._settings.calls))
+        turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
+        for warning in new.warnings:
+            call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
+        return await self._follower.followed(call, thread, turn, arguments)
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:
         arguments = tool_arguments(catalogue.CODEX_REPLY, given, ReplyArguments)
@@ -70,17 +70,15 @@ class CodexTools:
             return results.refused_in_thread(f"Session not found for thread_id: {thread_id}", thread_id)
         except CoreError as exc:
             return results.refused_in_thread(f"Failed to resume thread {thread_id}: {exc}", thread_id)
-        with about(thread=thread.id):
-            call.send_events(events_of(arguments, self._settings.calls))
-            spec = new_turn(arguments, thread.cwd)
-            try:
-                turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
-            except QueueFull as exc:
-                text = (
-                    f"Thread {thread.id} is busy and {exc.limit} more prompts are waiting already; wait for one to end."
-                )
-                return results.refused_in_thread("\n\n".join([text, *self._asks(thread.id)]), thread.id)
-            return await self._follower.followed(call, thread, turn, arguments)
+        stay_about(call.subject._replace(thread=thread.id))
+        call.send_events(events_of(arguments, self._settings.calls))
+        spec = new_turn(arguments, thread.cwd)
+        try:
+            turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
+        except QueueFull as exc:
+            text = f"Thread {thread.id} is busy and {exc.limit} more prompts are waiting already; wait for one to end."
+            return results.refused_in_thread("\n\n".join([text, *self._asks(thread.id)]), thread.id)
+        return await self._follower.followed(call, thread, turn, arguments)
 
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = tool_arguments(catalogue.CODEX_WAIT, given, WaitArguments)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from codex_mcp.base.errors import Explained, Refused
-from codex_mcp.base.logs import about
+from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.mcp.asking.elicitation import client_question
 from codex_mcp.mcp.calls.call import Call, GivenUp
@@ -181,8 +181,8 @@ class TeamTools:
         self._team.work.audit(repeat.agent, catalogue.CODEX.name, AuditOutcome.OK, **done)
         thread = None if repeat.member is None else repeat.member.thread
         if repeat.turn is not None and thread is not None:
-            with about(thread=thread.id):
-                return await self._follower.followed(call, thread, repeat.turn, arguments)
+            stay_about(call.subject._replace(thread=thread.id))
+            return await self._follower.followed(call, thread, repeat.turn, arguments)
         return turn_result(repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat))
 
     def _order(self, arguments: StartArguments, order: Ordered, principal: str) -> Order:
@@ -212,11 +212,11 @@ class TeamTools:
 
     async def _followed(self, call: Call, given: TeamTurn, arguments: TurnArguments) -> Result:
         thread, turn = given.begun
-        with about(thread=thread.id):
-            result = await self._follower.followed(call, thread, turn, arguments)
-            if not turn.ended:
-                self._team.work.turn_goes_on(thread, turn)
-            return result
+        stay_about(call.subject._replace(thread=thread.id))
+        result = await self._follower.followed(call, thread, turn, arguments)
+        if not turn.ended:
+            self._team.work.turn_goes_on(thread, turn)
+        return result
 
     async def _codex_wait(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
