@@ -131,6 +131,22 @@ def test_every_package_has_its_tests_at_the_same_place() -> None:
     assert missing == []
 
 
+CATCHES_ALL = {"execserver.connection", "mcp.tracing", "rpc.peer", "team.records.record_writer"}
+"""The modules that STYLE.md allows to catch every exception."""
+
+
+def test_every_exception_is_caught_only_where_the_style_guide_says() -> None:
+    found = {
+        name.removeprefix(f"{PACKAGE}.")
+        for name, path in modules().items()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Name) and node.type.id == "Exception"
+    }
+    assert found == CATCHES_ALL
+    text = (ROOT / "STYLE.md").read_text(encoding="utf-8")
+    assert [name for name in CATCHES_ALL if f"{name.replace('.', '/')}.py" not in text] == []
+
+
 def test_tests_start_no_task_without_an_owner() -> None:
     ownerless = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
