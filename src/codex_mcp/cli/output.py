@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -52,21 +53,23 @@ def _escaped(char: str) -> str:
 
 def _print(line: bytes) -> None:
     """Print and flush, so that a failure is noticed here and not at exit. JSON is always UTF-8."""
-    try:
+    with failures_explained():
         sys.stdout.flush()
         sys.stdout.buffer.write(line + b"\n")
         sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def failures_explained() -> Iterator[None]:
+    """Raise Unwritten if output cannot be written, and drop the rest of the output."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as exc:
-        raise unwritten(exc) from exc
-
-
-def unwritten(exc: OSError) -> Unwritten:
-    """The error for output that could not be written; the rest of the output is dropped."""
-    # Otherwise Python would try to write it again at exit, and complain.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return Unwritten(f"cannot write the output: {exc.strerror}; check where it goes")
+        # Otherwise Python would try to write it again at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise Unwritten(f"cannot write the output: {exc.strerror}; check where it goes") from exc
 
 
 def print_table(

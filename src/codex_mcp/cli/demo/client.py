@@ -116,13 +116,11 @@ async def _end(child: Child, peer: Peer, tasks: TaskSet) -> None:
         await peer.aclose()
         async with asyncio.timeout(END_GRACE):
             await child.wait()
-    except TimeoutError:
+    except (TimeoutError, asyncio.CancelledError) as exc:
         child.kill()
         await child.wait()
-    except asyncio.CancelledError:
-        child.kill()
-        await child.wait()
-        raise
+        if isinstance(exc, asyncio.CancelledError):
+            raise
     finally:
         await tasks.aclose()
 

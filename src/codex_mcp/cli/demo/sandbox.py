@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.cli.demo.workshop import run_program
 from codex_mcp.codex.binary import find_codex
 
 PATIENCE: Final = 20.0
@@ -42,16 +43,7 @@ def find_rights(codex_home: str, environment: Mapping[str, str]) -> Rights:
 
 def _trouble(codex: str, environment: Mapping[str, str]) -> str:
     try:
-        done = subprocess.run(
-            [codex, "sandbox", "--", "true"],
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = run_program([codex, "sandbox", "--", "true"], environment, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return f"not finished after {PATIENCE:.0f} s"
     if done.returncode == 0:

@@ -5,7 +5,6 @@ On a terminal the agent's words appear as they arrive; elsewhere each block is p
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import IO, Final
@@ -19,7 +18,7 @@ from rich.text import Text
 
 from codex_mcp.base.printable import visible
 from codex_mcp.cli.demo.messages import Change
-from codex_mcp.cli.output import unwritten
+from codex_mcp.cli.output import failures_explained
 
 MARGIN: Final = 9
 """Columns for the speaker: the longest name and a gap."""
@@ -120,7 +119,7 @@ class Screen:
     def prompt(self, text: str) -> None:
         self.settle()
         margin = Text(Who.YOU.ljust(MARGIN), MARGIN_STYLES[Who.YOU])
-        with _explain_unwritten():
+        with failures_explained():
             self._console.print(Text.assemble(margin, (text, "bold"), " "), end="")
 
     def card(self, title: str, rows: Mapping[str, str], *, good: bool) -> None:
@@ -137,7 +136,7 @@ class Screen:
     def line(self, text: str = "") -> None:
         """Print a line without a speaker; it is not wrapped, so that it can be copied."""
         self.settle()
-        with _explain_unwritten():
+        with failures_explained():
             self._console.print(Text(text), soft_wrap=True)
 
     def settle(self) -> None:
@@ -149,20 +148,9 @@ class Screen:
 
     def _print(self, *parts: RenderableType) -> None:
         self.settle()
-        with _explain_unwritten():
+        with failures_explained():
             for part in parts:
                 self._console.print(part)
-
-
-@contextlib.contextmanager
-def _explain_unwritten() -> Iterator[None]:
-    """Raise Unwritten, which is one sentence, instead of a traceback."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as exc:
-        raise unwritten(exc) from exc
 
 
 def prose(text: str, who: Who) -> Text:

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -45,6 +45,7 @@ FILES: Final = {"prices.py": PROGRAM, "test_prices.py": TEST}
 PASSED_ON: Final = ("PATH", "LANG", "LC_ALL", "LC_CTYPE")
 """The user's variables that programs get; none of them could hold a key."""
 
+TEST_COMMAND: Final = (sys.executable, "-m", "unittest", "-q")
 TEST_PATIENCE: Final = 20.0
 """Seconds; the test takes a tenth of one."""
 
@@ -68,28 +69,31 @@ class Workshop(Struct, frozen=True):
 
     @property
     def test_command(self) -> str:
-        return shlex.join(argv_of_test())
+        return shlex.join(TEST_COMMAND)
 
     def run_test(self) -> Check:
         try:
-            done = subprocess.run(
-                argv_of_test(),
-                cwd=self.repository,
-                env=dict(self.environment),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=TEST_PATIENCE,
-                check=False,
-            )
+            done = run_program(TEST_COMMAND, self.environment, self.repository, TEST_PATIENCE)
         except subprocess.TimeoutExpired:
             return Check(passed=False, last_line=f"not finished after {TEST_PATIENCE:.0f} s")
         return Check(done.returncode == 0, (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1])
 
 
-def argv_of_test() -> list[str]:
-    return [sys.executable, "-m", "unittest", "-q"]
+def run_program(
+    argv: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None, timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program without input. Raises TimeoutExpired."""
+    return subprocess.run(
+        argv,
+        cwd=cwd,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        check=False,
+    )
 
 
 @contextlib.contextmanager
@@ -128,15 +132,6 @@ def _make_repository(git: str, workshop: Workshop) -> None:
         (workshop.repository / name).write_text(text, encoding="utf-8")
     author = ("-c", "user.name=demo", "-c", "user.email=demo@localhost", "-c", "init.defaultBranch=main")
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Add up prices"]):
-        done = subprocess.run(
-            [git, *author, *words],
-            cwd=workshop.repository,
-            env=dict(workshop.environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        done = run_program([git, *author, *words], workshop.environment, workshop.repository)
         if done.returncode != 0:
             raise Refused(f"cannot make a repository to work in: git {words[0]} failed: {done.stderr.strip()}")
