@@ -8,9 +8,7 @@ from functools import partial
 from typing import Final
 
 from codex_mcp.cli.serving import add_serving_arguments, serve
-from codex_mcp.config.load import Loaded
-from codex_mcp.mcp.methods import Around
-from codex_mcp.mcp.tools.product import MakeProduct, plain_product
+from codex_mcp.mcp.tools.product import plain_product
 
 DESCRIPTION: Final = "Serve Codex agents to an MCP client over stdin and stdout, or with --port to many over HTTP."
 
@@ -20,8 +18,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    return serve(arguments, environment, cwd, _plain)
-
-
-def _plain(_: Loaded, around: Around | None) -> MakeProduct:
-    return partial(plain_product, around=around)
+    return serve(arguments, environment, cwd, lambda _, around: partial(plain_product, around=around))

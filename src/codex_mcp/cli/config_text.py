@@ -30,16 +30,13 @@ def as_toml(sources: Mapping[str, Sourced], roles: Mapping[str, SourcedRole], *,
 
 def _lines(sources: Mapping[str, Sourced], *, with_origin: bool) -> Iterator[str]:
     texts = {
-        name: f"# {name} =" if sourced.value is None else _line(name, sourced) for name, sourced in sources.items()
+        name: f"# {name} =" if sourced.value is None else f"{name} = {_toml(_plain(sourced.value))}"
+        for name, sourced in sources.items()
     }
     # One long value must not move all comments off the screen.
     width = max((len(text) for text in texts.values() if len(text) <= 60), default=0)
     for name, text in texts.items():
         yield f"{text:{width}}  # {one_line(sources[name].source)}" if with_origin else text
-
-
-def _line(name: str, sourced: Sourced) -> str:
-    return f"{name} = {_toml(_plain(sourced.value))}"
 
 
 def as_json(

@@ -124,14 +124,10 @@ class _HelpFormatter(argparse.HelpFormatter):
 
     def format_help(self) -> str:
         with contextlib.suppress(OSError, ValueError):  # not a terminal
-            self._width = max(LEAST_HELP_WIDTH, min(HELP_WIDTH, _columns() - 2))
+            columns = int(os.environ.get("COLUMNS") or os.get_terminal_size(sys.stdout.fileno()).columns)
+            self._width = max(LEAST_HELP_WIDTH, min(HELP_WIDTH, columns - 2))
             self._max_help_position = min(self._max_help_position, self._width - LEAST_HELP_WIDTH // 2)
         return super().format_help()
-
-
-def _columns() -> int:
-    """The width of the terminal, or COLUMNS. Raises OSError or ValueError if there is neither."""
-    return int(os.environ.get("COLUMNS") or os.get_terminal_size(sys.stdout.fileno()).columns)
 
 
 def _replace_closed_streams() -> None:

@@ -39,7 +39,9 @@ Choose: TypeAlias = Callable[[Loaded, Around | None], MakeProduct]
 
 
 def serve(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str, choose: Choose) -> int:
-    arguments.overrides = [*(arguments.overrides or []), *_switched(arguments)] or None
+    switched = [f"features.{name}=true" for name in arguments.enable]
+    switched += [f"features.{name}=false" for name in arguments.disable]
+    arguments.overrides = [*(arguments.overrides or []), *switched] or None
     loaded = load(arguments, environment, cwd)
     settings = loaded.settings
     adopt_orphans()
@@ -59,12 +61,6 @@ def _loop_factory(settings: HttpSettings) -> Callable[[], asyncio.AbstractEventL
     from uvloop import new_event_loop  # noqa: PLC0415  stdio does not need it
 
     return new_event_loop
-
-
-def _switched(arguments: argparse.Namespace) -> list[str]:
-    on = [f"features.{name}=true" for name in arguments.enable]
-    off = [f"features.{name}=false" for name in arguments.disable]
-    return on + off
 
 
 async def _serve(settings: Settings, environment: Mapping[str, str], make: MakeProduct) -> None:
