@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.scripted_model.request import CONTEXT_OPENINGS, ModelRequest, RequestError, call_id, read_request
+from codex_mcp.base.errors import Refused
+from codex_mcp.scripted_model.request import CONTEXT_OPENINGS, ModelRequest, call_id, read_request
 
 Item = dict[str, object]
 
@@ -87,7 +88,7 @@ def test_the_input_may_be_a_mere_text_and_the_session_stands_for_the_thread() ->
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'{"input": 5}', b'{"input": [5]}', b"\xff", b'{"input": "\xff"}'])
 def test_a_body_that_is_no_request_is_refused(body: bytes) -> None:
-    with pytest.raises(RequestError, match="cannot read the request"):
+    with pytest.raises(Refused, match="cannot read the request"):
         read_request(body, {})
 
 

@@ -148,13 +148,11 @@ def _parameters(text: str, marker: str) -> dict[str, str]:
         if match is None:
             raise ScriptError(f'cannot play {marker}: cannot read {text[position:]!r}; write key="value"')
         quoted = match["quoted"]
-        given[match["key"]] = match["bare"] if quoted is None else _ESCAPE.sub(_unescape, quoted)
+        if quoted is not None:
+            quoted = _ESCAPE.sub(lambda escape: _ESCAPED.get(escape[1], escape[1]), quoted)
+        given[match["key"]] = match["bare"] if quoted is None else quoted
         position = match.end()
     return given
-
-
-def _unescape(match: re.Match[str]) -> str:
-    return _ESCAPED.get(match[1], match[1])
 
 
 def _matches(scene: Scene, request: ModelRequest, prompt: str) -> dict[str, str] | None:

@@ -28,10 +28,6 @@ CONTEXT_OPENINGS = (
 _CALL_ID = re.compile(r"call_[0-9a-z]+_(\d+)_\d+")
 
 
-class RequestError(Refused):
-    """Not a request of the Responses API."""
-
-
 class ContentPart(msgspec.Struct, frozen=True):
     """One part of a message or tool output; only text is read."""
 
@@ -89,7 +85,7 @@ def read_request(body: bytes, headers: Mapping[str, str]) -> ModelRequest:
         request = msgspec.json.decode(body, type=RequestBody)
         return _read(request, headers.get("thread-id") or headers.get("session-id") or "")
     except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
-        raise RequestError(f"cannot read the request: {exc}") from exc
+        raise Refused(f"cannot read the request: {exc}") from exc
 
 
 def _read(request: RequestBody, thread: str) -> ModelRequest:
@@ -104,8 +100,8 @@ def _read(request: RequestBody, thread: str) -> ModelRequest:
             if not text.startswith(CONTEXT_OPENINGS):
                 prompts.append(text)
                 outputs = []
-        elif item.type.endswith("_output"):
-            outputs += [(step, _text(item.output)) for step in _step_of(item.call_id)]
+        elif item.type.endswith("_output") and (call := _CALL_ID.fullmatch(item.call_id or "")):
+            outputs.append((int(call[1]), _text(item.output)))
     last = max((step for step, _ in outputs), default=-1)
     return ModelRequest(
         thread=thread,
@@ -117,11 +113,6 @@ def _read(request: RequestBody, thread: str) -> ModelRequest:
         output="\n".join(text for step, text in outputs if step == last),
         tools={tool.name: tool.type for tool in request.tools if tool.name},
     )
-
-
-def _step_of(call: str | None) -> list[int]:
-    match = _CALL_ID.fullmatch(call or "")
-    return [int(match[1])] if match else []
 
 
 def _text(raw: msgspec.Raw) -> str:

@@ -9,7 +9,6 @@ import secrets
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -87,9 +86,7 @@ class ScriptedModel:
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -164,7 +161,8 @@ class ScriptedModel:
     async def _play(self, request: HttpRequest, connection: Connection) -> None:
         try:
             told = read_request(request.body, request.headers)
-            response = play(self._script, told, lambda scene, index: self._times_failed(told, scene, index))
+            message = (told.thread, told.message)
+            response = play(self._script, told, lambda scene, index: self._failures.get((*message, scene, index), 0))
         except Refused as exc:
             # Plain text: Codex shows the body of a 400 unchanged, so the user sees this sentence.
             await connection.answer(400, str(exc).encode(), {"content-type": "text/plain; charset=utf-8"})
@@ -197,9 +195,6 @@ class ScriptedModel:
                     await connection.hang_up()
                     return
         await connection.end_stream()
-
-    def _times_failed(self, request: ModelRequest, scene: str, index: int) -> int:
-        return self._failures.get((request.thread, request.message, scene, index), 0)
 
     def _count_failure(self, request: ModelRequest, response: Response) -> None:
         if not response.beats or not isinstance(response.beats[-1].step, FAILURES):

@@ -150,20 +150,10 @@ class Disconnect(Step, frozen=True, kw_only=True):
 
 
 KINDS: dict[str, type[Step]] = {
-    "say": Say,
-    "stream": Stream,
-    "think": Think,
-    "run": Run,
-    "patch": Patch,
-    "plan": Plan,
-    "call": Call,
-    "search": Search,
-    "wait": Wait,
-    "gate": Gate,
-    "fail": Fail,
-    "error": Error,
-    "disconnect": Disconnect,
+    kind.__name__.lower(): kind
+    for kind in (Say, Stream, Think, Run, Patch, Plan, Call, Search, Wait, Gate, Fail, Error, Disconnect)
 }
+"""By leading key."""
 
 USAGE_KEYS = ("input", "cached", "output", "reasoning")
 
