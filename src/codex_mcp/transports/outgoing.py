@@ -22,7 +22,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
         self._transport: asyncio.WriteTransport | None = None
         self._parts: list[bytes] = []
         self._held = 0
-        self._lost = False
+        self.lost = False
         self._gone: asyncio.Future[None] = self._loop.create_future()
         self._waiters: list[asyncio.Future[None]] = []
 
@@ -31,10 +31,6 @@ class OutgoingBytes(asyncio.BaseProtocol):
         in_transport = self._transport.get_write_buffer_size() if self._transport is not None else 0
         return self._held + in_transport
 
-    @property
-    def lost(self) -> bool:
-        return self._lost
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
         self._transport = transport
@@ -42,7 +38,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
         transport.set_write_buffer_limits(high=0)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._lost = True
+        self.lost = True
         resolve(self._gone, None)
         self._parts.clear()
         self._held = 0
@@ -59,7 +55,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
 
     def write(self, data: bytes) -> None:
         """Queue these bytes; they are written at the end of this pass of the loop."""
-        if self._lost:
+        if self.lost:
             return
         if not self._parts:
             self._loop.call_soon(self.flush)
@@ -75,7 +71,7 @@ class OutgoingBytes(asyncio.BaseProtocol):
 
     async def drain(self, below: int) -> None:
         """Wait until fewer than `below` bytes are queued, or the reader is gone."""
-        while not self._lost and self.queued >= below:
+        while not self.lost and self.queued >= below:
             self.flush()
             if self.queued < below:
                 return

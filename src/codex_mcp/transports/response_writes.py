@@ -38,7 +38,6 @@ class HeldHead:
         self._transport.write(data)
 
     def write_whole(self, data: bytes) -> None:
-        """Write a complete answer, head included."""
         self._head = b""
         self._transport.write(data)
 

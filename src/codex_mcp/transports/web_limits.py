@@ -102,9 +102,18 @@ class Stall:
 class StallWatched(asyncio.Protocol):
     """A mixin for uvicorn's protocols: aborts connections whose client does not read."""
 
+    transport: asyncio.Transport
+    _limits: WebLimits
     _stall: Stall | None = None
 
+    def admitted(self) -> None:
+        self._limits.connections.admitted(self.transport)
+
+    def close(self) -> None:
+        self.transport.close()
+
     def connection_lost(self, exc: Exception | None) -> None:
+        self._limits.connections.closed(self.transport)
         if self._stall is not None:
             self._stall.end()
         super().connection_lost(exc)
@@ -145,14 +154,7 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._start_head_timer()
         self._limits.connections.opened(transport)
 
-    def admitted(self) -> None:
-        self._limits.connections.admitted(self.transport)
-
-    def close(self) -> None:
-        self.transport.close()
-
     def connection_lost(self, exc: Exception | None) -> None:
-        self._limits.connections.closed(self.transport)
         self._head_came()
         for cycle in self._earlier:
             cycle.disconnected = True
@@ -287,16 +289,6 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._stall = Stall(self.transport, self._limits.stall_timeout)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._limits.connections.closed(self.transport)
-        super().connection_lost(exc)
-
-    def admitted(self) -> None:
-        self._limits.connections.admitted(self.transport)
-
-    def close(self) -> None:
-        self.transport.close()
 
     async def run_asgi(self) -> None:
         """Serve it; the application finds the connection in its scope."""

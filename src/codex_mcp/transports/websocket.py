@@ -103,9 +103,6 @@ class AcceptedSocket(WSListener):
         self._probe: asyncio.TimerHandle | None = None
         self.peer = ""
 
-    def __repr__(self) -> str:
-        return f"<AcceptedSocket {self.peer}>"
-
     def on_ws_connected(self, transport: WSTransport) -> None:
         self._socket = transport
         self._transport = transport.underlying_transport
