@@ -13,7 +13,6 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Final, TypeAlias
 
 import msgspec
@@ -69,9 +68,7 @@ class ExecServerClient:
         await self._link.open()
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     @property

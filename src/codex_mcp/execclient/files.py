@@ -126,7 +126,6 @@ class RemoteFiles:
         return (await self._link.call("fs/readDirectory", params, fs.DirectoryRead)).entries
 
     async def walk(self, path: str, options: fs.WalkOptions = EVERYTHING) -> fs.Walked:
-        """Everything below a directory."""
         return await self._link.call("fs/walk", fs.Walk(file_uri(path), options, self._sandbox), fs.Walked)
 
     async def remove(

@@ -86,7 +86,8 @@ class SignedToken(Struct, frozen=True):
             raise _Refused(TOO_EARLY)
         if self.issuer is not None and claims.get("iss") != self.issuer:
             raise _Refused(WRONG_ISSUER)
-        if self.audience is not None and not _is_for(claims.get("aud"), self.audience):
+        claimed = claims.get("aud")
+        if self.audience is not None and self.audience not in (claimed if isinstance(claimed, list) else [claimed]):
             raise _Refused(WRONG_AUDIENCE)
 
 
@@ -106,10 +107,6 @@ def _check_texts(head: dict[str, object], claims: dict[str, object]) -> None:
         raise _Refused(BAD_JWT)
     if claims.get("nbf") is not None:
         _time(claims["nbf"])
-
-
-def _is_for(claimed: object, audience: str) -> bool:
-    return claimed == audience or (isinstance(claimed, list) and audience in claimed)
 
 
 def _claims(token: str, secret: bytes) -> dict[str, object]:

@@ -7,11 +7,12 @@ model.
 from __future__ import annotations
 
 import errno
+from functools import partial
 from typing import Final
 
-from codex_mcp.rpc.errors import RequestFailed
+from codex_mcp.rpc.errors import RequestFailed, request_failed
 from codex_mcp.wire.exec.protocol import ALREADY_ATTACHED, NOT_FOUND
-from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ErrorObject
+from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 
 REFUSED_ERRNOS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EINVAL})
 """Permission denied and invalid input are -32600; everything else is -32603."""
@@ -19,30 +20,18 @@ REFUSED_ERRNOS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EINVAL})
 MUSL_TEXTS: Final = {errno.ELOOP: "Symbolic link loop"}
 """Where the real server's C library has another text than ours."""
 
-
-def invalid_request(text: str) -> RequestFailed:
-    return RequestFailed(ErrorObject(INVALID_REQUEST, text))
-
-
-def invalid_params(text: str) -> RequestFailed:
-    return RequestFailed(ErrorObject(INVALID_PARAMS, text))
-
-
-def internal_error(text: str) -> RequestFailed:
-    return RequestFailed(ErrorObject(INTERNAL_ERROR, text))
-
-
-def not_found(text: str) -> RequestFailed:
-    return RequestFailed(ErrorObject(NOT_FOUND, text))
+invalid_request: Final = partial(request_failed, INVALID_REQUEST)
+invalid_params: Final = partial(request_failed, INVALID_PARAMS)
+internal_error: Final = partial(request_failed, INTERNAL_ERROR)
+not_found: Final = partial(request_failed, NOT_FOUND)
 
 
 def unknown_method(method: str) -> RequestFailed:
-    return RequestFailed(ErrorObject(METHOD_NOT_FOUND, f"exec-server stub does not implement `{method}` yet"))
+    return request_failed(METHOD_NOT_FOUND, f"exec-server stub does not implement `{method}` yet")
 
 
 def already_attached(session_id: str) -> RequestFailed:
-    text = f"session {session_id} is already attached to another connection"
-    return RequestFailed(ErrorObject(ALREADY_ATTACHED, text))
+    return request_failed(ALREADY_ATTACHED, f"session {session_id} is already attached to another connection")
 
 
 def os_error_text(error: OSError) -> str:

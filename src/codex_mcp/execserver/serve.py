@@ -57,7 +57,6 @@ class Address(Struct, frozen=True):
 
 
 def parse_listen(url: str) -> Address:
-    """Parse `--listen`. Raises Refused."""
     if url in ("stdio", "stdio://"):
         return Address(None)
     with suppress(ValueError):

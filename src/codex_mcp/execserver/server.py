@@ -53,9 +53,6 @@ class Server:
         self._tasks = TaskSet()
         self._is_closing = False
 
-    def __repr__(self) -> str:
-        return f"<Server {len(self._connections)} connections, {self.sessions!r}>"
-
     def is_full(self) -> bool:
         return len(self._connections) >= MAX_CONNECTIONS or len(self.sessions) >= MAX_SESSIONS
 

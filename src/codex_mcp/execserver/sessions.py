@@ -45,10 +45,6 @@ class Sessions(Generic[S]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __repr__(self) -> str:
-        attached = sum(entry.holder is not None for entry in self._entries.values())
-        return f"<Sessions {attached} attached, {len(self._entries) - attached} detached>"
-
     def all(self) -> list[S]:
         return [entry.session for entry in self._entries.values()]
 

@@ -17,7 +17,7 @@ def asked(
 
 def test_a_request_is_written_with_what_it_needs() -> None:
     hop = first_hop(asked("https://here:8443/a b?q=\u00e9#gone", "POST", HttpHeader("X-T", "v"), body="ZGF0YQ=="))
-    assert (hop.host, hop.port, hop.is_encrypted) == ("here", 8443, True)
+    assert (hop.host, hop.port, hop.url.scheme) == ("here", 8443, "https")
     assert hop.encode().split(b"\r\n") == [
         b"POST /a%20b?q=%C3%A9 HTTP/1.1",
         b"host: here:8443",

@@ -173,7 +173,7 @@ async def test_a_terminals_output_comes_in_large_pieces() -> None:
     process = Process("p", shell("head -c 300000 /dev/zero", tty=True), Audience(RecordingTransport().send))
     await closed(process)
     assert len(text(process)) == 300_000
-    assert process.has_terminal
+    assert process.is_terminal
 
 
 async def test_the_sandbox_is_suspected_when_a_confined_process_complains() -> None:

@@ -47,10 +47,6 @@ class Hop(Struct, frozen=True):
     body: bytes | None
 
     @property
-    def is_encrypted(self) -> bool:
-        return self.url.scheme == "https"
-
-    @property
     def host(self) -> str:
         return self.url.hostname or ""
 

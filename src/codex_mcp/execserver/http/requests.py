@@ -167,7 +167,7 @@ async def _answered(hop: Hop, policy: RedirectPolicy) -> Exchange:
 async def _sent(hop: Hop) -> AsyncIterator[Exchange]:
     """A sent request; on an error, its connection is closed."""
     async with asyncio.timeout(CONNECT_SECONDS):
-        tls = ssl.create_default_context() if hop.is_encrypted else None
+        tls = ssl.create_default_context() if hop.url.scheme == "https" else None
         reader, writer = await asyncio.open_connection(hop.host, hop.port, ssl=tls)
     exchange = Exchange(reader, writer, ResponseParser(hop.method))
     try:

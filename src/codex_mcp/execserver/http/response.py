@@ -48,7 +48,8 @@ class ResponseParser:
         """The connection ended. Raises InvalidResponse if something is missing."""
         if self.is_done:
             return
-        if not self.status or self._has_length():
+        has_length = self.header("content-length") is not None or self.header("transfer-encoding") is not None
+        if not self.status or has_length:
             raise InvalidResponse("the connection ended before the response did")
         self.is_done = True
 
@@ -58,9 +59,6 @@ class ResponseParser:
 
     def header(self, name: str) -> str | None:
         return next((header.value for header in self.headers if header.name == name), None)
-
-    def _has_length(self) -> bool:
-        return self.header("content-length") is not None or self.header("transfer-encoding") is not None
 
     def on_message_begin(self) -> None:
         """Called by the parser, as are the following: a head begins, perhaps of an interim response (1xx)."""

@@ -45,9 +45,6 @@ class OutputLog:
         self.exited: ProcessExited | None = None
         self.closed: ProcessClosed | None = None
 
-    def __repr__(self) -> str:
-        return f"<OutputLog next {self.next_seq}, {len(self._chunks)} chunks, {self._bytes} bytes>"
-
     @property
     def kept_bytes(self) -> int:
         return self._bytes

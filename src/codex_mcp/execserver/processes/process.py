@@ -104,9 +104,9 @@ class Process:
         self._sandboxing = sandboxing
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
-        self._is_terminal = child.stderr is None
-        self.stdin = Stdin(child.stdin, is_terminal=self._is_terminal) if child.stdin is not None else None
-        self._streams = {child.stdout: OutputStream.PTY if self._is_terminal else OutputStream.STDOUT}
+        self.is_terminal = child.stderr is None
+        self.stdin = Stdin(child.stdin, is_terminal=self.is_terminal) if child.stdin is not None else None
+        self._streams = {child.stdout: OutputStream.PTY if self.is_terminal else OutputStream.STDOUT}
         if child.stderr is not None:
             self._streams[child.stderr] = OutputStream.STDERR
         self._reading: set[int] = set()
@@ -123,9 +123,6 @@ class Process:
         self._head = b'{"method":"process/output","params":{"processId":' + name + b',"seq":'
         self._loop.add_reader(child.pidfd, self._ended)
         self._choose_reading()
-
-    def __repr__(self) -> str:
-        return f"<Process {self.process_id} pid {self._child.pid} {self.log!r}>"
 
     @property
     def is_running(self) -> bool:
@@ -162,10 +159,6 @@ class Process:
                     finally:
                         self._waiters.discard(waiter)
 
-    def was_written(self) -> None:
-        """The process got input: its next output may be an answer that is waited for."""
-        self._short_reads = 0
-
     def interrupt(self) -> None:
         if self._sandboxing is Sandboxing.BUBBLEWRAP:
             signal_members(self._child.pid, signal.SIGINT)
@@ -176,11 +169,13 @@ class Process:
         """Write to stdin. If it is full, the returned future is done when there is room. Raises StdinFull."""
         assert self.stdin is not None, "the process has a stdin"
         is_wrapped = self._sandboxing is Sandboxing.BUBBLEWRAP
-        if is_wrapped and self._is_terminal and self._child.stdout in self._streams:
+        if is_wrapped and self.is_terminal and self._child.stdout in self._streams:
             data, pressed = press_keys(self._child.stdout, self._child.pid, data)
             for number in pressed:
                 signal_members(self._child.pid, number)
-        return self.stdin.write(data)
+        room = self.stdin.write(data)
+        self._short_reads = 0  # its next output may be an answer that is waited for
+        return room
 
     def terminate(self) -> bool:
         """Kill the whole group; return whether the child itself was running."""
@@ -195,12 +190,8 @@ class Process:
         return was_running
 
     def resize(self, rows: int, columns: int) -> None:
-        if self._is_terminal and self._child.stdout in self._streams:
+        if self.is_terminal and self._child.stdout in self._streams:
             set_size(self._child.stdout, rows, columns)
-
-    @property
-    def has_terminal(self) -> bool:
-        return self._is_terminal
 
     def audience_changed(self) -> None:
         """The client connected, disconnected, became too slow, or has caught up."""
@@ -226,7 +217,8 @@ class Process:
                 os.killpg(self._child.pid, number)
 
     def _choose_reading(self) -> None:
-        has_room = self._has_credit() if self._is_live else self.log.has_room(CHUNK_BYTES)
+        has_credit = self._settling is None or self._credit > 0
+        has_room = has_credit if self._is_live else self.log.has_room(CHUNK_BYTES)
         self._may_read = has_room and not self._audience.is_full
         wanted = self._may_read and self._rest is None
         for fd in list(self._streams):
@@ -236,9 +228,6 @@ class Process:
             elif not wanted and fd in self._reading:
                 self._reading.discard(fd)
                 self._loop.remove_reader(fd)
-
-    def _has_credit(self) -> bool:
-        return self._settling is None or self._credit > 0
 
     def _readable(self, fd: int) -> None:
         for _ in range(READS_AT_ONCE):
@@ -263,7 +252,7 @@ class Process:
 
     def _read_once(self, fd: int) -> int:
         try:
-            data = self._read_terminal(fd) if self._is_terminal else os.read(fd, CHUNK_BYTES)
+            data = self._read_terminal(fd) if self.is_terminal else os.read(fd, CHUNK_BYTES)
         except BlockingIOError:
             return 0
         except OSError:
@@ -316,7 +305,7 @@ class Process:
             return WAIT_FAILED
         if status is None or status.si_code == os.CLD_EXITED:
             return WAIT_FAILED if status is None else status.si_status
-        return TERMINAL_KILLED if self._is_terminal else 128 + status.si_status
+        return TERMINAL_KILLED if self.is_terminal else 128 + status.si_status
 
     def _close_streams(self) -> None:
         for fd in list(self._streams):

@@ -63,9 +63,6 @@ class Processes:
     def __len__(self) -> int:
         return len(self._processes)
 
-    def __repr__(self) -> str:
-        return f"<Processes {self._running} running, {len(self._closed)} closed>"
-
     def start(self, asked: protocol.StartProcess) -> protocol.ProcessStarted:
         if not asked.argv:
             raise invalid_params("argv must not be empty")
@@ -119,7 +116,6 @@ class Processes:
         except StdinFull:
             text = "cannot write to process stdin: the process does not read it; try again later"
             raise internal_error(text) from None
-        process.was_written()
         seen[asked.write_id] = None
         if len(seen) > WRITE_IDS:
             seen.popitem(last=False)
@@ -137,7 +133,7 @@ class Processes:
 
     def resize(self, asked: protocol.ResizeProcess) -> protocol.Empty:
         process = self._known(asked.process_id)
-        if not process.has_terminal:
+        if not process.is_terminal:
             raise invalid_request(f"process {asked.process_id} has no terminal")
         if not (0 < asked.rows <= MAX_TERMINAL_SIDE and 0 < asked.cols <= MAX_TERMINAL_SIDE):
             raise invalid_params(f"rows and cols must be between 1 and {MAX_TERMINAL_SIDE}")

@@ -165,8 +165,7 @@ def temporary_folders(environment: Mapping[str, str]) -> list[str]:
 def _works(bubblewrap: str) -> bool:
     """Whether it can do everything that we need on this machine."""
     with ExitStack() as undo:
-        root = os.open("/", os.O_PATH | os.O_CLOEXEC)
-        undo.callback(os.close, root)
+        root = _folder("/", undo)
         namespaces = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--cap-drop", "ALL"]
         mounts = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind-fd", str(root), "/"]
         argv = [bubblewrap, *namespaces, *mounts, "--dev", "/dev", "--proc", "/proc", "--", "/bin/sh", "-c", ":"]

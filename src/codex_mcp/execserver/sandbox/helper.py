@@ -85,9 +85,6 @@ class Helper:
             self._held = held.pop_all()
         self._is_over = False
 
-    def __repr__(self) -> str:
-        return f"<Helper pid {self._child.pid}>"
-
     @property
     def pidfd(self) -> int:
         """Readable once the helper has ended."""

@@ -53,9 +53,6 @@ class HelperPool:
     def __len__(self) -> int:
         return len(self._state)
 
-    def __repr__(self) -> str:
-        return f"<HelperPool {self._state!r}>"
-
     async def ask(self, prepare: Callable[[], PreparedView], asked: Struct) -> tuple[object, int | None]:
         """Do a request in the view made by `prepare`; the answer, and the descriptor of an opened file. Raises
         RequestFailed."""

@@ -43,9 +43,6 @@ class HelperPoolState(Generic[H]):
     def __len__(self) -> int:
         return len(self._idle) + self._busy
 
-    def __repr__(self) -> str:
-        return f"<HelperPoolState {self._busy} busy, {len(self._idle)} idle>"
-
     def take(self, key: ViewKey) -> tuple[H | None, list[H]]:
         """The helper for a request, or None for a new one; and those to end. It is busy until `put_back` or `lost`."""
         same = [one for one in self._idle if one.key == key]

@@ -103,7 +103,7 @@ def policy_of(sandbox: wire.Sandbox, temporary: Sequence[str]) -> Policy:
 
 
 def _workspace(rules: wire.WorkspaceWrite, places: SpecialPaths) -> Policy:
-    writable = [*(places.roots or _folders(places)), *(_native(root) for root in rules.writable_roots)]
+    writable = [*_folders(places), *(_native(root) for root in rules.writable_roots)]
     temporary = (*places.temporary, SHARED_TEMP)
     grants = (
         Grant("/", wire.Access.READ),
@@ -131,13 +131,6 @@ def _folders(places: SpecialPaths) -> tuple[str, ...]:
     if places.cwd is None:
         raise CannotEnforce("file system sandbox context with dynamic permissions requires cwd")
     return (places.cwd,)
-
-
-def _roots(places: SpecialPaths) -> tuple[str, ...]:
-    """The project roots that the client names. None are granted by default."""
-    if not places.roots and places.cwd is None:
-        raise CannotEnforce("file system sandbox context with dynamic permissions requires cwd")
-    return places.roots
 
 
 def _native(uri: str) -> str:
@@ -183,7 +176,9 @@ def _special(place: wire.Special, access: wire.Access, places: SpecialPaths) -> 
         case wire.SpecialKind.MINIMAL:
             paths = MINIMAL
         case wire.SpecialKind.PROJECT_ROOTS | wire.SpecialKind.CURRENT_WORKING_DIRECTORY:
-            paths = _folders(places) if access is wire.Access.DENY else _roots(places)
+            folders = _folders(places)
+            # Only the roots that the client names are granted, not the working directory.
+            paths = folders if access is wire.Access.DENY else places.roots
         case wire.SpecialKind.TMPDIR:
             paths = places.temporary
         case wire.SpecialKind.SLASH_TMP:
