@@ -100,7 +100,7 @@ class Stall:
 
 
 class StallWatched(asyncio.Protocol):
-    """A mixin for uvicorn's protocols: aborts connections whose client does not read."""
+    """A mixin for uvicorn's protocols: counts the connection, and aborts it if its client does not read."""
 
     transport: asyncio.Transport
     _limits: WebLimits

@@ -1,4 +1,4 @@
-"""Ask the person at the terminal. Without a terminal the demo approves, and says so."""
+"""Asks the person at the terminal. Without a terminal, the demo approves and prints that it did."""
 
 from __future__ import annotations
 
