@@ -10,12 +10,12 @@ from codex_mcp.mcp.schema.fields import BadArguments, Field, FieldKind, input_sc
 from tests.support.json_values import JSON_VALUES
 
 FIELDS = (
-    Field("prompt", FieldKind.STRING, "What to do.", required=True),
-    Field("approval-policy", FieldKind.STRING, "When to ask.", choices=("untrusted", "on-request", "never")),
-    Field("config", FieldKind.OBJECT, "Settings.", free_form=True),
-    Field("background", FieldKind.BOOLEAN, "At once."),
-    Field("wait-seconds", FieldKind.NUMBER, "How long."),
-    Field("threadIds", FieldKind.STRINGS, "Which."),
+    Field("prompt", "What to do.", required=True),
+    Field("approval-policy", "When to ask.", choices=("untrusted", "on-request", "never")),
+    Field("config", "Settings.", FieldKind.OBJECT, free_form=True),
+    Field("background", "At once.", FieldKind.BOOLEAN),
+    Field("wait-seconds", "How long.", FieldKind.NUMBER),
+    Field("threadIds", "Which.", FieldKind.STRINGS),
 )
 
 NAMES = "`prompt`, `approval-policy`, `config`, `background`, `wait-seconds`, `threadIds`"

@@ -13,106 +13,80 @@ from codex_mcp.threads.news import WaitMode
 from codex_mcp.threads.record import Status
 
 COMMON_FIELDS: Final = (
-    Field(
-        "images",
-        FieldKind.STRINGS,
-        "Images for the prompt: file paths, or http, https or data URLs.",
-    ),
-    Field(
-        "output-schema",
-        FieldKind.OBJECT,
-        "A JSON Schema; the answer will be JSON that matches it.",
-        free_form=True,
-    ),
+    Field("images", "Images for the prompt: file paths, or http, https or data URLs.", FieldKind.STRINGS),
+    Field("output-schema", "A JSON Schema; the answer will be JSON that matches it.", FieldKind.OBJECT, free_form=True),
     Field(
         "background",
-        FieldKind.BOOLEAN,
         "Return at once with status `running` and let the agent work; `codex_wait` collects the answer.",
+        FieldKind.BOOLEAN,
     ),
     Field(
         "wait-seconds",
-        FieldKind.NUMBER,
         "Return with status `running` if the agent has not finished after this many seconds; 0 waits without limit. "
         "By default the server returns before this client times out.",
+        FieldKind.NUMBER,
     ),
-    Field(
-        "events",
-        FieldKind.STRING,
-        "Which `codex/event` notifications this call sends.",
-        choices=tuple(Events),
-    ),
+    Field("events", "Which `codex/event` notifications this call sends.", choices=tuple(Events)),
 )
 
 CODEX_FIELDS: Final = (
-    Field("prompt", FieldKind.STRING, "The task for the agent.", required=True),
-    Field("model", FieldKind.STRING, "The model, if not the configured one, for example `gpt-5.5`."),
-    Field(
-        "cwd",
-        FieldKind.STRING,
-        "The working folder. A relative path is resolved against the server's own working folder.",
-    ),
+    Field("prompt", "The task for the agent.", required=True),
+    Field("model", "The model, if not the configured one, for example `gpt-5.5`."),
+    Field("cwd", "The working folder. A relative path is resolved against the server's own working folder."),
     Field(
         "approval-policy",
-        FieldKind.STRING,
         "When a person is asked before a command runs: `untrusted` asks for all but known safe commands, `on-request` "
         "when the model wants to leave the sandbox, `never` does not ask; `on-failure` is treated as `on-request`.",
         choices=("untrusted", "on-failure", "on-request", "never"),
     ),
     Field(
         "sandbox",
-        FieldKind.STRING,
         "What commands may do: `read-only`, `workspace-write` (write below the working folder), `danger-full-access`.",
         choices=("read-only", "workspace-write", "danger-full-access"),
     ),
     Field(
         "config",
-        FieldKind.OBJECT,
         "Settings that override CODEX_HOME/config.toml; keys may be dotted.",
+        FieldKind.OBJECT,
         free_form=True,
     ),
-    Field("base-instructions", FieldKind.STRING, "Instructions that replace Codex's own system prompt."),
-    Field("developer-instructions", FieldKind.STRING, "Additional instructions, as a developer message."),
-    Field("compact-prompt", FieldKind.STRING, "The prompt for compacting a long conversation."),
-    Field(
-        "profile",
-        FieldKind.STRING,
-        "A profile of Codex: CODEX_HOME/NAME.config.toml or [profiles.NAME].",
-    ),
+    Field("base-instructions", "Instructions that replace Codex's own system prompt."),
+    Field("developer-instructions", "Additional instructions, as a developer message."),
+    Field("compact-prompt", "The prompt for compacting a long conversation."),
+    Field("profile", "A profile of Codex: CODEX_HOME/NAME.config.toml or [profiles.NAME]."),
     Field(
         "environment",
-        FieldKind.STRING,
         "Where commands run, if the server uses an exec-server: there (the default), or on the server's own machine.",
         choices=(EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT),
     ),
-    Field("include-plan-tool", FieldKind.BOOLEAN, "Give the agent its planning tool."),
+    Field("include-plan-tool", "Give the agent its planning tool.", FieldKind.BOOLEAN),
     *COMMON_FIELDS,
 )
 
 REPLY_FIELDS: Final = (
-    Field("threadId", FieldKind.STRING, "The thread to continue, as returned by `codex`."),
-    Field("conversationId", FieldKind.STRING, "An older name of threadId."),
-    Field("prompt", FieldKind.STRING, "What to say next.", required=True),
+    Field("threadId", "The thread to continue, as returned by `codex`."),
+    Field("conversationId", "An older name of threadId."),
+    Field("prompt", "What to say next.", required=True),
     *COMMON_FIELDS,
 )
 
 WAIT_FIELDS: Final = (
     Field(
         "threadIds",
-        FieldKind.STRINGS,
         "The threads to wait for. By default, those that you gave a prompt in this session.",
+        FieldKind.STRINGS,
     ),
     Field(
         "mode",
-        FieldKind.STRING,
         "`first` (the default) returns with the first news, `all` when nothing runs any more or a question is open.",
         choices=tuple(WaitMode),
     ),
-    Field("again", FieldKind.BOOLEAN, "Return the latest answers and open questions even if returned before."),
+    Field("again", "Return the latest answers and open questions even if returned before.", FieldKind.BOOLEAN),
     Field(
         "timeout-seconds",
-        FieldKind.NUMBER,
         "Return after this many seconds at the latest, with what is still running; 0 does not wait. "
         "By default, before this client times out.",
+        FieldKind.NUMBER,
     ),
 )
 

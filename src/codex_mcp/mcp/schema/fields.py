@@ -36,8 +36,8 @@ class Field(Struct, frozen=True, eq=False):
     """One argument. Compared by identity, because tables of fields are looked up with every call."""
 
     name: str
-    kind: FieldKind
     description: str
+    kind: FieldKind = FieldKind.STRING
     choices: tuple[str, ...] = ()
     required: bool = False
     free_form: bool = False

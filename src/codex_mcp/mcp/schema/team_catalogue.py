@@ -11,62 +11,55 @@ from codex_mcp.mcp.schema.catalogue import CODEX_FIELDS, COMMON_FIELDS, TURN_OUT
 from codex_mcp.mcp.schema.fields import Field, FieldKind
 from codex_mcp.team.agent import AgentState, AgentStatus
 
-_REFERENCE: Final = "its codex_id, identity or threadId"
-
 START_FIELDS: Final = (
-    Field("prompt", FieldKind.STRING, "The task for the agent. Not together with agent_file."),
-    Field("identity", FieldKind.STRING, "The new agent's name: small letters, digits, hyphens. Unique in the team."),
-    Field(
-        "agent_file",
-        FieldKind.STRING,
-        "A file with the agent's prompt, such as .claude/agents/NAME.md, instead of `prompt`.",
-    ),
-    Field("codex_id", FieldKind.STRING, "Resume this agent, even if it is closed, instead of starting a new one."),
-    Field("role", FieldKind.STRING, "A configured role: model, sandbox, approval policy, instructions."),
-    Field("tag", FieldKind.STRING, "A note of yours, shown in lists."),
+    Field("prompt", "The task for the agent. Not together with agent_file."),
+    Field("identity", "The new agent's name: small letters, digits, hyphens. Unique in the team."),
+    Field("agent_file", "A file with the agent's prompt, such as .claude/agents/NAME.md, instead of `prompt`."),
+    Field("codex_id", "Resume this agent, even if it is closed, instead of starting a new one."),
+    Field("role", "A configured role: model, sandbox, approval policy, instructions."),
+    Field("tag", "A note of yours, shown in lists."),
     Field(
         "request_id",
-        FieldKind.STRING,
         "An id of your choice that makes the call safe to repeat: it runs once, and a repeat returns the same answer.",
     ),
     *(field for field in CODEX_FIELDS if field.name != "prompt"),
 )
 
 TEAM_REPLY_FIELDS: Final = (
-    Field("codex_id", FieldKind.STRING, "The agent, as returned by `codex`."),
-    Field("identity", FieldKind.STRING, "Its name, instead of codex_id."),
-    Field("threadId", FieldKind.STRING, "Its thread, instead of codex_id."),
-    Field("conversationId", FieldKind.STRING, "An older name of threadId."),
-    Field("prompt", FieldKind.STRING, "What to say next.", required=True),
+    Field("codex_id", "The agent, as returned by `codex`."),
+    Field("identity", "Its name, instead of codex_id."),
+    Field("threadId", "Its thread, instead of codex_id."),
+    Field("conversationId", "An older name of threadId."),
+    Field("prompt", "What to say next.", required=True),
     *COMMON_FIELDS,
 )
 
 TEAM_WAIT_FIELDS: Final = (
     Field(
         "ids",
+        "The agents to wait for, each by its codex_id, identity or threadId. By default, those that you gave a prompt "
+        "in this session.",
         FieldKind.STRINGS,
-        f"The agents to wait for, each by {_REFERENCE}. By default, those that you gave a prompt in this session.",
     ),
     *WAIT_FIELDS,
 )
 
 THREADS_FIELDS: Final = (
-    Field("identity", FieldKind.STRING, "Only agents with this name."),
-    Field("include_closed", FieldKind.BOOLEAN, "Include closed agents; true by default."),
-    Field("limit", FieldKind.NUMBER, "At most this many, the most recently used first; 50 by default."),
+    Field("identity", "Only agents with this name."),
+    Field("include_closed", "Include closed agents; true by default.", FieldKind.BOOLEAN),
+    Field("limit", "At most this many, the most recently used first; 50 by default.", FieldKind.NUMBER),
 )
 
 CLOSE_FIELDS: Final = (
-    Field("codex_id", FieldKind.STRING, "The agent to close."),
-    Field("identity", FieldKind.STRING, "Its name, instead of codex_id."),
-    Field("threadId", FieldKind.STRING, "Its thread, instead of codex_id."),
+    Field("codex_id", "The agent to close."),
+    Field("identity", "Its name, instead of codex_id."),
+    Field("threadId", "Its thread, instead of codex_id."),
 )
 
 APPROVALS_FIELDS: Final = (
-    Field("id", FieldKind.STRING, "The question to answer, as listed. Without it, all open questions are listed."),
+    Field("id", "The question to answer, as listed. Without it, all open questions are listed."),
     Field(
         "decision",
-        FieldKind.STRING,
         "The answer, one of those listed with the question.",
         choices=(
             "approved",
@@ -79,7 +72,7 @@ APPROVALS_FIELDS: Final = (
             "abort",
         ),
     ),
-    Field("reason", FieldKind.STRING, "For `denied`: why. The agent is told."),
+    Field("reason", "For `denied`: why. The agent is told."),
 )
 
 _NAMES: Final = {
