@@ -57,8 +57,6 @@ class Stateless(Struct, frozen=True):
 
 
 class OutOfRules(Struct, frozen=True):
-    """The request breaks the rules of its era."""
-
     error: ErrorObject
 
 

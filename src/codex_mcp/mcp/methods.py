@@ -1,7 +1,7 @@
 """Every method that a client may call, in both eras of MCP.
 
 A handler takes an `Exchange` and returns the answer, or a coroutine that will. Both eras share the handlers: a
-stateless answer adds `resultType`, and cache hints where the specification wants them.
+stateless answer adds `resultType`, and cache hints where the specification requires them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ class Exchange(Struct, frozen=True):
     client: Client
     """As it described itself, at the handshake or in this request."""
     capabilities: Mapping[str, object]
-    """The server's own capabilities."""
     instructions: str = ""
     """The server's description of itself, for a model."""
 
@@ -120,7 +119,7 @@ class Methods(Struct, frozen=True):
 
 
 def handle_notification(session: Session, message: Notification) -> None:
-    """Handle a cancellation. Unknown and unreadable notifications are ignored, as JSON-RPC wants."""
+    """Handle a cancellation. Unknown and unreadable notifications are ignored, as JSON-RPC requires."""
     if message.method == "notifications/cancelled":
         try:
             session.cancel(msgspec.json.decode(message.params, type=mcp.Cancelled))

@@ -27,7 +27,6 @@ from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.threads.threads import Threads
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
-from codex_mcp.wire.jsonrpc import Notification, Request
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +55,10 @@ class StdioServer:
         self._threads = Threads(settings.core, settings.calls, launch, pace)
         self._peer = Peer(
             watched(channel, "client"),
-            Handlers(self._request_received, self._notification_received),
+            Handlers(
+                lambda request: self._product.methods.handle(self._session, request),
+                lambda message: handle_notification(self._session, message),
+            ),
             max_requests=MAX_REQUESTS,
             pace=partial(channel.drain, UNREAD_LIMIT),
         )
@@ -92,12 +94,6 @@ class StdioServer:
     def _stop_reading(self) -> None:
         if self._reading is not None:
             self._reading.cancel()
-
-    def _request_received(self, request: Request) -> object:
-        return self._product.methods.handle(self._session, request)
-
-    def _notification_received(self, message: Notification) -> None:
-        handle_notification(self._session, message)
 
 
 def _why_stopped(reading: asyncio.Task[None], unread: asyncio.Task[None]) -> str:

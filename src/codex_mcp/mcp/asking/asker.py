@@ -37,16 +37,12 @@ NOT_IN_TIME: Final = "nobody answered in time"
 
 
 class Asker(Struct, frozen=True):
-    """Asks the questions of one call's turn."""
-
     client: Client
     caller: str
     request_id: Id
     turn: Callable[[], Awaitable[Turn]]
-    """The turn that asks."""
     unattended: Unattended
     lists: bool
-    """There is a list of open questions."""
     timeout: float
 
     @property

@@ -25,8 +25,6 @@ class Asked(Struct, frozen=True):
 
 
 class RequestState(Struct, frozen=True):
-    """What the client carries between its requests."""
-
     asked: dict[str, Asked]
     """By the keys that the client was given."""
     principal: str

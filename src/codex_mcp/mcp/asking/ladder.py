@@ -120,7 +120,6 @@ def understood(
 
 
 def obstacle_to(question: Question, terms: Terms) -> Obstacle | None:
-    """Why this client cannot be asked this question; None if it can."""
     is_form = True
     if isinstance(question, ServerQuestion) and not question.is_tool_approval:
         is_form = question.mode in FORM_MODES

@@ -86,7 +86,6 @@ class Call:
 
     @property
     def can_deliver(self) -> bool:
-        """As far as is known, its answer will reach the caller."""
         return self._answer_by is None and not self.is_unread
 
     @property

@@ -18,8 +18,6 @@ from typing import Protocol, TypeVar
 
 
 class Evictable(Protocol):
-    """The properties of a session that decide."""
-
     @property
     def principal(self) -> str:
         """Its owner."""

@@ -72,7 +72,7 @@ class HubSession:
         )
         logged_channel = watched(self.channel, "client")
         handlers = Handlers(self._request_received, self._notification_received)
-        self.peer = Peer(logged_channel, handlers, max_requests=MAX_REQUESTS, pace=_no_pace)
+        self.peer = Peer(logged_channel, handlers, max_requests=MAX_REQUESTS, pace=no_pace)
         caller = msgspec.json.encode((principal, session_id)).decode()
         origin = Origin(principal, logged(session_id), caller, self.channel)
         self.session = Session(self.peer, hub.tools, hub.calls, origin, lambda: hub.shut_down(self))
@@ -150,7 +150,6 @@ class Hub:
         return iter(list(self._sessions.values()))
 
     def remember_ended(self, ended: EndedSessions) -> None:
-        """Keep the ids of ended sessions here, for this server and later ones."""
         self._ended = ended
 
     def find(self, principal: str, session_id: str, address: str = "") -> HubSession | None:
@@ -316,5 +315,5 @@ def is_loopback(address: str) -> bool:
     return not address or address == "::1" or address.startswith(("127.", "::ffff:127."))
 
 
-async def _no_pace() -> None:
+async def no_pace() -> None:
     """A slow reader misses events, and does not hold its own requests back."""

@@ -6,7 +6,7 @@
     DELETE  the session ends
 
 A GET without a session would be an error by the specification; the bus answers it (`bus_endpoint`), and POSTs to a
-session that was born there go to the bus as well.
+session that was created there go to the bus as well.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from codex_mcp.mcp.eras import (
 )
 from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, BusEndpoint, deliver, sent_with, too_many
 from codex_mcp.mcp.http.endpoint import RETRY_LATER, Refusal, accepts, answer_json, read_message, refusal, stream_out
-from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
+from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions, no_pace
 from codex_mcp.mcp.http.streams.answer_channel import AnswerChannel
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
 from codex_mcp.mcp.session import Origin, Session
@@ -48,7 +48,6 @@ from codex_mcp.wire.jsonrpc import (
     PARSE_ERROR,
     ErrorObject,
     Message,
-    Notification,
     Request,
 )
 
@@ -220,7 +219,7 @@ class McpEndpoint:
             return self._hub.methods.handle(session, message, era)
 
         channel = AnswerChannel(request, self._hub.stateless)
-        peer = Peer(watched(channel, "client"), Handlers(on_request, _ignore), max_requests=1, pace=_no_pace)
+        peer = Peer(watched(channel, "client"), Handlers(on_request, lambda _: None), max_requests=1, pace=no_pace)
         caller = stateless_caller(principal, era, http.headers.get("user-agent", ""))
         session = Session(peer, self._hub.tools, self._hub.calls, Origin(principal, caller=caller))
         with about_only(session.subject):
@@ -261,14 +260,6 @@ class McpEndpoint:
             watching.cancel()
             if tasks is not None:
                 await tasks.aclose()
-
-
-def _ignore(_: Notification) -> None:
-    """A notification cannot come: the one message of a stateless channel is a request."""
-
-
-async def _no_pace() -> None:
-    """One message needs no pace."""
 
 
 def _resumed(session: HubSession, last_event_id: str) -> tuple[LiveStream, int]:

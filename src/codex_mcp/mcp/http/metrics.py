@@ -24,7 +24,6 @@ SECONDS: Final = (0.001, 0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 60.0, 300.0, 1800.0)
 """From a ping to half an hour of work."""
 
 CLIENT_CHARS: Final = 64
-"""Of a client's name."""
 
 
 class Metrics:
@@ -54,27 +53,27 @@ class _Requests(Collector):
         self._seconds: dict[str, float] = {}
         self._buckets: dict[str, list[int]] = {}
 
-    def answered(self, door: str, status: int, seconds: float) -> None:
-        self._by_status[door, status] += 1
-        if door not in self._buckets:
-            self._buckets[door] = [0] * (len(SECONDS) + 1)
-            self._seconds[door] = 0.0
-        self._seconds[door] += seconds
-        self._buckets[door][bisect_left(SECONDS, seconds)] += 1
+    def answered(self, endpoint: str, status: int, seconds: float) -> None:
+        self._by_status[endpoint, status] += 1
+        if endpoint not in self._buckets:
+            self._buckets[endpoint] = [0] * (len(SECONDS) + 1)
+            self._seconds[endpoint] = 0.0
+        self._seconds[endpoint] += seconds
+        self._buckets[endpoint][bisect_left(SECONDS, seconds)] += 1
 
     def collect(self) -> Iterable[Metric]:
         requests = CounterMetricFamily(
             "codex_mcp_http_requests", "HTTP requests by endpoint and status.", labels=["door", "status"]
         )
-        for (door, status), count in self._by_status.items():
-            requests.add_metric([door, str(status)], count)
+        for (endpoint, status), count in self._by_status.items():
+            requests.add_metric([endpoint, str(status)], count)
         yield requests
         latency = HistogramMetricFamily(
             "codex_mcp_http_seconds", "Time until an HTTP request was answered.", labels=["door"]
         )
-        for door, buckets in self._buckets.items():
+        for endpoint, buckets in self._buckets.items():
             limits = [*(str(limit) for limit in SECONDS), "+Inf"]
-            latency.add_metric([door], list(zip(limits, accumulate(buckets), strict=True)), self._seconds[door])
+            latency.add_metric([endpoint], list(zip(limits, accumulate(buckets), strict=True)), self._seconds[endpoint])
         yield latency
 
 

@@ -103,9 +103,7 @@ def _unchanged(turn: Mapping[str, object], goes_on: GoesOn) -> dict[str, object]
 
 
 def _shown_name(turn: Mapping[str, object]) -> object:
-    if "identity" not in turn:
-        return turn["threadId"]
-    return f"{turn['identity']}, {turn['codex_id']}"
+    return f"{turn['identity']}, {turn['codex_id']}" if "identity" in turn else turn["threadId"]
 
 
 def described(

@@ -42,11 +42,9 @@ class TaskName(Struct, frozen=True):
 class TurnNews(Struct, frozen=True):
     outcome: Outcome
     asks: Mapping[str, object]
-    """Its questions."""
     names: Mapping[str, object]
     """More fields about its thread."""
     goes_on: GoesOn = GoesOn.REPLY
-    """How its conversation can be continued."""
 
 
 def task_id(key: bytes, name: TaskName) -> str:

@@ -17,7 +17,6 @@ from codex_mcp.mcp.seal import digest
 from codex_mcp.team.agent import RequestKey
 
 ROWS: Final = 50
-"""Agents in a list by default."""
 
 LONGEST_REQUEST_ID: Final = 1000
 """Characters. The store remembers ten thousand of them."""

@@ -50,7 +50,6 @@ def refused_by_team(refusal: TeamRefused, asks: Sequence[str] = ()) -> Result:
 
 
 def threads_result(agents: Sequence[Agent], limit: int) -> Result:
-    """The list of agents, the most recently used first."""
     shown = sorted(agents, key=lambda agent: agent.last_active, reverse=True)[:limit]
     rows = [_row(agent) for agent in shown]
     lines = [

@@ -1,4 +1,4 @@
-"""Gives each `tools/call` to its tool. A failure becomes a result, as MCP wants, and never an exception."""
+"""Gives each `tools/call` to its tool. A failure becomes a result, as MCP requires, and never an exception."""
 
 from __future__ import annotations
 
@@ -45,8 +45,6 @@ TOO_LONG: Final = (
 
 
 class Tools:
-    """The tools by name."""
-
     def __init__(
         self,
         bodies: Mapping[str, Body],

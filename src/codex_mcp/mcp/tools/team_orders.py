@@ -29,7 +29,6 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 
 EFFORT = "model_reasoning_effort"
-"""Codex's key for the reasoning effort."""
 
 
 class Ordered(Struct, frozen=True):

@@ -47,7 +47,7 @@ from codex_mcp.mcp.schema.team_results import (
 )
 from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
 from codex_mcp.mcp.tools.specs import new_turn
-from codex_mcp.mcp.tools.team_orders import Ordered, TeamTurn, ordered
+from codex_mcp.mcp.tools.team_orders import TeamTurn, ordered
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import names_of
 from codex_mcp.team.profile.roles import Role
@@ -168,11 +168,21 @@ class TeamTools:
             turn = TeamTurn(call, arguments, arguments.prompt or GO_ON)
             await self._team.resuming.find(reference, call.principal, resume=True, begin=self._beginning(turn))
             return turn
-        order = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
-        new_turn(arguments, order.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
+        asked = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
+        new_turn(arguments, asked.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
         await self._team.work.check_team()
-        turn = TeamTurn(call, arguments, order.prompt, order.new.warnings)
-        await self._team.starting.start(self._order(arguments, order, call.principal), self._beginning(turn))
+        turn = TeamTurn(call, arguments, asked.prompt, asked.new.warnings)
+        order = Order(
+            spec=asked.new.spec,
+            principal=call.principal,
+            identity=arguments.identity,
+            default_identity=asked.default_identity,
+            role=asked.role,
+            tag=arguments.tag,
+            source=asked.source,
+            request_id=arguments.request_id,
+        )
+        await self._team.starting.start(order, self._beginning(turn))
         return turn
 
     async def _repeated(self, call: Call, repeat: Repeat, arguments: StartArguments) -> Result:
@@ -184,18 +194,6 @@ class TeamTools:
             stay_about(call.subject._replace(thread=thread.id))
             return await self._follower.followed(call, thread, repeat.turn, arguments)
         return turn_result(repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat))
-
-    def _order(self, arguments: StartArguments, order: Ordered, principal: str) -> Order:
-        return Order(
-            spec=order.new.spec,
-            principal=principal,
-            identity=arguments.identity,
-            default_identity=order.default_identity,
-            role=order.role,
-            tag=arguments.tag,
-            source=order.source,
-            request_id=arguments.request_id,
-        )
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)

@@ -83,7 +83,6 @@ class AccessControl:
         if settings.jwks is not None:
             self._read_jwks(settings.jwks)
         self.open_to_all = settings.tokens is None and settings.jwks is None and not self._own
-        """No token is required."""
 
     @property
     def origins(self) -> frozenset[str]:

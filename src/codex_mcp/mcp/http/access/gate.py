@@ -79,7 +79,6 @@ TOO_MANY_FAILURES: Final = Rejected(429, "Too Many Requests: too many invalid to
 
 class Gate(Struct, frozen=True):
     hosts: frozenset[str] = LOOPBACK
-    """Accepted names of the server."""
     origins: frozenset[str] = frozenset()
     """Other origins whose pages are allowed, as `https://host:port`."""
     tokens: dict[bytes, str] = {}

@@ -20,8 +20,6 @@ HELD_SHARE: Final = 0.1
 
 
 class Reading(Protocol):
-    """A stream with a reader."""
-
     @property
     def lags_at(self) -> float:
         """The time at which its reader lags, unless it takes something before."""

@@ -34,7 +34,6 @@ class Delivery(Struct, eq=False):
     """The most that is kept for one reader."""
     backlog: Backlog = field(default_factory=Backlog)
     missed: int = 0
-    """Messages that readers have missed."""
 
 
 class LiveStream:

@@ -83,7 +83,6 @@ class MessageRing:
         self.dropped = 0
         """Messages that were dropped unread."""
         self.unread_bytes = 0
-        """Bytes of unread messages."""
         self._kept: list[Numbered] = []
         self._bytes = 0
         self._roomy_bytes = min(max_bytes, most_bytes)
