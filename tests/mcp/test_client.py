@@ -15,7 +15,7 @@ from tests.support.servers.mcp_session import FarEnd, plain_peer
 
 @contextlib.asynccontextmanager
 async def connected() -> AsyncIterator[tuple[Client, FarEnd, TaskSet]]:
-    """A client that can be asked; the set of tasks is for those who ask."""
+    """A client that can be asked; the tasks are for requests to it."""
     ours, theirs = memory_pair()
     peer = plain_peer(ours)
     client = Client(peer)

@@ -23,8 +23,6 @@ VALUES = JSON_VALUES.map(as_read)
 
 
 class Carried(Struct, frozen=True):
-    """Something with a form."""
-
     name: str
     number: int = 0
 
@@ -114,7 +112,7 @@ def sorted_json(value: object) -> bytes:
 
 
 def test_a_signature_has_one_spelling() -> None:
-    """The last character of a signature has bits to spare; with others in them it must not be the same seal again."""
+    """The last character of a signature has unused bits; a text that differs only in these must not be accepted."""
     sealed = seal(KEY, "test", Carried("x"))
     others = [sealed[:-1] + char for char in URL_SAFE if char != sealed[-1]]
     for other in [*others, sealed + "=", sealed + "A"]:

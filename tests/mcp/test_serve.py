@@ -44,7 +44,6 @@ class Pipes:
 
 @asynccontextmanager
 async def serving(home: Path, **settings: Any) -> AsyncIterator[Pipes]:
-    """A server that runs."""
     its_input, to_server = os.pipe()
     from_server, its_output = os.pipe()
     tasks = TaskSet()
@@ -101,7 +100,6 @@ async def test_a_signal_ends_it_although_stdin_is_open(tmp_path: Path) -> None:
 
 
 async def readable(descriptor: int) -> None:
-    """Wait until there is something to read."""
     there = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_reader(descriptor, there.set)

@@ -1,4 +1,4 @@
-"""The key is made once, kept, and nobody else's business."""
+"""The key is created once, kept, and readable only by its user."""
 
 from pathlib import Path
 

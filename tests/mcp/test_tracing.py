@@ -34,7 +34,7 @@ def traceparent(trace: str = TRACE) -> str:
 
 
 class House:
-    """A server of one method, and the spans that it leaves."""
+    """A server with one method, and the spans that it records."""
 
     def __init__(self, home: Path, handler: Handler) -> None:
         self.session = Session(plain_peer(), NoTools(), make_settings(codex_home=str(home)).calls)
@@ -49,7 +49,6 @@ class House:
 
     @property
     def span(self) -> ReadableSpan:
-        """The only one."""
         (span,) = self._exporter.get_finished_spans()
         return span
 
@@ -164,7 +163,6 @@ class Collector:
         }
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Take what comes on one connection."""
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError), contextlib.closing(writer):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()

@@ -35,12 +35,10 @@ class Connections:
         self._waiters = Waiters()
 
     def watch_unheard(self, about: Id, waiter: Waiter) -> None:
-        """Tell this one when they are cut."""
         assert about == 7
         self._waiters.add(waiter)
 
     def cut(self) -> None:
-        """No connection is left."""
         self._waiters.tell()
 
 
@@ -57,7 +55,6 @@ class Scene:
     unattended: Unattended = field(default_factory=Unattended)
 
     def asked(self) -> asyncio.Task[Decision]:
-        """Ask the question."""
         asker = Asker(self.client, "ada", 7, self._turn, self.unattended, self.lists, self.timeout)
         return self.tasks.spawn(asker.ask(QUESTION), name="question")
 
@@ -65,7 +62,6 @@ class Scene:
         return self.turn
 
     def answer(self, question: Json, result: object) -> None:
-        """The client answers."""
         self.far.send({"jsonrpc": "2.0", "id": question["id"], "result": result})
 
     async def is_not_asked(self) -> None:
@@ -84,7 +80,6 @@ class Scene:
 
 @contextlib.asynccontextmanager
 async def scene(timeout: float = 60, *, lists: bool = False, reach: Reach | None = None) -> AsyncIterator[Scene]:
-    """A client that can be asked."""
     ours, theirs = memory_pair()
     peer = plain_peer(ours)
     client = Client(peer, reach)

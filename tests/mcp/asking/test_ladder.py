@@ -1,4 +1,4 @@
-"""The approval ladder: every question, client and era has exactly one step, and a reason where nobody is asked."""
+"""The approval ladder: every question, client and era has exactly one step, and a reason if the client is not asked."""
 
 import itertools
 

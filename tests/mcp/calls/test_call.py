@@ -184,7 +184,7 @@ async def test_progress_tells_that_somebody_is_asked_and_afterwards_what_was_all
 
 
 async def progress_that(server: McpServer, says: Callable[[str], bool], after: int = -1) -> Json:
-    """Wait for progress whose message is such, after the message of this index."""
+    """Wait for progress with a matching message, after the message with this index."""
     return await server.wait_for(
         lambda message: (
             message.get("method") == "notifications/progress"

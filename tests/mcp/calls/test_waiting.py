@@ -202,7 +202,6 @@ JSON = "application/json"
 
 
 async def result_at(door: Door, message: Json, **headers: str) -> Json:
-    """The result of a request, as JSON."""
     result: Json = (await door.post(message, **{**headers, "accept": "application/json"}))["result"]
     return result
 

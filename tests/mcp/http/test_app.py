@@ -1,4 +1,4 @@
-"""The way to the doors: pages of our own, and who is stopped before."""
+"""Routing to the endpoints: the server's own pages, and requests that are refused before."""
 
 from pathlib import Path
 

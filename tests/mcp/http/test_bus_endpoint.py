@@ -1,4 +1,4 @@
-"""`/`: any id finds or makes its session, and everybody who listens hears everything."""
+"""`/`: any id finds or creates its session, and every listener gets every message."""
 
 from pathlib import Path
 

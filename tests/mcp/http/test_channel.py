@@ -1,4 +1,4 @@
-"""Every message goes to everybody on the bus, and to one stream by the specification."""
+"""Every message goes to all listeners on the bus, and to one stream of `/mcp`."""
 
 import asyncio
 

@@ -20,7 +20,7 @@ PING_REQUEST = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
 async def never() -> Any:
-    """What a server brings of a body that does not come."""
+    """Receive a body that never arrives."""
     await asyncio.Event().wait()
 
 
@@ -29,7 +29,7 @@ async def ping() -> dict[str, Any]:
 
 
 async def nowhere(message: Any) -> None:
-    """Nobody is answered here."""
+    """Discard the answer."""
 
 
 def test_a_body_that_does_not_come_is_waited_for_and_then_no_longer() -> None:
@@ -69,7 +69,6 @@ def test_one_about_http_is_about_no_request() -> None:
 
 
 def fields(block: bytes) -> dict[str, str]:
-    """The fields of one event."""
     assert block.endswith(b"\n\n")
     lines = block.decode().removesuffix("\n\n").split("\n")
     return {name: value.removeprefix(" ") for name, _, value in (line.partition(":") for line in lines)}

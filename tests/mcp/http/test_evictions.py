@@ -10,8 +10,6 @@ from codex_mcp.mcp.http.evictions import to_evict
 
 
 class Held(Struct, frozen=True):
-    """What is known of a session."""
-
     principal: str
     spoke: bool
     busy: bool

@@ -1,4 +1,4 @@
-"""Sessions are made, found, put away and closed, each for its own principal."""
+"""Sessions are created, found, closed when idle and ended, each for its own principal."""
 
 import asyncio
 import contextlib

@@ -228,7 +228,7 @@ async def test_a_full_inbox_is_told_to_come_later(tmp_path: Path) -> None:
 
 
 async def stop_processing(session_id: str) -> None:
-    """Let a session look at nothing any more, as one does that is stuck."""
+    """Let a session handle no more messages, as if it were stuck."""
     (task,) = (task for task in asyncio.all_tasks() if task.get_name() == f"session {session_id}")
     task.cancel()
     await asyncio.wait([task])

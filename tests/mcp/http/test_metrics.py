@@ -115,4 +115,4 @@ async def _no_launch() -> CoreLaunch:
 
 
 async def _no_pace() -> None:
-    """Nobody has to wait."""
+    """Never wait."""

@@ -1,4 +1,4 @@
-"""A session id tells whose it is, for a while, and nobody else can make one."""
+"""A session id names its owner, expires, and cannot be forged."""
 
 import msgspec
 import pytest

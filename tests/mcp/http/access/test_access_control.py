@@ -1,4 +1,4 @@
-"""Who is let in by files: tokens that are read again when they change, and tokens that somebody signed."""
+"""Access by token files, which are read again when they change, and by signed tokens."""
 
 import time
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def principal(access: AccessControl, token: str) -> str | int:
-    """Who it is, or the status of the refusal."""
+    """The principal, or the status of the refusal."""
     verdict = access.admit(bearer(token))
     return verdict.principal if isinstance(verdict, Admitted) else verdict.status
 
@@ -149,7 +149,7 @@ def test_a_subject_that_cannot_be_a_principal_is_refused_with_the_reason(
 
 
 def next_look(access: AccessControl) -> None:
-    """As if the time until the next look at the files had passed."""
+    """Pretend that it is time to check the files again."""
     access._checked_at = -CHECK_INTERVAL
 
 

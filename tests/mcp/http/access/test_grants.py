@@ -13,8 +13,6 @@ from tests.support.settings import make_settings
 
 
 class Closed:
-    """Remembers what was closed."""
-
     def __init__(self) -> None:
         self.names: list[str] = []
 
@@ -23,14 +21,11 @@ class Closed:
 
 
 class ClosedOne:
-    """One connection."""
-
     def __init__(self, closed: Closed, name: str) -> None:
         self._closed = closed
         self._name = name
 
     async def __call__(self) -> None:
-        """Close it."""
         self._closed.names.append(self._name)
 
 

@@ -14,7 +14,7 @@ SOME = b"x" * BATCH_BYTES
 
 
 def stream(backlog: Backlog) -> LiveStream:
-    """A reader that may be behind by eight pieces, and for whom the core waits when it is behind by more than four."""
+    """A reader that may be behind by eight pieces, for which the core waits when it is behind by more than four."""
     live = LiveStream("test", 1000, 8 * BATCH_BYTES, delivery=Delivery(8 * BATCH_BYTES, backlog))
     live.add_reader()
     return live

@@ -148,7 +148,7 @@ def test_nothing_is_lost_without_being_counted(puts: list[tuple[bytes, bool]], m
 
 
 class AStreamAndItsReader(RuleBasedStateMachine):
-    """One who writes, and one who reads along, is late, and is cut off."""
+    """A writer, and a reader that lags and is cut off."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -160,13 +160,11 @@ class AStreamAndItsReader(RuleBasedStateMachine):
 
     @rule(frame=st.binary(min_size=1, max_size=30), vital=st.booleans())
     def write(self, frame: bytes, *, vital: bool) -> None:
-        """Say something."""
         self.put.append((frame, vital))
         assert self.stream.put(frame, vital=vital) == len(self.put)
 
     @rule()
     def read(self) -> None:
-        """Take what there is."""
         self.stream.read(self.reader)
         batch = self.stream.after(self.reader)
         self.seen |= {message.number for message in batch.messages}
@@ -175,19 +173,16 @@ class AStreamAndItsReader(RuleBasedStateMachine):
 
     @invariant()
     def the_reader_has_everything_or_knows_how_much_it_misses(self) -> None:
-        """Up to where it is."""
         assert len(self.seen) + self.told == self.reader
 
     @invariant()
     def everything_vital_is_there_or_was_seen(self) -> None:
-        """Whatever else went."""
         vital = {number for number, (_, vital) in enumerate(self.put, 1) if vital}
         kept = {message.number for message in self.stream.after(self.reader).messages}
         assert vital <= kept | self.seen
 
     @invariant()
     def what_is_not_vital_is_bounded(self) -> None:
-        """Memory too."""
         loose = [message for message in self.stream.after(0).messages if not message.vital]
         assert len(loose) <= self.stream.max_messages
 
