@@ -10,7 +10,16 @@ import pytest
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.app_server import OVERLOAD_DELAYS, AppServer
-from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, CoreLost, ThreadNotFound, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import (
+    BadThreadId,
+    ConfigRefused,
+    CoreError,
+    CoreLost,
+    OpenedThread,
+    ThreadNotFound,
+    ThreadSpec,
+    TurnSpec,
+)
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY
 from tests.support.core.cores import Listener, no_pace
 from tests.support.rpc.far_end import FarEnd, Json
@@ -201,6 +210,43 @@ async def test_an_answer_of_an_unknown_form_is_an_error_of_the_core(call: Call) 
     async with core() as c:
         with pytest.raises(CoreError, match="in a form that this release cannot read"):
             await c.serve(call, result={"thread": 5, "turn": 5})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sandbox": {"type": 5}},
+        {"model": None},
+        {"reasoningEffort": 5},
+        {"collaborationMode": "plan"},
+        {"thread": {"id": "t", "path": "/r.jsonl", "sessionId": 5}},
+    ],
+)
+async def test_a_field_that_only_events_show_does_not_stop_a_thread_from_opening(wrong: Json) -> None:
+    result = {"thread": {"id": "t", "path": "/r.jsonl"}, "cwd": "/x", "sandbox": {"type": "readOnly"}, **wrong}
+    async with core() as c:
+        for call in (lambda app: app.start_thread(READING), lambda app: app.resume_thread("t", READING)):
+            assert await c.serve(call, result=result) == OpenedThread("t", "/x", "/r.jsonl", answer=None)
+
+
+@pytest.mark.parametrize("wrong", [{"cwd": 5}, {"thread": {"id": 5}}, {"thread": {"id": "t", "path": 5}}])
+async def test_a_thread_does_not_open_without_its_id_path_and_folder(wrong: Json) -> None:
+    async with core() as c:
+        with pytest.raises(CoreError, match="Codex answered thread/start in a form that this release cannot read"):
+            await c.serve(lambda app: app.start_thread(READING), result={**OPENED, **wrong})
+
+
+async def test_a_thread_without_readable_settings_is_granted_its_sandbox_all_the_same() -> None:
+    async with core() as c:
+        starting = c.tasks.spawn(c.app.start_thread(ThreadSpec(sandbox="danger-full-access")), name="start")
+        c.say(id=(await c.hear())["id"], result={**OPENED, "model": 5})
+        asked = await c.hear()
+        c.say(id=asked["id"], result={})
+        assert (await starting).answer is None
+    assert (asked["method"], asked["params"]["sandboxPolicy"]) == (
+        "thread/settings/update",
+        {"type": "dangerFullAccess"},
+    )
 
 
 async def test_an_overloaded_core_is_asked_again_but_not_for_ever() -> None:

@@ -46,6 +46,7 @@ from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed, r
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.wire.app import requests
+from codex_mcp.wire.app.items import UNREADABLE
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Malformed, Notification, Request
 
 logger = logging.getLogger(__name__)
@@ -201,8 +202,7 @@ class AppServer:
             config=dict(spec.config) or UNSET,
         )
         opened = await self._open("thread/resume", params)
-        path = opened.answer.thread.path if opened.answer is not None else None
-        grant = await asyncio.to_thread(sandbox_to_restore, asked, path)
+        grant = await asyncio.to_thread(sandbox_to_restore, asked, opened.rollout_path)
         return opened if grant is None else await self._granted(opened, grant)
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
@@ -242,8 +242,13 @@ class AppServer:
         return await self._call("account/read", requests.AccountRead(), requests.Account)
 
     async def _open(self, method: str, params: object) -> OpenedThread:
-        answer = await self._call(method, params, requests.ThreadOpened)
-        return OpenedThread(answer.thread.id, answer.cwd, answer)
+        raw = await self._call(method, params, Raw)
+        try:
+            answer = msgspec.json.decode(raw, type=requests.ThreadOpened)
+        except UNREADABLE:  # a field that only events show: the thread opens without session_configured
+            needed = decoded(method, raw, requests.ThreadLocation)
+            return OpenedThread(needed.thread.id, needed.cwd, needed.thread.path)
+        return OpenedThread(answer.thread.id, answer.cwd, answer.thread.path, answer)
 
     async def _call(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
         try:
@@ -318,7 +323,7 @@ def decoded(method: str, raw: Raw, answer_type: type[Answer]) -> Answer:
     """An answer of Codex as a value. Raises CoreError."""
     try:
         return msgspec.json.decode(raw, type=answer_type)
-    except msgspec.MsgspecError as exc:
+    except UNREADABLE as exc:
         raise CoreError(f"Codex answered {method} in a form that this release cannot read: {exc}") from exc
 
 

@@ -60,8 +60,9 @@ class OpenedThread(Struct, frozen=True):
 
     thread_id: str
     cwd: str
+    rollout_path: str | None = None
     answer: ThreadOpened | None = None
-    """How the app-server has set it up."""
+    """How the app-server has set the thread up; None if that could not be read, or from an old Codex."""
     is_provisional: bool = False
     """The id is ours. The core gives the thread its own with the first turn (`CoreListener.thread_named`)."""
 

@@ -178,6 +178,18 @@ class ThreadOpened(Struct, frozen=True, rename="camel"):
     collaboration_mode: CollaborationMode | None = None
 
 
+class ThreadFile(Struct, frozen=True):
+    id: str
+    path: str | None = None
+
+
+class ThreadLocation(Struct, frozen=True):
+    """The part of `ThreadOpened` without which a thread cannot be used."""
+
+    thread: ThreadFile
+    cwd: str = ""
+
+
 class RolloutLine(Struct, frozen=True):
     """A line of a thread's rollout file."""
 
