@@ -1,7 +1,7 @@
-"""Pure. What a core's notifications mean for a turn: the few facts that decide anything.
+"""Pure. What a core's notifications mean for a turn: its start and end, messages, commands, tools, tokens and errors.
 
-`fact_of` reads those of the app-server, `codex.legacy.facts` the events of an old Codex. What people look at is
-something else: `codex.events` makes `codex/event` messages of it.
+`fact_of` reads the notifications of the app-server, `codex.legacy.facts` the events of an old Codex. The events that
+clients see are made separately, in `codex.events`.
 """
 
 from __future__ import annotations
@@ -16,28 +16,23 @@ from codex_mcp.wire.jsonrpc import Id
 
 
 class TurnStarted(Struct, frozen=True):
-    """The core began a turn."""
-
     turn_id: str
 
 
 class TurnEnded(Struct, frozen=True):
-    """The core finished a turn: completed, interrupted or failed."""
-
     turn_id: str
     status: str
+    """completed, interrupted or failed"""
     error: str | None
 
 
 class MessageSaid(Struct, frozen=True):
-    """The agent finished a message."""
-
     turn_id: str
     text: str
 
 
 class MessageStreamed(Struct, frozen=True):
-    """The agent goes on with a message."""
+    """A piece of a message of the agent."""
 
     turn_id: str
     item_id: str
@@ -45,7 +40,7 @@ class MessageStreamed(Struct, frozen=True):
 
 
 class CommandStarted(Struct, frozen=True):
-    """A command runs (or waits for its approval)."""
+    """A command runs, or waits for its approval."""
 
     turn_id: str
     item_id: str
@@ -54,7 +49,7 @@ class CommandStarted(Struct, frozen=True):
 
 
 class ItemEnded(Struct, frozen=True):
-    """A command, a patch or a tool call is over."""
+    """A command, a patch or a tool call has ended."""
 
     turn_id: str
     item_id: str
@@ -77,14 +72,12 @@ class FilesChanged(Struct, frozen=True):
 
 
 class FileChange(Struct, frozen=True):
-    """One file of a patch."""
-
     path: str
     kind: str
 
 
 class TokensCounted(Struct, frozen=True):
-    """What the thread has used, and what the newest request to the model used. It may be reported more than once."""
+    """The tokens of the thread, and those of its newest request to the model. May be reported more than once."""
 
     turn_id: str
     total: Tokens
@@ -92,8 +85,6 @@ class TokensCounted(Struct, frozen=True):
 
 
 class Tokens(Struct, frozen=True, rename="camel"):
-    """Token counts as the core gives them."""
-
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
@@ -102,17 +93,17 @@ class Tokens(Struct, frozen=True, rename="camel"):
 
 
 class ErrorReported(Struct, frozen=True):
-    """The core could not reach the model, or something worse."""
+    """The core could not reach the model, or another error occurred."""
 
     turn_id: str
     message: str
     will_retry: bool
     details: str = ""
-    """What went wrong, if the message only says what Codex does about it."""
+    """The cause, if the message only says what Codex does about the error."""
 
 
 class QuestionWithdrawn(Struct, frozen=True):
-    """The core no longer waits for the answer to this request of its own."""
+    """The core no longer waits for the answer to its request."""
 
     request_id: Id
 
@@ -148,11 +139,11 @@ ACTIVITIES: Final = {
     "collabAgentToolCall": "working with another agent",
     "plan": "planning",
 }
-"""Item types that a waiting person would want to hear about, in words."""
+"""Progress texts by item type."""
 
 
 def tokens_of(counts: Struct) -> Tokens:
-    """The counts of a core that tells them under the same names."""
+    """The counts of a core that uses the same field names."""
     return Tokens(*(getattr(counts, name) for name in Tokens.__struct_fields__))
 
 
@@ -220,5 +211,4 @@ def fact_of(note: notifications.AppNotification) -> Fact | None:
 
 
 def _type_of(item: items.Item | items.OtherItem) -> str:
-    """The type under which the item was sent."""
     return item.type if isinstance(item, items.OtherItem) else str(item.__struct_config__.tag)

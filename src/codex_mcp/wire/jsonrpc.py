@@ -19,16 +19,12 @@ Id: TypeAlias = int | str
 
 
 class ErrorObject(Struct, frozen=True, omit_defaults=True):
-    """Why a request failed."""
-
     code: int
     message: str
     data: object = UNSET
 
 
 class Request(Struct, frozen=True):
-    """A call that expects an answer with the same id."""
-
     id: Id
     method: str
     params: Raw
@@ -37,21 +33,17 @@ class Request(Struct, frozen=True):
 
 
 class Notification(Struct, frozen=True):
-    """A message without an answer."""
-
     method: str
     params: Raw
 
 
 class Response(Struct, frozen=True):
-    """The result of a request."""
-
     id: Id
     result: Raw
 
 
 class ErrorResponse(Struct, frozen=True):
-    """A request failed; without an id, the other side could not read it."""
+    """Without an id, the other side could not read the request."""
 
     id: Id | None
     error: ErrorObject

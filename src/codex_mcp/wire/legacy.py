@@ -1,6 +1,6 @@
-"""Pure. What an old `codex mcp-server` (0.103 to 0.153) sends: events, questions, answers, its list of tools.
+"""Pure. The messages of an old `codex mcp-server` (0.103 to 0.153): events, questions, answers, its list of tools.
 
-Only what is read is described; unknown fields are ignored, since fifty releases differ in them.
+Only fields that are read are described; unknown fields are ignored, since they differ between releases.
 """
 
 from __future__ import annotations
@@ -13,75 +13,58 @@ from codex_mcp.wire.jsonrpc import Id
 
 
 class ServerInfo(Struct, frozen=True):
-    """Who answered `initialize`."""
-
     version: str = ""
     user_agent: str = ""
 
 
 class Initialized(Struct, frozen=True, rename="camel"):
-    """The answer to `initialize`."""
-
     server_info: ServerInfo = ServerInfo()
 
 
 class InputSchema(Struct, frozen=True):
-    """What a tool takes: JSON schemas by the names of its arguments."""
+    """JSON schemas by argument name."""
 
     properties: dict[str, dict[str, object]] = field(default_factory=dict)
 
 
 class Tool(Struct, frozen=True, rename="camel"):
-    """One tool."""
-
     name: str
     input_schema: InputSchema = InputSchema()
 
 
 class Tools(Struct, frozen=True):
-    """The answer to `tools/list`."""
-
     tools: list[Tool] = field(default_factory=list)
 
 
 class Content(Struct, frozen=True):
-    """A piece of an answer."""
-
     text: str = ""
 
 
 class CallResult(Struct, frozen=True, rename="camel"):
-    """The answer to `tools/call`."""
-
     content: list[Content] = field(default_factory=list)
     is_error: bool = False
 
     @property
     def text(self) -> str:
-        """All that it says."""
         return "\n".join(piece.text for piece in self.content)
 
 
 class EventMeta(Struct, frozen=True, rename="camel"):
-    """To what an event belongs: the call that read it (which need not be the one that caused it), and the thread."""
+    """The call that read the event, which need not be the one that caused it, and the thread."""
 
     request_id: Id | None = None
     thread_id: str | None = None
 
 
 class EventNote(Struct, frozen=True):
-    """The parameters of `codex/event`."""
-
     msg: dict[str, object]
-    """An `EventMsg`; it is also passed on as it came."""
+    """An `EventMsg`, undecoded because it is also passed on."""
     id: str = ""
-    """Of the turn; "" outside of one."""
+    """The id of the turn; "" outside of a turn."""
     meta: EventMeta = field(default_factory=EventMeta, name="_meta")
 
 
 class TokenCounts(Struct, frozen=True):
-    """What was used up."""
-
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
@@ -90,26 +73,20 @@ class TokenCounts(Struct, frozen=True):
 
 
 class TokenInfo(Struct, frozen=True):
-    """The `info` of a token_count."""
-
     total_token_usage: TokenCounts
 
 
 class ErrorInfo(Struct, frozen=True):
-    """Why a turn failed."""
-
     message: str = ""
 
 
 class Invocation(Struct, frozen=True):
-    """Which tool of which server."""
-
     server: str = ""
     tool: str = ""
 
 
 class EventMsg(Struct, frozen=True):
-    """The `msg` of an event: the fields of all types that decide something."""
+    """The `msg` of an event: the fields of all types that affect a turn."""
 
     type: str
     turn_id: str | None = None
@@ -145,7 +122,7 @@ class Elicitation(Struct, frozen=True):
 
 
 class Announcement(Struct, frozen=True):
-    """The event exec_approval_request, which says more than the question that follows it."""
+    """The event exec_approval_request, which has more details than the question that follows it."""
 
     reason: str | None = None
     proposed_execpolicy_amendment: list[str] | None = None
@@ -153,7 +130,7 @@ class Announcement(Struct, frozen=True):
 
 
 class LegacyApproval(Struct, frozen=True):
-    """A question, with what the event before it announced."""
+    """A question, with the details of the event that announced it."""
 
     method: ClassVar[str] = "elicitation/create"
     elicitation: Elicitation

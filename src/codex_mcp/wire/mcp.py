@@ -26,7 +26,7 @@ MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
 PREFIX: Final = "io.modelcontextprotocol/"
-"""Of the names in `_meta` that the specification defines."""
+"""The prefix of the names in `_meta` that the specification defines."""
 
 VERSION_KEY: Final = f"{PREFIX}protocolVersion"
 CAPABILITIES_KEY: Final = f"{PREFIX}clientCapabilities"
@@ -41,8 +41,6 @@ ProgressToken = int | str
 
 
 class Change(StrEnum):
-    """A list that has changed."""
-
     TOOLS = "tools"
     PROMPTS = "prompts"
     RESOURCES = "resources"
@@ -54,28 +52,24 @@ def negotiated(asked: str) -> str:
 
 
 class ClientInfo(Struct, frozen=True):
-    """How the client describes itself."""
-
     name: str
     version: str
 
 
 class Initialize(Struct, frozen=True, rename="camel"):
-    """`initialize`."""
-
     protocol_version: str
     capabilities: dict[str, object]
     client_info: ClientInfo
 
 
 class Meta(Struct, frozen=True, rename="camel"):
-    """The part of `_meta` that is read. 0 and "" are valid tokens."""
+    """The fields of `_meta` that are read. 0 and "" are valid tokens."""
 
     progress_token: ProgressToken | UnsetType = UNSET
 
 
 class CallTool(Struct, frozen=True, rename="camel"):
-    """`tools/call`. The last two fields come with the retry of a call that needed input."""
+    """The last two fields come with the retry of a call that needed input."""
 
     name: str
     arguments: dict[str, object] | None = None
@@ -85,27 +79,25 @@ class CallTool(Struct, frozen=True, rename="camel"):
 
 
 class TaskNamed(Struct, frozen=True, rename="camel"):
-    """`tasks/get` and `tasks/cancel`."""
-
     task_id: str
 
 
 class UpdateTask(Struct, frozen=True, rename="camel"):
-    """`tasks/update`: answers to a task's questions, by the keys of the questions."""
+    """Answers to a task's questions, by the keys of the questions."""
 
     task_id: str
     input_responses: dict[str, object]
 
 
 class Wanted(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The changes that a client subscribes to with `subscriptions/listen`, or those that it will be told."""
+    """The changes that a client subscribes to with `subscriptions/listen`, or those that the server will report."""
 
     tools_list_changed: bool = False
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
 
     def among(self, capabilities: Mapping[str, object]) -> Wanted:
-        """Those that a server with these capabilities reports."""
+        """The changes that a server with these capabilities reports."""
         return Wanted(
             self.tools_list_changed and _tells_changes(capabilities.get("tools")),
             self.prompts_list_changed and _tells_changes(capabilities.get("prompts")),
@@ -122,36 +114,26 @@ def _tells_changes(capability: object) -> bool:
 
 
 class Listen(Struct, frozen=True):
-    """`subscriptions/listen`."""
-
     notifications: Wanted
 
 
 class Cancelled(Struct, frozen=True, rename="camel"):
-    """`notifications/cancelled`."""
-
     request_id: Id
     reason: str | None = None
 
 
 class Progress(Struct, frozen=True, rename="camel"):
-    """`notifications/progress`."""
-
     progress_token: ProgressToken
     progress: float
     message: str
 
 
 class EventMeta(Struct, frozen=True, rename="camel"):
-    """The call and the thread of an event."""
-
     request_id: Id
     thread_id: str
 
 
 class CodexEvent(Struct, frozen=True):
-    """`codex/event`."""
-
     meta: EventMeta = msgspec.field(name="_meta")
     msg: dict[str, object]
     id: str

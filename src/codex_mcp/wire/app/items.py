@@ -1,7 +1,7 @@
 """Pure. The items of a thread, and the parts that several messages of `codex app-server` share.
 
-Only what is read or passed on is named here; msgspec skips the rest. States and kinds stay plain `str`, so that a
-newer Codex with one more of them is still understood; what is only passed on is `object`.
+Only fields that are read or passed on are named; msgspec skips the rest. States and kinds are plain `str`, so that new
+values of a newer Codex are accepted; fields that are only passed on are `object`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 UNREADABLE: Final = (ValueError, RecursionError)
-"""What decoding can raise: msgspec's errors and bad UTF-8 are ValueErrors; deep nesting is the other."""
+"""The errors of decoding: msgspec's and those of bad UTF-8 are ValueErrors; deep nesting is a RecursionError."""
 
 
 class Wire(Struct, frozen=True, rename="camel"):
@@ -19,14 +19,14 @@ class Wire(Struct, frozen=True, rename="camel"):
 
 
 class ChangeKind(Struct, frozen=True):
-    """add, delete or update. (`move_path` is snake_case in messages, too.)"""
+    """`type` is add, delete or update. `move_path` is snake_case in messages, too."""
 
     type: str = "update"
     move_path: str | None = None
 
 
 class FileUpdate(Wire, frozen=True):
-    """One file of a patch. `diff` holds the whole content if the file is added or deleted."""
+    """One file of a patch. `diff` is the whole content of a file that is added or deleted."""
 
     path: str
     kind: ChangeKind
@@ -34,7 +34,7 @@ class FileUpdate(Wire, frozen=True):
 
 
 class CommandAction(Struct, frozen=True):
-    """What Codex believes a piece of the command does. `type` is read, listFiles, search or unknown."""
+    """Codex's reading of a part of the command. `type` is read, listFiles, search or unknown."""
 
     type: str
     command: str
@@ -62,7 +62,7 @@ class Failure(Wire, frozen=True):
 
 
 class Turn(Wire, frozen=True):
-    """One turn. Times are in seconds since 1970."""
+    """Times are in seconds since 1970."""
 
     id: str
     status: str = "inProgress"
@@ -73,7 +73,7 @@ class Turn(Wire, frozen=True):
 
 
 class TokenCounts(Wire, frozen=True):
-    """What one request to the model, or all requests of a thread, used."""
+    """Tokens of one request to the model, or of a whole thread."""
 
     input_tokens: int = 0
     cached_input_tokens: int = 0
@@ -84,7 +84,7 @@ class TokenCounts(Wire, frozen=True):
 
 
 class TokenUsage(Wire, frozen=True):
-    """What the thread has used, and what the newest request to the model used."""
+    """The tokens of the thread, and those of its newest request to the model."""
 
     total: TokenCounts
     last: TokenCounts
@@ -92,20 +92,18 @@ class TokenUsage(Wire, frozen=True):
 
 
 class AnyItem(Wire, frozen=True, tag_field="type"):
-    """What every item has. Codex sends `started_at_ms` since 0.166."""
+    """The fields that all items share. Codex sends `started_at_ms` since 0.166."""
 
     id: str
     started_at_ms: int | None = None
 
 
 class UserMessage(AnyItem, frozen=True, tag="userMessage"):
-    """A prompt, or what was added to it during the turn."""
-
     content: list[Input] = []
 
 
 class AgentMessage(AnyItem, frozen=True, tag="agentMessage"):
-    """Something the model said; `text` is empty until it is complete."""
+    """`text` is empty until the message is complete."""
 
     text: str = ""
     phase: str | None = None
@@ -113,14 +111,12 @@ class AgentMessage(AnyItem, frozen=True, tag="agentMessage"):
 
 
 class Reasoning(AnyItem, frozen=True, tag="reasoning"):
-    """Something the model thought."""
-
     summary: list[str] = []
     content: list[str] = []
 
 
 class CommandExecution(AnyItem, frozen=True, tag="commandExecution"):
-    """A command: about to be asked for, running, or done."""
+    """A command that waits for its approval, runs, or has ended."""
 
     command: str = ""
     cwd: str = ""
@@ -134,20 +130,16 @@ class CommandExecution(AnyItem, frozen=True, tag="commandExecution"):
 
 
 class FileChange(AnyItem, frozen=True, tag="fileChange"):
-    """A patch."""
-
     changes: list[FileUpdate] = []
     status: str = "inProgress"
 
 
 class ToolError(Struct, frozen=True):
-    """Why an MCP tool did not answer."""
-
     message: str
 
 
 class McpToolCall(AnyItem, frozen=True, tag="mcpToolCall"):
-    """A call of a tool of one of Codex's own MCP servers."""
+    """A call of a tool of an MCP server that Codex runs."""
 
     server: str = ""
     tool: str = ""
@@ -160,7 +152,7 @@ class McpToolCall(AnyItem, frozen=True, tag="mcpToolCall"):
 
 
 class DynamicToolCall(AnyItem, frozen=True, tag="dynamicToolCall"):
-    """A call of a tool that the client of the app-server brought along."""
+    """A call of a tool that the app-server's client provides."""
 
     tool: str = ""
     namespace: str | None = None
@@ -171,8 +163,6 @@ class DynamicToolCall(AnyItem, frozen=True, tag="dynamicToolCall"):
 
 
 class AgentState(Struct, frozen=True):
-    """How another agent is doing."""
-
     status: str
     message: str | None = None
 
@@ -190,21 +180,15 @@ class CollabToolCall(AnyItem, frozen=True, tag="collabAgentToolCall"):
 
 
 class WebSearch(AnyItem, frozen=True, tag="webSearch"):
-    """A search on the web, done on the model's side."""
-
     query: str = ""
     action: dict[str, object] | None = None
 
 
 class ImageView(AnyItem, frozen=True, tag="imageView"):
-    """The model looks at a picture on disk."""
-
     path: str = ""
 
 
 class ImageGeneration(AnyItem, frozen=True, tag="imageGeneration"):
-    """The model made a picture."""
-
     status: str = ""
     result: str = ""
     revised_prompt: str | None = None
@@ -212,14 +196,12 @@ class ImageGeneration(AnyItem, frozen=True, tag="imageGeneration"):
 
 
 class EnteredReview(AnyItem, frozen=True, tag="enteredReviewMode"):
-    """A review began; `review` says of what."""
+    """A review began; `review` describes its subject."""
 
     review: str = ""
 
 
 class ExitedReview(AnyItem, frozen=True, tag="exitedReviewMode"):
-    """A review ended; `review` is its text."""
-
     review: str = ""
 
 
@@ -246,7 +228,7 @@ Item: TypeAlias = (
 
 
 class OtherItem(Wire, frozen=True):
-    """An item of a type that is not in `Item`, or in a form that cannot be read in full: what a turn needs of it."""
+    """An item whose type is not in `Item`, or whose form cannot be read in full: the fields that a turn needs."""
 
     type: str
     id: str = ""

@@ -25,15 +25,13 @@ from codex_mcp.wire.jsonrpc import Id
 
 
 class DescribedNotification(Wire, frozen=True, kw_only=True):
-    """What every notification has. Without a thread it is about the app-server as a whole."""
+    """A notification without a thread is about the app-server as a whole."""
 
     method: ClassVar[str]
     thread_id: str | None = None
 
 
 class InTurn(DescribedNotification, frozen=True):
-    """A notification about a turn."""
-
     turn_id: str
 
 
@@ -60,7 +58,7 @@ class OtherItemCompleted(InTurn, frozen=True):
 
 
 class Delta(InTurn, frozen=True):
-    """A piece of something that streams: the hot path, so nothing is decoded that is not passed on."""
+    """A piece of streamed text. Deltas are the hot path: only fields that are passed on are decoded."""
 
     item_id: str
     delta: str
@@ -123,8 +121,6 @@ class DiffUpdated(InTurn, frozen=True):
 
 
 class PlanStep(Wire, frozen=True):
-    """One line of the plan."""
-
     step: str
     status: str
 
@@ -141,7 +137,7 @@ class UsageUpdated(InTurn, frozen=True):
 
 
 class RateLimitsUpdated(DescribedNotification, frozen=True):
-    """The limits of the account, not of a thread."""
+    """Limits of the account, not of a thread."""
 
     method: ClassVar[str] = "account/rateLimits/updated"
     rate_limits: dict[str, object]
@@ -154,7 +150,7 @@ class ErrorReported(InTurn, frozen=True):
 
 
 class ServerStatusUpdated(DescribedNotification, frozen=True):
-    """How an MCP server of Codex's own starts: starting, ready, failed or cancelled."""
+    """An MCP server of Codex is starting, ready, failed or cancelled."""
 
     method: ClassVar[str] = "mcpServer/startupStatus/updated"
     name: str
@@ -163,8 +159,6 @@ class ServerStatusUpdated(DescribedNotification, frozen=True):
 
 
 class ThreadSettings(Wire, frozen=True):
-    """What the events show of a thread's settings."""
-
     collaboration_mode: CollaborationMode
 
 
@@ -191,14 +185,14 @@ class ThreadStarted(DescribedNotification, frozen=True):
 
 
 class RequestResolved(DescribedNotification, frozen=True):
-    """The app-server no longer waits for the answer to this request of its own."""
+    """The app-server no longer waits for the answer to its request."""
 
     method: ClassVar[str] = "serverRequest/resolved"
     request_id: Id
 
 
 class OtherNotification(Struct, frozen=True):
-    """A notification that is not described here, with its fields as they came."""
+    """A notification that is not described here, with all its fields."""
 
     method: str
     params: dict[str, object]

@@ -1,7 +1,7 @@
-"""Pure. The requests in which `codex app-server` asks for a person, each described once.
+"""Pure. The requests with which `codex app-server` asks a person, each described once.
 
-`codex.reading` decodes them. What events show exactly as it came is a plain JSON value here; `OfferedDecision`,
-`NetworkContext`, `NetworkAmendment`, `InputQuestion` and `Elicitation` describe what is inside.
+`codex.reading` decodes them. Values that events repeat unchanged are plain JSON here; `OfferedDecision`,
+`NetworkContext`, `NetworkAmendment`, `InputQuestion` and `Elicitation` describe their contents.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class NetworkContext(Struct, frozen=True):
-    """The host a command wants to reach."""
-
     host: str
     protocol: str
 
@@ -31,34 +29,26 @@ class NetworkAmendment(Struct, frozen=True):
 
 
 class OfferedRule(Struct, frozen=True):
-    """The value of acceptWithExecpolicyAmendment."""
-
     execpolicy_amendment: list[str]
 
 
 class OfferedNetworkRule(Struct, frozen=True):
-    """The value of applyNetworkPolicyAmendment."""
-
     network_policy_amendment: NetworkAmendment
 
 
 class OfferedDecision(Wire, frozen=True):
-    """A decision of `available_decisions` that carries data; the others are words."""
+    """A decision in `available_decisions` that carries data; the others are words."""
 
     accept_with_execpolicy_amendment: OfferedRule | None = None
     apply_network_policy_amendment: OfferedNetworkRule | None = None
 
 
 class InputOption(Struct, frozen=True):
-    """One answer to choose."""
-
     label: str
     description: str
 
 
 class InputQuestion(Wire, frozen=True):
-    """One question of the model to the user."""
-
     id: str
     header: str
     question: str
@@ -68,7 +58,7 @@ class InputQuestion(Wire, frozen=True):
 
 
 class Elicitation(Wire, frozen=True):
-    """What an MCP server of Codex's own asks. `mode` says which of the optional fields are there."""
+    """A question of an MCP server that Codex runs. `mode` decides which of the optional fields are present."""
 
     server_name: str
     mode: str
@@ -81,21 +71,17 @@ class Elicitation(Wire, frozen=True):
 
 
 class DescribedQuestion(Wire, frozen=True, kw_only=True):
-    """What every request has."""
-
     method: ClassVar[str]
     thread_id: str
 
 
 class AboutItem(DescribedQuestion, frozen=True):
-    """A request about an item of a turn."""
-
     turn_id: str
     item_id: str
 
 
 class CommandApproval(AboutItem, frozen=True):
-    """May a command run? `kind` is command or writeStdin (input for a running terminal)."""
+    """`kind` is command or writeStdin (input for a running terminal)."""
 
     method: ClassVar[str] = "item/commandExecution/requestApproval"
     started_at_ms: int = 0
@@ -114,7 +100,7 @@ class CommandApproval(AboutItem, frozen=True):
 
 
 class FileChangeApproval(AboutItem, frozen=True):
-    """May files be changed? The patch itself came earlier, as the item of this id."""
+    """The patch itself was sent before, as the item of this id."""
 
     method: ClassVar[str] = "item/fileChange/requestApproval"
     started_at_ms: int = 0
@@ -139,7 +125,7 @@ class UserInputRequest(AboutItem, frozen=True):
 
 
 class ToolCallRequest(DescribedQuestion, frozen=True):
-    """Codex calls a tool that its client offers. We offer none."""
+    """Codex calls a tool that its client offers. codex-mcp offers none."""
 
     method: ClassVar[str] = "item/tool/call"
     turn_id: str
@@ -150,7 +136,7 @@ class ToolCallRequest(DescribedQuestion, frozen=True):
 
 
 class ServerElicitation(Struct, frozen=True):
-    """An MCP server of Codex's own asks the user. `params` are an `Elicitation`, as they came."""
+    """An MCP server that Codex runs asks the user. `params` are an `Elicitation`, undecoded."""
 
     method: ClassVar[str] = "mcpServer/elicitation/request"
     thread_id: str
@@ -163,7 +149,7 @@ class ServerElicitation(Struct, frozen=True):
 
 
 class UnreadableQuestion(Struct, frozen=True):
-    """A request that we could not understand, and why. It must be refused."""
+    """A request that cannot be understood and must be refused, and why."""
 
     method: str
     why: str

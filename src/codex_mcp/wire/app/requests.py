@@ -11,7 +11,7 @@ from codex_mcp.wire.app.items import Turn
 
 
 class ClientInfo(Struct, frozen=True, rename="camel"):
-    """Who we say we are; Codex reports the name to the model provider and writes it into each thread."""
+    """Codex reports the name to the model provider and writes it into each thread."""
 
     name: str
     title: str
@@ -19,7 +19,7 @@ class ClientInfo(Struct, frozen=True, rename="camel"):
 
 
 class ClientCapabilities(Struct, frozen=True, rename="camel"):
-    """`experimentalApi` unlocks raw events, background terminals and environments; what is opted out is not sent."""
+    """`experimental_api` enables raw events, background terminals and environments."""
 
     experimental_api: bool = True
     request_attestation: bool = False
@@ -27,22 +27,16 @@ class ClientCapabilities(Struct, frozen=True, rename="camel"):
 
 
 class Initialize(Struct, frozen=True, rename="camel"):
-    """`initialize`."""
-
     client_info: ClientInfo
     capabilities: ClientCapabilities
 
 
 class Initialized(Struct, frozen=True, rename="camel"):
-    """The answer to `initialize`."""
-
     user_agent: str = ""
     codex_home: str = ""
 
 
 class ThreadStart(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`thread/start`."""
-
     cwd: str | UnsetType = UNSET
     model: str | UnsetType = UNSET
     approval_policy: str | UnsetType = UNSET
@@ -55,26 +49,24 @@ class ThreadStart(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class ConfigRead(Struct, frozen=True, rename="camel"):
-    """`config/read`: Codex's configuration as it applies to a folder."""
+    """Asks for the configuration as it applies to a folder."""
 
     cwd: str | UnsetType = UNSET
     include_layers: bool = True
 
 
 class LayerName(Struct, frozen=True, rename="camel"):
-    """Where a layer of the configuration comes from."""
-
     type: str = ""
     """`user`, `system`, `project`, `sessionFlags` (the command line) and others."""
 
 
 class ConfigLayer(Struct, frozen=True, rename="camel"):
-    """One file or command line that is part of the configuration."""
+    """A file or a command line that is part of the configuration."""
 
     name: LayerName = LayerName()
     config: dict[str, object] = {}
     disabled_reason: str | None = None
-    """Why Codex ignores it, if it does."""
+    """Set if Codex ignores the layer."""
 
 
 class Configuration(Struct, frozen=True, rename="camel"):
@@ -87,37 +79,27 @@ class Configuration(Struct, frozen=True, rename="camel"):
 
 
 class ThreadSettings(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`thread/settings/update`."""
-
     thread_id: str
     sandbox_policy: dict[str, object] | UnsetType = UNSET
     permissions: str | UnsetType = UNSET
 
 
 class Environment(Struct, frozen=True, rename="camel"):
-    """A place where the commands of a thread run."""
-
     environment_id: str
     cwd: str
 
 
 class AddEnvironment(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`environment/add`."""
-
     environment_id: str
     exec_server_url: str
     auth_bearer_token: str | UnsetType = UNSET
 
 
 class EnvironmentId(Struct, frozen=True, rename="camel"):
-    """`environment/info`."""
-
     environment_id: str
 
 
 class ThreadResume(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`thread/resume`."""
-
     thread_id: str
     exclude_turns: bool
     cwd: str | UnsetType = UNSET
@@ -136,7 +118,7 @@ class ThreadId(Struct, frozen=True, rename="camel"):
 
 
 class Thread(Struct, frozen=True, rename="camel"):
-    """A thread, in the answer that opens it and in `thread/started`."""
+    """In the answer that opens a thread and in `thread/started`."""
 
     id: str
     session_id: str | None = None
@@ -144,7 +126,7 @@ class Thread(Struct, frozen=True, rename="camel"):
     parent_thread_id: str | None = None
     name: str | None = None
     path: str | None = None
-    """Its rollout file."""
+    """The rollout file."""
 
 
 class Sandbox(Struct, frozen=True, rename="camel"):
@@ -158,13 +140,11 @@ class Sandbox(Struct, frozen=True, rename="camel"):
 
 
 class CollaborationMode(Struct, frozen=True, rename="camel"):
-    """plan or default"""
-
     mode: str
 
 
 class ThreadOpened(Struct, frozen=True, rename="camel"):
-    """The answer to `thread/start` and `thread/resume`. All but the thread is there for the events."""
+    """The answer to `thread/start` and `thread/resume`."""
 
     thread: Thread
     cwd: str = ""
@@ -191,14 +171,12 @@ class ThreadLocation(Struct, frozen=True):
 
 
 class RolloutLine(Struct, frozen=True):
-    """A line of a thread's rollout file."""
-
     type: str
     payload: Raw = Raw(b"null")
 
 
 class WorkspacePolicy(Struct, frozen=True):
-    """The sandbox policy of a turn, as a rollout file has it. All but `type` is about `workspace-write`."""
+    """The sandbox policy of a turn in a rollout file. All fields but `type` belong to `workspace-write`."""
 
     type: str
     writable_roots: tuple[str, ...] = ()
@@ -208,33 +186,25 @@ class WorkspacePolicy(Struct, frozen=True):
 
 
 class TurnContext(Struct, frozen=True):
-    """What a rollout file says of how a turn was set up: a line of type `turn_context`."""
+    """The settings of a turn: a line of type `turn_context` in a rollout file."""
 
     sandbox_policy: Raw = Raw(b"null")
     active_permission_profile: dict[str, object] | None = None
 
 
 class TextInput(Struct, frozen=True, tag_field="type", tag="text"):
-    """A part of a prompt: text."""
-
     text: str
 
 
 class ImageInput(Struct, frozen=True, tag_field="type", tag="image"):
-    """A part of a prompt: an image by URL."""
-
     url: str
 
 
 class LocalImageInput(Struct, frozen=True, tag_field="type", tag="localImage"):
-    """A part of a prompt: an image file."""
-
     path: str
 
 
 class TurnStart(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`turn/start`."""
-
     thread_id: str
     input: list[TextInput | ImageInput | LocalImageInput]
     output_schema: dict[str, object] | UnsetType = UNSET
@@ -242,53 +212,39 @@ class TurnStart(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class TurnStartResponse(Struct, frozen=True, rename="camel"):
-    """The answer to `turn/start`."""
-
     turn: Turn
 
 
 class TurnInterrupt(Struct, frozen=True, rename="camel"):
-    """`turn/interrupt`."""
-
     thread_id: str
     turn_id: str
 
 
 class InjectItems(Struct, frozen=True, rename="camel"):
-    """`thread/inject_items`."""
-
     thread_id: str
     items: list[dict[str, object]]
 
 
 class TerminateTerminal(Struct, frozen=True, rename="camel"):
-    """`thread/backgroundTerminals/terminate`."""
-
     thread_id: str
     process_id: str
 
 
 class Terminal(Struct, frozen=True, rename="camel"):
-    """A command that runs: the item that tells of it, and its number for `terminate`."""
+    """A running command: its item, and its number for `TerminateTerminal`."""
 
     item_id: str
     process_id: str
 
 
 class Terminals(Struct, frozen=True, rename="camel"):
-    """The answer to `thread/backgroundTerminals/list`."""
-
     data: list[Terminal]
 
 
 class AccountRead(Struct, frozen=True, rename="camel"):
-    """`account/read`."""
-
     refresh_token: bool = False
 
 
 class Account(Struct, frozen=True, rename="camel"):
-    """The answer to `account/read`."""
-
     account: object = None
     requires_openai_auth: bool = False

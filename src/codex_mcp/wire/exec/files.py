@@ -10,22 +10,16 @@ from codex_mcp.wire.exec.sandbox import Sandbox
 
 
 class ReadFile(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/readFile`: the content of a regular file."""
-
     path: str
     follow_symlinks: bool | None = None
     sandbox: Sandbox | None = None
 
 
 class FileRead(Struct, frozen=True, rename="camel"):
-    """The answer to `fs/readFile`."""
-
     data_base64: bytes
 
 
 class WriteFile(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/writeFile`: create or replace."""
-
     path: str
     data_base64: str
     follow_symlinks: bool | None = None
@@ -33,14 +27,12 @@ class WriteFile(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class OpenMode(StrEnum):
-    """What an opened file is for."""
-
     READ = "read"
     REPLACE = "replace"
 
 
 class OpenFile(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/open`: open a file to read or write it in blocks, with a handle that the client chooses."""
+    """`fs/open` for reading or writing in blocks. The client chooses the handle."""
 
     handle_id: str
     path: str
@@ -49,42 +41,36 @@ class OpenFile(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class FileOpened(Struct, frozen=True, rename="camel"):
-    """The answer to `fs/open`."""
-
     handle_id: str
 
 
 class ReadBlock(Struct, frozen=True, rename="camel"):
-    """`fs/readBlock`."""
-
     handle_id: str
     offset: int
     len: int
 
 
 class BlockRead(Struct, frozen=True):
-    """The answer to `fs/readBlock`. `eof`: there were fewer bytes than requested."""
+    """`eof`: there were fewer bytes than requested."""
 
     chunk: bytes
     eof: bool
 
 
 class WriteBlock(Struct, frozen=True, rename="camel"):
-    """`fs/writeBlock`."""
-
     handle_id: str
     offset: int
     chunk: str
 
 
 class CloseFile(Struct, frozen=True, rename="camel"):
-    """`fs/close`; an unknown handle is not an error."""
+    """An unknown handle is not an error."""
 
     handle_id: str
 
 
 class CreateDirectory(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/createDirectory`; `recursive` (create parents) defaults to true."""
+    """`recursive` (create parents) defaults to true."""
 
     path: str
     recursive: bool | None = None
@@ -93,15 +79,13 @@ class CreateDirectory(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class GetMetadata(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/getMetadata`."""
-
     path: str
     follow_symlinks: bool | None = None
     sandbox: Sandbox | None = None
 
 
 class Metadata(Struct, frozen=True, rename="camel"):
-    """The answer to `fs/getMetadata`: describes the target of a link, except for `is_symlink`."""
+    """Describes the target of a link, except for `is_symlink`."""
 
     is_directory: bool
     is_file: bool
@@ -112,21 +96,17 @@ class Metadata(Struct, frozen=True, rename="camel"):
 
 
 class Canonicalize(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/canonicalize`: resolve all symbolic links."""
+    """Resolves all symbolic links."""
 
     path: str
     sandbox: Sandbox | None = None
 
 
 class CanonicalPath(Struct, frozen=True):
-    """The answer to `fs/canonicalize`."""
-
     path: str
 
 
 class ReadDirectory(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/readDirectory`."""
-
     path: str
     sandbox: Sandbox | None = None
 
@@ -140,14 +120,12 @@ class DirectoryEntry(Struct, frozen=True, rename="camel"):
 
 
 class DirectoryRead(Struct, frozen=True):
-    """The answer to `fs/readDirectory`, unordered."""
+    """The entries are unordered."""
 
     entries: list[DirectoryEntry]
 
 
 class WalkOptions(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The limits of `fs/walk`."""
-
     max_depth: int
     max_directories: int
     max_entries: int
@@ -156,7 +134,7 @@ class WalkOptions(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Walk(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/walk`: everything below a directory, breadth first, names sorted."""
+    """Everything below a directory, breadth first, names sorted."""
 
     path: str
     options: WalkOptions
@@ -164,15 +142,11 @@ class Walk(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class WalkKind(StrEnum):
-    """The type of an entry."""
-
     DIRECTORY = "directory"
     FILE = "file"
 
 
 class WalkEntry(Struct, frozen=True):
-    """One path that a walk found."""
-
     path: str
     kind: WalkKind
 
@@ -185,15 +159,13 @@ class WalkError(Struct, frozen=True):
 
 
 class Walked(Struct, frozen=True):
-    """The answer to `fs/walk`."""
-
     entries: list[WalkEntry]
     errors: list[WalkError]
     truncated: bool
 
 
 class Remove(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/remove`; `recursive` and `force` (ignore a missing path) default to true."""
+    """`recursive` and `force` (ignore a missing path) default to true."""
 
     path: str
     recursive: bool | None = None
@@ -203,8 +175,6 @@ class Remove(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Copy(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/copy`."""
-
     source_path: str
     destination_path: str
     recursive: bool
@@ -212,7 +182,7 @@ class Copy(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class WatchMissing(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`fs/watchMissing`: notify once when one of these paths exists, or `present` is gone."""
+    """Asks for one notification when one of these paths exists, or `present` is gone."""
 
     watch_id: int
     missing: list[str]
@@ -220,12 +190,8 @@ class WatchMissing(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Watching(Struct, frozen=True):
-    """The answer to `fs/watchMissing`."""
-
     watching: bool
 
 
 class MissingChanged(Struct, frozen=True, rename="camel"):
-    """`fs/missingChanged`, to the client."""
-
     watch_id: int

@@ -22,12 +22,9 @@ class HelperRequest(Struct, frozen=True):
 
 
 class HelperResponse(Struct, frozen=True):
-    """The outcome of a file request."""
-
     result: Raw = Raw(b"null")
     error: ErrorObject | None = None
 
 
 def framed(content: bytes) -> bytes:
-    """The content with its size in front."""
     return len(content).to_bytes(SIZE_BYTES, "big") + content

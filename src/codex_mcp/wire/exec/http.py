@@ -8,8 +8,6 @@ from msgspec import Struct, field
 
 
 class RedirectPolicy(StrEnum):
-    """What to do with redirects."""
-
     FOLLOW = "follow"
     STOP = "stop"
 
@@ -23,8 +21,6 @@ class HttpHeader(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class HttpRequest(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`http/request`."""
-
     method: str
     url: str
     request_id: str
@@ -36,7 +32,7 @@ class HttpRequest(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class HttpResponse(Struct, frozen=True, rename="camel"):
-    """The answer to `http/request`. A streamed body follows in `BodyDelta`s."""
+    """A streamed body follows in `BodyDelta`s."""
 
     status: int
     headers: list[HttpHeader]
@@ -44,7 +40,7 @@ class HttpResponse(Struct, frozen=True, rename="camel"):
 
 
 class BodyDelta(Struct, frozen=True, rename="camel"):
-    """`http/request/bodyDelta`, to the client: a piece of the body; the last one is empty and has `done`."""
+    """A piece of the body, sent to the client; the last one is empty and has `done`."""
 
     request_id: str
     seq: int

@@ -26,15 +26,11 @@ UNREADABLE_ID: Final = -1
 
 
 class Initialize(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`initialize`."""
-
     client_name: str
     resume_session_id: str | None = None
 
 
 class Shell(Struct, frozen=True):
-    """The user's shell on the server."""
-
     name: str
     path: str
 
@@ -51,7 +47,7 @@ class Capabilities(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class EnvironmentInfo(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`environment/info`, and part of the answer to `initialize`. Paths are file: URIs."""
+    """The answer to `environment/info`, and part of the answer to `initialize`. Paths are file: URIs."""
 
     shell: Shell
     executor_version: str | None = None
@@ -64,21 +60,17 @@ class EnvironmentInfo(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Initialized(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The answer to `initialize`. Servers before 0.166 omit the environment."""
+    """Servers before 0.166 omit the environment."""
 
     session_id: str
     environment_info: EnvironmentInfo | None = None
 
 
 class EnvironmentStatus(Struct, frozen=True):
-    """`environment/status`."""
-
     status: str = "ready"
 
 
 class Inherit(StrEnum):
-    """How much of the server's environment a process inherits."""
-
     ALL = "all"
     CORE = "core"
     NONE = "none"
@@ -95,7 +87,7 @@ class EnvPolicy(Struct, frozen=True, rename="camel"):
 
 
 class StartProcess(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`process/start`. Our server refuses the last four fields, which are features of the real one."""
+    """Our server refuses the last four fields, which are features of the real one."""
 
     process_id: str
     argv: list[str]
@@ -114,8 +106,6 @@ class StartProcess(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class SandboxType(StrEnum):
-    """What confines a process."""
-
     NONE = "none"
     MACOS_SEATBELT = "macosSeatbelt"
     LINUX_SECCOMP = "linuxSeccomp"
@@ -124,14 +114,12 @@ class SandboxType(StrEnum):
 
 
 class ProcessStarted(Struct, frozen=True, rename="camel"):
-    """The answer to `process/start`."""
-
     process_id: str
     sandbox_type: SandboxType = SandboxType.NONE
 
 
 class ReadProcess(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`process/read`: output after a sequence number; `wait_ms` waits for some."""
+    """Asks for output after a sequence number; `wait_ms` waits for some."""
 
     process_id: str
     after_seq: int | None = None
@@ -140,23 +128,19 @@ class ReadProcess(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class OutputStream(StrEnum):
-    """Where output came from."""
-
     STDOUT = "stdout"
     STDERR = "stderr"
     PTY = "pty"
 
 
 class Chunk(Struct, frozen=True):
-    """A piece of output with its sequence number."""
-
     seq: int
     stream: OutputStream
     chunk: bytes
 
 
 class ProcessRead(Struct, frozen=True, rename="camel"):
-    """The answer to `process/read`. Servers never set `failure`; clients set it for lost processes."""
+    """Servers never set `failure`; clients set it for lost processes."""
 
     chunks: list[Chunk]
     next_seq: int
@@ -168,7 +152,7 @@ class ProcessRead(Struct, frozen=True, rename="camel"):
 
 
 class WriteProcess(Struct, frozen=True, rename="camel"):
-    """`process/write`. A repeated `write_id` is accepted but not written again."""
+    """A repeated `write_id` is accepted but not written again."""
 
     process_id: str
     chunk: str
@@ -176,8 +160,6 @@ class WriteProcess(Struct, frozen=True, rename="camel"):
 
 
 class WriteStatus(StrEnum):
-    """The outcome of a write."""
-
     ACCEPTED = "accepted"
     UNKNOWN_PROCESS = "unknownProcess"
     STDIN_CLOSED = "stdinClosed"
@@ -185,38 +167,34 @@ class WriteStatus(StrEnum):
 
 
 class ProcessWritten(Struct, frozen=True):
-    """The answer to `process/write`, and to `process/closeStdin`."""
-
     status: WriteStatus
 
 
 class Signal(StrEnum):
-    """The only signal in the protocol."""
-
     INTERRUPT = "interrupt"
 
 
 class SignalProcess(Struct, frozen=True, rename="camel"):
-    """`process/signal`, to the whole process group; an unknown process is not an error."""
+    """Signals the whole process group; an unknown process is not an error."""
 
     process_id: str
     signal: Signal
 
 
 class TerminateProcess(Struct, frozen=True, rename="camel"):
-    """`process/terminate`: kill the whole process group."""
+    """Kills the whole process group."""
 
     process_id: str
 
 
 class ProcessTerminated(Struct, frozen=True):
-    """The answer to `process/terminate`: whether the process was running."""
+    """Whether the process was running."""
 
     running: bool
 
 
 class ResizeProcess(Struct, frozen=True, rename="camel"):
-    """`process/resize` (our addition): set the terminal's size."""
+    """`process/resize` (our addition) sets the terminal's size."""
 
     process_id: str
     rows: int
@@ -224,7 +202,7 @@ class ResizeProcess(Struct, frozen=True, rename="camel"):
 
 
 class CloseStdin(Struct, frozen=True, rename="camel"):
-    """`process/closeStdin` (our addition): close stdin after what has been written."""
+    """`process/closeStdin` (our addition) closes stdin after everything that has been written."""
 
     process_id: str
 
@@ -234,8 +212,6 @@ class Empty(Struct, frozen=True):
 
 
 class ProcessOutput(Struct, frozen=True, rename="camel"):
-    """`process/output`, to the client."""
-
     process_id: str
     seq: int
     stream: OutputStream
@@ -243,7 +219,7 @@ class ProcessOutput(Struct, frozen=True, rename="camel"):
 
 
 class ProcessExited(Struct, frozen=True, rename="camel"):
-    """`process/exited`, to the client: the process itself ended; its children may still write to its output."""
+    """The process itself ended; its children may still write to its output."""
 
     process_id: str
     seq: int
@@ -252,7 +228,7 @@ class ProcessExited(Struct, frozen=True, rename="camel"):
 
 
 class ProcessClosed(Struct, frozen=True, rename="camel"):
-    """`process/closed`, to the client: the last event."""
+    """The last event of a process."""
 
     process_id: str
     seq: int

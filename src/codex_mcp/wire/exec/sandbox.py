@@ -33,8 +33,6 @@ class PathEntry(Struct, frozen=True, tag="path", tag_field="type"):
 
 
 class GlobEntry(Struct, frozen=True, tag="glob_pattern", tag_field="type"):
-    """All paths that match."""
-
     pattern: str
 
 
@@ -59,8 +57,6 @@ class Special(Struct, frozen=True, omit_defaults=True):
 
 
 class SpecialEntry(Struct, frozen=True, tag="special", tag_field="type"):
-    """A path with a symbolic name."""
-
     value: Special
 
 
