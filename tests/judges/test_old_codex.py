@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.processes.marks import variables
+from codex_mcp.base.processes.termination import end_processes
 from codex_mcp.codex.core import CannotResume, ThreadSpec, TurnSpec
-from codex_mcp.codex.legacy.processes import commands_of
+from codex_mcp.codex.legacy.core import COMMAND_MARK
 from codex_mcp.mcp.tools.specs import CONFIG_REFUSED
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.team.roster import Member
@@ -128,7 +130,8 @@ async def test_a_cancel_kills_the_command_that_runs(tmp_path: Path) -> None:
         await watcher.saw("exec_command_begin")
         thread.cancel(turn)
         assert (await ended(turn)).status is Status.INTERRUPTED
-        assert not commands_of(thread.id)
+        mark = {COMMAND_MARK: thread.id}
+        assert end_processes(lambda pid: variables(pid, mark) == mark) == 0
         assert "exec_command_end" in watcher.kinds
 
 

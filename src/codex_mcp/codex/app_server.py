@@ -37,9 +37,8 @@ from codex_mcp.codex.core import (
     TurnSpec,
 )
 from codex_mcp.codex.facts import fact_of
-from codex_mcp.codex.oversized import must_be_whole, told
 from codex_mcp.codex.process import CoreProcess
-from codex_mcp.codex.reading import read_notification, read_question, thread_of
+from codex_mcp.codex.reading import must_be_whole, read_notification, read_question, thread_of, too_long
 from codex_mcp.codex.rollout import sandbox_to_restore
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed, request_failed
@@ -309,7 +308,7 @@ class AppServer:
             return
         is_question = isinstance(message, Request)
         if is_question or must_be_whole(message.method, message.params):
-            why = told(message.method, reason)
+            why = too_long(message.method, reason)
             self._listener.turn_unreadable(thread_of(message.params), why, is_question=is_question)
 
     def _request_received(self, request: Request) -> Coroutine[Any, Any, object]:

@@ -1,15 +1,32 @@
-"""The process of a core, as those see it who speak with it: it can be given up, and its end has a reason."""
+"""The process of a core: how it is given up, and why it ended.
+
+The reason is quoted from its stderr:
+
+    stderr has                                  quoted
+    ------------------------------------------  --------------------------------------------------
+    "Error: …", with or without a backtrace     the last such line
+    "thread '…' panicked at …"                  that line, and the message in the line after it
+    neither                                     the last line that is not part of a backtrace
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
+from typing import Final
 
 from codex_mcp.base.futures import resolve
 from codex_mcp.codex.core import CoreLost
 
 logger = logging.getLogger(__name__)
+
+MAX_QUOTED_CHARACTERS: Final = 500
+
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_PANIC: Final = re.compile(r"thread '.*' (\(\d+\) )?panicked at ")
+_BACKTRACE_LINE: Final = re.compile(r"\d+: |at |stack backtrace:|note: |\[\.\.\.", re.IGNORECASE)
 
 
 class CoreProcess:
@@ -18,7 +35,7 @@ class CoreProcess:
     def __init__(self, pid: int, end: Callable[[], None]) -> None:
         self.pid = pid
         self.fault = ""
-        """Why it was given up, if it was: what it did or failed to do."""
+        """Why the process was given up, if it was."""
         self._end = end
         self._lost: asyncio.Future[CoreLost] = asyncio.get_running_loop().create_future()
 
@@ -26,16 +43,38 @@ class CoreProcess:
         return f"<CoreProcess {self.pid} {self.fault}>"
 
     def give_up(self, fault: str) -> None:
-        """End it: it cannot be relied on any longer. The first fault is the one that is told."""
+        """End a process that is no longer reliable. Only the first fault is reported."""
         if not self.fault and not self._lost.done():
             logger.error("core %d is ended: it %s", self.pid, fault)
             self.fault = fault
             self._end()
 
     def lost(self, reason: CoreLost) -> None:
-        """It has ended, and this is how."""
         resolve(self._lost, reason)
 
     async def why_lost(self) -> CoreLost:
-        """How it ended: known some moments after its stdout was closed, when the supervisor has waited for it."""
+        """How it ended: known shortly after its stdout closed, when the supervisor has waited for the process."""
         return await asyncio.shield(self._lost)
+
+
+def reason_in(stderr: str) -> str:
+    """The line that names the error; empty if none does."""
+    lines = _lines(stderr)
+    for at in range(len(lines) - 1, -1, -1):
+        if lines[at].startswith("Error:"):
+            return lines[at][:MAX_QUOTED_CHARACTERS]
+        if _PANIC.match(lines[at]):
+            is_split = lines[at].endswith(":") and at + 1 < len(lines)  # since Rust 1.73 the message has its own line
+            return (f"{lines[at]} {lines[at + 1]}" if is_split else lines[at])[:MAX_QUOTED_CHARACTERS]
+    return ""
+
+
+def last_words(stderr: str) -> str:
+    """The line to quote of a program that did not start; empty if it wrote nothing."""
+    telling = [line for line in _lines(stderr) if not _BACKTRACE_LINE.match(line)]
+    return reason_in(stderr) or (telling[-1][:MAX_QUOTED_CHARACTERS] if telling else "")
+
+
+def _lines(stderr: str) -> list[str]:
+    plain = _COLOURS.sub("", stderr)
+    return [line.strip() for line in plain.splitlines() if line.strip()]

@@ -30,10 +30,9 @@ from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.core import Core, CoreError, CoreListener, CoreLost
-from codex_mcp.codex.exit_reason import last_words, reason_in
 from codex_mcp.codex.first_start import RETRY_DELAYS, met_another, one_at_a_time
 from codex_mcp.codex.guard import start_guard
-from codex_mcp.codex.process import CoreProcess
+from codex_mcp.codex.process import CoreProcess, last_words, reason_in
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.transports.child import Child, Exit, start_child

@@ -27,8 +27,7 @@ ASKED = CommandApproval(
 
 
 def test_a_command_is_asked_for_with_all_that_is_known() -> None:
-    shown = questions.shown_command(ASKED, ITEM)
-    assert questions.exec_approval_request(ASKED, shown) == {
+    assert questions.exec_approval_request(ASKED, ITEM) == {
         "type": "exec_approval_request",
         "kind": "command",
         "call_id": "call-1",
@@ -46,14 +45,14 @@ def test_a_command_is_asked_for_with_all_that_is_known() -> None:
 
 def test_what_the_question_leaves_out_is_in_the_item() -> None:
     bare = CommandApproval(turn_id="turn-1", item_id="call-1", thread_id="thread-1")
-    shown = questions.shown_command(bare, ITEM)
-    assert (shown.argv, shown.cwd) == (["make", "all"], "/x")
-    assert shown.parsed_cmd == [{"type": "unknown", "cmd": "make all"}]
+    msg = questions.exec_approval_request(bare, ITEM)
+    assert (msg["command"], msg["cwd"]) == (["make", "all"], "/x")
+    assert msg["parsed_cmd"] == [{"type": "unknown", "cmd": "make all"}]
 
 
 def test_a_question_about_an_unknown_item_is_still_asked() -> None:
     bare = CommandApproval(turn_id="turn-1", item_id="call-1", thread_id="thread-1")
-    msg = questions.exec_approval_request(bare, questions.shown_command(bare, None))
+    msg = questions.exec_approval_request(bare, CommandExecution("call-1"))
     assert (msg["command"], msg["cwd"], msg["parsed_cmd"]) == ([], "", [])
 
 

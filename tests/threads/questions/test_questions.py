@@ -16,10 +16,8 @@ from codex_mcp.threads.questions.questions import (
     ServerQuestion,
     UserQuestion,
     command_argv,
-    old_action,
     question_from,
 )
-from codex_mcp.wire.app.items import CommandAction
 from codex_mcp.wire.app.questions import NetworkAmendment, ToolCallRequest, UnreadableQuestion
 from tests.support.core.questions import (
     CHANGES,
@@ -133,26 +131,6 @@ def test_a_command_line_becomes_a_list(line: str, argv: tuple[str, ...]) -> None
 @given(st.lists(st.text(), min_size=1))
 def test_a_joined_command_splits_into_what_was_joined(argv: list[str]) -> None:
     assert command_argv(shlex.join(argv)) == tuple(argv)
-
-
-@pytest.mark.parametrize(
-    ("action", "old"),
-    [
-        (
-            CommandAction("read", "cat a", name="a", path="/w/a"),
-            {"type": "read", "cmd": "cat a", "name": "a", "path": "/w/a"},
-        ),
-        (CommandAction("listFiles", "ls"), {"type": "list_files", "cmd": "ls", "path": None}),
-        (
-            CommandAction("search", "rg x", query="x", path="src"),
-            {"type": "search", "cmd": "rg x", "query": "x", "path": "src"},
-        ),
-        (CommandAction("unknown", "make"), {"type": "unknown", "cmd": "make"}),
-        (CommandAction("brandNew", "make"), {"type": "unknown", "cmd": "make"}),
-    ],
-)
-def test_parts_of_a_command_keep_the_shape_of_the_old_server(action: CommandAction, old: dict[str, object]) -> None:
-    assert old_action(action) == old
 
 
 def test_a_request_that_we_do_not_know_says_so() -> None:

@@ -6,10 +6,11 @@ for. Item names are those of 0.153.4 (UserMessage, CommandExecution, …); other
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import to_builtins
 
 from codex_mcp.codex.events.commands import command_begin, command_end, command_fields, command_result
-from codex_mcp.codex.events.patches import changes, patch_begin, patch_end
 from codex_mcp.codex.events.spelling import duration, file_url, present, snake, snake_keys
 from codex_mcp.codex.events.texts import agent_message, agent_reasoning, input_part, user_message
 from codex_mcp.codex.events.tools import (
@@ -27,6 +28,7 @@ from codex_mcp.wire.app.items import (
     AgentMessage,
     CommandExecution,
     FileChange,
+    FileUpdate,
     ImageView,
     Item,
     McpToolCall,
@@ -35,6 +37,9 @@ from codex_mcp.wire.app.items import (
     WebSearch,
 )
 from codex_mcp.wire.app.notifications import ItemCompleted, ItemStarted
+
+MOVED: Final = "\n\nMoved to: "
+"""The app-server marks a moved file with this at the end of its diff; 0.153.4 named the target in move_path alone."""
 
 
 def begin(note: ItemStarted, *, auto_approved: bool) -> dict[str, object] | None:
@@ -188,3 +193,39 @@ def _outcome(item: Item) -> dict[str, object]:
             return {**present(result=item.result, error=error), "duration": duration(item.duration_ms)}
         case _:
             return {}
+
+
+def changes(updates: list[FileUpdate]) -> dict[str, object]:
+    return {update.path: _change(update) for update in updates}
+
+
+def _change(update: FileUpdate) -> dict[str, object]:
+    if update.kind.type != "update":
+        return {"type": update.kind.type, "content": update.diff}
+    diff, target = update.diff, update.kind.move_path
+    if target is not None:
+        diff = diff.removesuffix(MOVED + target)
+    return {"type": "update", "unified_diff": diff, "move_path": target}
+
+
+def patch_begin(item: FileChange, turn_id: str, *, auto_approved: bool) -> dict[str, object]:
+    return {
+        "type": "patch_apply_begin",
+        "call_id": item.id,
+        "turn_id": turn_id,
+        "auto_approved": auto_approved,
+        "changes": changes(item.changes),
+    }
+
+
+def patch_end(item: FileChange, turn_id: str) -> dict[str, object]:
+    return {
+        "type": "patch_apply_end",
+        "call_id": item.id,
+        "turn_id": turn_id,
+        "stdout": "",  # the app-server does not report what apply_patch printed
+        "stderr": "",
+        "success": item.status == "completed",
+        "changes": changes(item.changes),
+        "status": snake(item.status),
+    }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from codex_mcp.codex.events.commands import argv, parsed_commands
 from codex_mcp.codex.events.spelling import decision, present, snake_keys
 from codex_mcp.wire.app.items import CommandExecution
@@ -16,27 +14,9 @@ from codex_mcp.wire.app.questions import (
 )
 
 
-class ShownCommand(Struct, frozen=True):
-    """The command to be approved, as 0.153.4 showed it: cwd is a plain path here."""
-
-    argv: list[str]
-    cwd: str
-    parsed_cmd: list[dict[str, object]]
-
-
-def shown_command(question: CommandApproval, item: CommandExecution | None) -> ShownCommand:
-    """The command of the question; what the question leaves out is in the item."""
-    known = item or CommandExecution(id=question.item_id)
-    actions = question.command_actions
-    return ShownCommand(
-        argv=argv(known.command if question.command is None else question.command),
-        cwd=question.cwd or known.cwd,
-        parsed_cmd=parsed_commands(known.command_actions if actions is None else actions),
-    )
-
-
-def exec_approval_request(question: CommandApproval, command: ShownCommand) -> dict[str, object]:
-    offered = question.available_decisions
+def exec_approval_request(question: CommandApproval, item: CommandExecution) -> dict[str, object]:
+    """The question; fields that it omits are taken from the item. Unlike in other events, `cwd` is a plain path."""
+    offered, actions = question.available_decisions, question.command_actions
     return {
         "type": "exec_approval_request",
         "kind": question.kind,
@@ -45,8 +25,8 @@ def exec_approval_request(question: CommandApproval, command: ShownCommand) -> d
         "turn_id": question.turn_id,
         **present(environmentId=question.environment_id),
         "started_at_ms": question.started_at_ms,
-        "command": command.argv,
-        "cwd": command.cwd,
+        "command": argv(item.command if question.command is None else question.command),
+        "cwd": question.cwd or item.cwd,
         **present(
             reason=question.reason,
             network_approval_context=snake_keys(question.network_approval_context),
@@ -55,7 +35,7 @@ def exec_approval_request(question: CommandApproval, command: ShownCommand) -> d
             additional_permissions=snake_keys(question.additional_permissions),
             available_decisions=None if offered is None else [decision(each) for each in offered],
         ),
-        "parsed_cmd": command.parsed_cmd,
+        "parsed_cmd": parsed_commands(item.command_actions if actions is None else actions),
     }
 
 

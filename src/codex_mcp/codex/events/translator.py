@@ -18,9 +18,8 @@ from codex_mcp.codex.events import items as item_events
 from codex_mcp.codex.events import questions, spelling, texts
 from codex_mcp.codex.events.commands import did_run
 from codex_mcp.codex.events.item_life import Items, Known, Life
+from codex_mcp.codex.events.items import changes as changes_by_path
 from codex_mcp.codex.events.items import item_completed, item_started
-from codex_mcp.codex.events.patches import changes as changes_by_path
-from codex_mcp.codex.events.questions import ShownCommand
 from codex_mcp.codex.events.session import RENAMED, Startup, renamed, session_configured
 from codex_mcp.wire.app import items, notifications
 from codex_mcp.wire.app.items import UNREADABLE
@@ -121,11 +120,6 @@ class EventTranslator:
         if known is None or not isinstance(known.note.item, items.FileChange):
             return None
         return changes_by_path(known.note.item.changes)
-
-    def _shown_command(self, question: CommandApproval) -> ShownCommand:
-        known = self._items.find(question.item_id)
-        item = known.note.item if known is not None else None
-        return questions.shown_command(question, item if isinstance(item, items.CommandExecution) else None)
 
     def _item_started(self, note: notifications.ItemStarted) -> list[Event]:
         match note.item:
@@ -251,8 +245,10 @@ class EventTranslator:
 
     def _ask_command(self, question: CommandApproval) -> list[Event]:
         self._items.asked(question.item_id)
-        msg = questions.exec_approval_request(question, self._shown_command(question))
-        return [Event(question.turn_id, msg)]
+        known = self._items.find(question.item_id)
+        item = known.note.item if known is not None else None
+        command = item if isinstance(item, items.CommandExecution) else items.CommandExecution(question.item_id)
+        return [Event(question.turn_id, questions.exec_approval_request(question, command))]
 
     def _ask_patch(self, question: FileChangeApproval) -> list[Event]:
         self._items.asked(question.item_id)

@@ -19,6 +19,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from codex_mcp.base.futures import resolve
+from codex_mcp.base.processes.marks import variables
+from codex_mcp.base.processes.termination import end_processes
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.app_server import CLIENT, decoded
 from codex_mcp.codex.core import (
@@ -46,10 +48,9 @@ from codex_mcp.codex.legacy.calls import (
     start_arguments,
 )
 from codex_mcp.codex.legacy.facts import fact_of_event
-from codex_mcp.codex.legacy.processes import kill_commands
 from codex_mcp.codex.legacy.thread import LegacyThread
-from codex_mcp.codex.oversized import belongs_to, must_be_whole, told
 from codex_mcp.codex.process import CoreProcess
+from codex_mcp.codex.reading import belongs_to, must_be_whole, too_long
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer, PendingCall
@@ -66,6 +67,9 @@ PROTOCOL: Final = "2025-06-18"
 """It echoes whatever it is told; this is the revision that it follows."""
 
 EVENT: Final = "codex/event"
+
+COMMAND_MARK: Final = "CODEX_THREAD_ID"
+"""Codex sets this variable to the thread's id in the environment of every command."""
 
 _note = msgspec.json.Decoder(legacy.EventNote)
 
@@ -196,8 +200,10 @@ class LegacyCore:
         return {item_id: item_id for item_id in self._known(thread_id).commands}
 
     async def terminate_command(self, thread_id: str, process_id: str) -> None:
-        """Kill the commands of the thread, which an interrupt leaves running."""
-        await asyncio.to_thread(kill_commands, thread_id)
+        """Kill all commands of the thread, which an interrupt leaves running. They are found on Linux only."""
+        await asyncio.to_thread(
+            end_processes, lambda pid: variables(pid, (COMMAND_MARK,)).get(COMMAND_MARK) == thread_id
+        )
 
     async def unload_thread(self, thread_id: str) -> None:
         """Do nothing: what it let go of it could not load again. A thread that never began is forgotten."""
@@ -289,7 +295,7 @@ class LegacyCore:
         is_question = isinstance(message, Request)
         known = self._thread_of(*belongs_to(message.params))
         if known is not None and (is_question or must_be_whole(message.method, message.params)):
-            self._listener.turn_unreadable(known.id, told(message.method, reason), is_question=is_question)
+            self._listener.turn_unreadable(known.id, too_long(message.method, reason), is_question=is_question)
 
     def _notification_received(self, message: Notification) -> None:
         if message.method != EVENT:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
-from codex_mcp.wire.app.items import CommandAction
+from codex_mcp.codex.events.commands import parsed_commands
 from codex_mcp.wire.app.questions import (
     Asked,
     CommandApproval,
@@ -62,9 +62,6 @@ class Method(StrEnum):
 
 TOOL_APPROVAL = "mcp_tool_call"
 """The `codex_approval_kind` of a question that Codex itself asks before it calls a tool of an inner MCP server."""
-
-OLD_ACTION_TYPES = {"read": "read", "listFiles": "list_files", "search": "search"}
-"""Names of a parsed command's parts in `codex_parsed_cmd`; everything else is `unknown`."""
 
 
 class AnyQuestion(Struct, frozen=True, kw_only=True):
@@ -170,20 +167,6 @@ def command_argv(command_line: str) -> tuple[str, ...]:
     return tuple(argv)
 
 
-def old_action(action: CommandAction) -> dict[str, object]:
-    """A part of the parsed command in the shape of `codex_parsed_cmd`."""
-    kind = OLD_ACTION_TYPES.get(action.type, "unknown")
-    match kind:
-        case "read":
-            return {"type": kind, "cmd": action.command, "name": action.name, "path": action.path}
-        case "list_files":
-            return {"type": kind, "cmd": action.command, "path": action.path}
-        case "search":
-            return {"type": kind, "cmd": action.command, "query": action.query, "path": action.path}
-        case _:
-            return {"type": kind, "cmd": action.command}
-
-
 def _command(asked: CommandApproval) -> Question:
     offered = asked.available_decisions
     offers = msgspec.convert(offered or [], list[str | OfferedDecision])
@@ -197,7 +180,7 @@ def _command(asked: CommandApproval) -> Question:
         command_line=line,
         command=command_argv(line),
         cwd=asked.cwd or "",
-        parsed_cmd=tuple(old_action(action) for action in asked.command_actions or []),
+        parsed_cmd=tuple(parsed_commands(asked.command_actions or [])),
         is_stdin=asked.kind == "writeStdin",
         environment=asked.environment_id or "",
         proposed_rule=_rule(asked, carrying),

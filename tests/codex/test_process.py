@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.codex.exit_reason import LONGEST, last_words, reason_in
+from codex_mcp.codex.process import MAX_QUOTED_CHARACTERS, last_words, reason_in
 
 BACKTRACE = (
     "\nStack backtrace:\n   0: <unknown>\n   1: std::panicking\n       at /rustc/x/lib.rs:5:1\n   6: <unknown>\n"
@@ -44,5 +44,5 @@ def test_the_line_that_names_the_error_is_found(stderr: str, named: str, quoted:
 @given(st.text())
 def test_whatever_was_written_one_short_line_is_quoted(stderr: str) -> None:
     quoted = last_words(stderr)
-    assert len(quoted) <= LONGEST
+    assert len(quoted) <= MAX_QUOTED_CHARACTERS
     assert len(quoted.splitlines()) <= 1

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from codex_mcp.codex.oversized import belongs_to, must_be_whole, told
+from codex_mcp.codex.reading import belongs_to, must_be_whole, too_long
 
 Json = dict[str, object]
 
@@ -54,7 +54,7 @@ def test_a_message_of_an_old_codex_names_its_thread_in_one_of_two_places(params:
 
 
 def test_the_error_names_the_message_the_limit_and_the_setting() -> None:
-    text = told("turn/completed", "the message is larger than 9 bytes")
+    text = too_long("turn/completed", "the message is larger than 9 bytes")
     assert "turn/completed" in text
     assert "larger than 9 bytes" in text
     assert "max_message_bytes" in text
