@@ -190,7 +190,7 @@ async def test_a_client_that_cannot_be_asked_is_not_asked_and_nothing_hangs(tmp_
         assert as_recorded(result) == answered(thread_of(result), "The command is over.")
         assert event_types(server, call) == [*NEW, *NOT_RUN, *ENDED]
         assert [message for message in server.messages if message.get("method") == "elicitation/create"] == []
-        assert told(model)[1] == NOT_APPROVED + "nobody could be asked: the MCP client does not support elicitation"
+        assert told(model)[1] == NOT_APPROVED + "no person could be asked: the MCP client does not support elicitation"
         server.close_stdin()
         assert await server.exit_code() == 0
 
@@ -203,6 +203,6 @@ async def test_a_question_that_nobody_answers_is_a_denial_at_the_deadline(tmp_pa
         result = await server.result(call)
 
         assert as_recorded(result) == answered(thread_of(result), "The command is over.")
-        assert told(model)[1] == NOT_APPROVED + "nobody answered within 0.2 seconds"
+        assert told(model)[1] == NOT_APPROVED + "no person answered within 0.2 seconds"
         taken_back = await server.wait_for(lambda message: message.get("method") == "notifications/cancelled")
         assert taken_back["params"]["requestId"] == question["id"]

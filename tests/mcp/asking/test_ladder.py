@@ -78,7 +78,7 @@ def test_whoever_is_not_asked_has_an_obstacle_and_whoever_is_has_none(question: 
         taken = route(question, each)
         assert (taken.obstacle is None) == (taken.step in (Step.ASK, Step.FETCH))
         if taken.obstacle is not None:
-            assert reason_for(taken.obstacle, question).startswith("nobody ")
+            assert reason_for(taken.obstacle, question).startswith("no person ")
 
 
 @given(st.sampled_from(QUESTIONS), st.sampled_from(ALL_TERMS))
@@ -139,15 +139,15 @@ def test_a_client_without_elicitation_is_not_asked() -> None:
 REFUSED: list[tuple[dict[str, object], str]] = [
     (
         {"mode": "url"},
-        "nobody could be asked: the MCP server weather wants a page opened, and the MCP client does not support that",
+        "no person could be asked: the MCP server weather wants a page opened, which the MCP client does not support",
     ),
     (
         {"requestedSchema": NESTED},
-        "nobody could be asked: the MCP server weather sent a form that MCP clients cannot show",
+        "no person could be asked: the MCP server weather sent a form that MCP clients cannot show",
     ),
     (
         {"mode": "openai/other"},
-        "nobody could be asked: the MCP server weather asks in a way (openai/other) that MCP has no form for",
+        "no person could be asked: the MCP server weather asks in a way (openai/other) that MCP has no form for",
     ),
 ]
 

@@ -201,9 +201,8 @@ class LegacyCore:
 
     async def terminate_command(self, thread_id: str, process_id: str) -> None:
         """Kill all commands of the thread, which an interrupt leaves running. They are found on Linux only."""
-        await asyncio.to_thread(
-            end_processes, lambda pid: variables(pid, (COMMAND_MARK,)).get(COMMAND_MARK) == thread_id
-        )
+        mark = {COMMAND_MARK: thread_id}
+        await asyncio.to_thread(end_processes, lambda pid: variables(pid, mark) == mark)
 
     async def unload_thread(self, thread_id: str) -> None:
         """Do nothing: what it let go of it could not load again. A thread that never began is forgotten."""
@@ -356,7 +355,7 @@ class LegacyCore:
     def _cannot_be_answered(self, known: LegacyThread, question: str) -> None:
         """It waits for an answer, and has no request by which we could send one."""
         if not known.failure:
-            known.failure = f"Codex {self.version} asked for an approval ({question}) that it lets nobody answer"
+            known.failure = f"Codex {self.version} asked for an approval ({question}) that no client can answer"
             self._cancel(known)
 
     def _turn_is_over(self, known: LegacyThread, turn_id: str, msg: legacy.EventMsg) -> None:

@@ -33,7 +33,7 @@ from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.jsonrpc import Id
 
 WITHDRAWN: Final = "the question is no longer open"
-NOT_IN_TIME: Final = "nobody answered in time"
+NOT_IN_TIME: Final = "no answer in time"
 
 
 class Asker(Struct, frozen=True):

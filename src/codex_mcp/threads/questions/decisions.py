@@ -17,10 +17,10 @@ MAX_REASON_CHARS = 2_000
 DECLINED = "the user declined"
 DISMISSED = "the user closed the question without an answer"
 REVIEW_TIMED_OUT = "the client says that its review timed out"
-NO_CAPABILITY = "nobody could be asked: the MCP client does not support elicitation"
-NO_PERSON = "nobody could be asked: the MCP client cancels every question at once, as headless clients do"
-SERVER_STOPPING = "nobody could be asked: the server is shutting down"
-SESSION_GONE = "nobody could be asked: the MCP client is gone"
+NO_CAPABILITY = "no person could be asked: the MCP client does not support elicitation"
+NO_PERSON = "no person could be asked: the MCP client cancels every question at once, as headless clients do"
+SERVER_STOPPING = "no person could be asked: the server is shutting down"
+SESSION_GONE = "no person could be asked: the MCP client is gone"
 
 
 class Scope(StrEnum):
@@ -79,8 +79,7 @@ PLAIN_WORDS: dict[str, Decision] = {
 
 
 def timed_out(seconds: float) -> Denied:
-    """Nobody answered in time."""
-    return Denied(f"nobody answered within {seconds:g} seconds")
+    return Denied(f"no person answered within {seconds:g} seconds")
 
 
 def failed(message: str) -> Denied:
