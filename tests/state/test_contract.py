@@ -82,7 +82,6 @@ async def test_no_write_is_taken_from_a_stale_claim(make_world: MakeWorld) -> No
             two.records.once(stale, "p", "1"),
             two.journal.append(stale, "events", 1, [b"after"]),
             two.journal.append(stale, "events", 7, []),
-            two.journal.trim(stale, "events", 1),
             two.journal.forget(stale),
         ]
         for write in writes:

@@ -1,11 +1,8 @@
-"""The contract of the journal: entries in order without holes, read again, followed and bounded."""
-
-import asyncio
+"""The contract of the journal: entries in order without holes, read again and bounded."""
 
 import pytest
 
-from codex_mcp.base.tasks import TaskSet
-from codex_mcp.state.contract import Fenced, Store, Trimmed, WrongPosition
+from codex_mcp.state.contract import Fenced, Trimmed, WrongPosition
 from tests.support.state.worlds import BOUNDS, MakeWorld, claimed, member, opened
 
 KEPT = BOUNDS.journal_kept
@@ -68,22 +65,6 @@ async def test_the_oldest_entries_go_and_a_late_reader_is_told(make_world: MakeW
         assert await store.journal.read("t", "events", 2 * KEPT + 3, 100) == many[-KEPT:]
 
 
-async def test_trimming_drops_the_beginning_and_moves_no_position(make_world: MakeWorld) -> None:
-    async with opened(make_world) as world:
-        store = await member(world)
-        claim = await claimed(store, "t")
-        await store.journal.append(claim, "events", 0, [b"a", b"b", b"c"])
-        await store.journal.trim(claim, "events", 2)
-        await store.journal.trim(claim, "events", 1)
-        assert await store.journal.start("t", "events") == 2
-        assert await store.journal.read("t", "events", 2, 10) == [b"c"]
-        await store.journal.trim(claim, "events", 99)
-        assert (await store.journal.start("t", "events"), await store.journal.head("t", "events")) == (3, 3)
-        assert await store.journal.append(claim, "events", 3, [b"d"]) == 4
-        await store.journal.trim(claim, "nothing there", 5)
-        assert await store.journal.head("t", "nothing there") == 0
-
-
 async def test_a_forgotten_thread_has_no_streams_and_others_keep_theirs(make_world: MakeWorld) -> None:
     async with opened(make_world) as world:
         store = await member(world)
@@ -94,44 +75,3 @@ async def test_a_forgotten_thread_has_no_streams_and_others_keep_theirs(make_wor
         await store.journal.forget(claim)
         assert await store.journal.head("t", "events") == await store.journal.head("t", "audit") == 0
         assert await store.journal.read("u", "events", 0, 10) == [b"b"]
-
-
-async def collect(store: Store, after: int, into: list[bytes], enough: int, reached: asyncio.Event) -> None:
-    async for entry in store.journal.follow("t", "events", after):
-        into.append(entry)
-        if len(into) == enough:
-            reached.set()
-
-
-async def test_a_follower_gets_what_was_and_what_comes_until_its_store_closes(make_world: MakeWorld) -> None:
-    async with opened(make_world) as world:
-        owner, other = await member(world), await member(world)
-        claim = await claimed(owner, "t")
-        await owner.journal.append(claim, "events", 0, [b"a", b"b"])
-        tasks, seen, collectors = TaskSet(), [list[bytes](), list[bytes](), list[bytes]()], []
-        replayed, complete = [asyncio.Event() for _ in seen], [asyncio.Event() for _ in seen]
-        for n, (store, after) in enumerate(((owner, 0), (other, 0), (other, 2))):
-            if after == 0:
-                tasks.spawn(collect(store, after, [], 2, replayed[n]), name=f"replay {n}")
-                await replayed[n].wait()
-            enough = 4 - after
-            collectors.append(tasks.spawn(collect(store, after, seen[n], enough, complete[n]), name=f"follower {n}"))
-        await owner.journal.append(claim, "events", 2, [b"c"])
-        await owner.journal.append(claim, "events", 3, [b"d"])
-        for event in complete:
-            await event.wait()
-        assert seen == [[b"a", b"b", b"c", b"d"], [b"a", b"b", b"c", b"d"], [b"c", b"d"]]
-        await owner.aclose()
-        await other.aclose()
-        await asyncio.gather(*collectors)
-        await tasks.aclose()
-
-
-async def test_a_follower_that_falls_behind_what_is_kept_is_told(make_world: MakeWorld) -> None:
-    async with opened(make_world) as world:
-        store = await member(world)
-        claim = await claimed(store, "t")
-        await store.journal.append(claim, "events", 0, [b"x"] * (KEPT + 1))
-        entries = aiter(store.journal.follow("t", "events", 0))
-        with pytest.raises(Trimmed):
-            await anext(entries)

@@ -171,10 +171,6 @@ class TwoWorlds(RuleBasedStateMachine):
 
         self.both(deed)
 
-    @rule(n=who, claim=claims, before=st.integers(-1, 12))
-    def trim(self, n: int, claim: int, before: int) -> None:
-        self.both(lambda side: side.stores[n].journal.trim(side.claims[claim], "s", before))
-
     @rule(n=who, claim=claims)
     def forget(self, n: int, claim: int) -> None:
         self.both(lambda side: side.stores[n].journal.forget(side.claims[claim]))

@@ -16,7 +16,7 @@ from msgspec import Struct
 from codex_mcp.base.errors import Explained
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import Sequence
 
 TTL: Final = 10.0
 """Seconds of silence after which a node counts as dead. Fits into the 25 s after which clients of Codex give up."""
@@ -203,12 +203,6 @@ class Journal(Protocol):
     async def read(self, thread: str, stream: str, after: int, limit: int) -> list[bytes]:
         """At most `limit` entries after a position. Trimmed if some of them are no longer kept."""
 
-    def follow(self, thread: str, stream: str, after: int) -> AsyncIterator[bytes]:
-        """All entries after a position and all that follow, until the store closes. Trimmed as with `read`."""
-
-    async def trim(self, claim: Claim, stream: str, before: int) -> None:
-        """Drop the entries before a position. The end does not change."""
-
     async def forget(self, claim: Claim) -> None:
         """Drop all streams of the thread and their positions."""
 
@@ -244,4 +238,4 @@ class Store(Protocol):
         """Ordered entries per thread."""
 
     async def aclose(self) -> None:
-        """Leave, and end everything that waits. Calling it again is fine."""
+        """Leave and close. Calling it again is fine."""

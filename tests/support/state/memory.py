@@ -5,7 +5,6 @@ A test can kill a node (`World.kill`: its process is gone) or silence it (`World
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import time
@@ -32,10 +31,7 @@ from codex_mcp.state.contract import (
 from codex_mcp.state.lease import Standing, after_renewal, joined, may_judge
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-
-READ_AT_ONCE = 256
-"""Entries that a follower fetches in one go."""
+    from collections.abc import Callable, Sequence
 
 
 class Member(Struct):
@@ -78,7 +74,6 @@ class World:
         self.names: dict[tuple[str, str], str] = {}
         self.requests: dict[tuple[str, str], str] = {}
         self.streams: dict[tuple[str, str], MemoryStream] = {}
-        self.news = asyncio.Event()
         self._tokens = 0
 
     def kill(self, node_id: str) -> None:
@@ -123,11 +118,6 @@ class World:
         claim = self.claims.get(thread)
         return claim is not None and self.is_alive(self.members[claim.node], judge)
 
-    def tell_followers(self) -> None:
-        """Something was appended, or a store closed."""
-        self.news.set()
-        self.news = asyncio.Event()
-
 
 class MemoryStore:
     """One node's way to the world."""
@@ -148,11 +138,10 @@ class MemoryStore:
         return self.world
 
     async def aclose(self) -> None:
-        """Leave, and end everything that waits."""
+        """Leave, and accept no more calls."""
         if not self.is_closed:
             await self.leases.leave()
             self.is_closed = True
-            self.world.tell_followers()
 
 
 class MemoryLeases:
@@ -299,7 +288,6 @@ class MemoryJournal:
         world.streams[claim.thread, stream] = kept
         kept.entries.extend(chunks)
         kept.drop_before(kept.head - world.bounds.journal_kept)
-        world.tell_followers()
         return kept.head
 
     async def head(self, thread: str, stream: str) -> int:
@@ -313,20 +301,6 @@ class MemoryJournal:
         if after < kept.start:
             raise Trimmed(thread, stream, after, kept.start)
         return kept.entries[after - kept.start :][:limit]
-
-    async def follow(self, thread: str, stream: str, after: int) -> AsyncIterator[bytes]:
-        while not self._store.is_closed:
-            news = self._store.world.news
-            found = await self.read(thread, stream, after, READ_AT_ONCE)
-            for entry in found:
-                yield entry
-            after += len(found)
-            if not found:
-                await news.wait()
-
-    async def trim(self, claim: Claim, stream: str, before: int) -> None:
-        self._store.open_world().check(claim)
-        self._stream(claim.thread, stream).drop_before(before)
 
     async def forget(self, claim: Claim) -> None:
         world = self._store.open_world()

@@ -53,10 +53,6 @@ class Database:
     async def aclose(self) -> None:
         await self._worker.aclose(self._close)
 
-    @property
-    def is_closing(self) -> bool:
-        return self._worker.is_closing
-
     # From here on everything runs in the worker.
 
     def _open(self) -> None:

@@ -41,7 +41,7 @@ class EmbeddedStore:
         self.journal = EmbeddedJournal(database, view)
 
     async def aclose(self) -> None:
-        """Leave, end all followers, and close. A failing disk does not prevent this."""
+        """Leave and close. A failing disk does not prevent this."""
         with contextlib.suppress(Unavailable):
             await self.leases.leave()
         await self.abandon()
@@ -51,4 +51,3 @@ class EmbeddedStore:
         with contextlib.suppress(Unavailable):
             await self._database.aclose()
         self.leases.abandon()
-        self.journal.tell_followers()

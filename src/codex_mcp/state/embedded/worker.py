@@ -25,10 +25,6 @@ class Worker:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="codex-mcp-state")
         self._is_closing = False
 
-    @property
-    def is_closing(self) -> bool:
-        return self._is_closing
-
     async def open(self, job: Callable[[], T]) -> T:
         """Run the first job. If it fails, there is nothing to close."""
         try:
