@@ -54,13 +54,12 @@ async def ask(threads: Threads, thread_id: str) -> object:
 
 async def test_threads_are_started_found_and_told_apart(tmp_path: Path) -> None:
     async with scripted_threads(tmp_path) as (threads, _model):
-        threads.warm_up()
+        threads.supervisor.warm_up()
         one, two = await asyncio.gather(threads.start(ThreadSpec()), threads.start(ThreadSpec()))
         assert one.id != two.id
         assert set(threads) == {one, two}
         assert await threads.find(one.id) is one
         assert (threads.known(two.id), threads.known(UNKNOWN)) == (two, None)
-        assert repr(threads) == "<Threads 2 open, <Supervisor running, 1 starts>>"
         outcomes = await asyncio.gather(run(one, say("one")), run(two, say("two")))
     assert [outcome.content for outcome in outcomes] == ["one", "two"]
 

@@ -93,14 +93,11 @@ class Keeper:
                 if was_frozen and self.holding:
                     self._on_back()
             case TakenOver():
-                self._lost()
+                was_lost = self._lease.phase is Phase.LOST
+                self._lease = self._lease.taken_over()
+                if not was_lost:
+                    self._on_lost()
         self._log_if_changed(why)
-
-    def _lost(self) -> None:
-        was_lost = self._lease.phase is Phase.LOST
-        self._lease = self._lease.taken_over()
-        if not was_lost:
-            self._on_lost()
 
     def _log_if_changed(self, why: str) -> None:
         before, self._logged = self._logged, self.phase

@@ -42,7 +42,6 @@ from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
 
-
 LONGEST_GRACE: Final = 5.0
 """Seconds that running turns may continue when the server ends. Agents must be asked for their summaries within ten
 seconds, and stopping a turn takes time as well."""

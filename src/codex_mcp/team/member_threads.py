@@ -34,14 +34,19 @@ class MemberThreads:
     async def start(self, member: Member, spec: ThreadSpec) -> None:
         agent = member.agent
         block = context.context_block(agent.identity, agent.team, member.update_surroundings())
-        spec = replace(spec, developer_instructions=_joined(spec.developer_instructions, block))
+        given = spec.developer_instructions
+        spec = replace(spec, developer_instructions=f"{given.rstrip()}\n\n{block}" if given else block)
         self._attach(member, await self._threads.start(spec, agent.principal), spec)
         self._session.writer.hurry()  # done before the first turn ends
 
     async def load(self, member: Member) -> None:
         """Make sure that the thread is open here. If it cannot be resumed, start a new one with the same settings."""
         agent = member.agent
-        spec = _spec_of(agent)
+        try:
+            spec = msgspec.convert(agent.spec, ThreadSpec)
+        except msgspec.ValidationError:
+            spec = ThreadSpec()
+        spec = replace(spec, cwd=agent.cwd)
         try:
             if member.thread_id is None:
                 raise ThreadNotFound("it has no thread yet")
@@ -101,15 +106,3 @@ def stored_spec(spec: ThreadSpec) -> dict[str, object]:
         )
     )
     return stored
-
-
-def _spec_of(agent: Agent) -> ThreadSpec:
-    try:
-        spec = msgspec.convert(agent.spec, ThreadSpec)
-    except msgspec.ValidationError:
-        spec = ThreadSpec()
-    return replace(spec, cwd=agent.cwd)
-
-
-def _joined(given: str | None, block: str) -> str:
-    return f"{given.rstrip()}\n\n{block}" if given else block

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 
 from codex_mcp.base.errors import Refused
@@ -23,12 +22,13 @@ class Why(StrEnum):
 
 
 class TeamRefused(Refused):
-    """A call that the team refuses. `facts` are fields for programs."""
+    """A call that the team refuses. `facts` are fields for programs, among them the names of the agent concerned."""
 
-    def __init__(self, why: Why, text: str, facts: Mapping[str, object] | None = None) -> None:
+    def __init__(self, why: Why, text: str, agent: Agent | None = None, **facts: object) -> None:
         super().__init__(text)
         self.why = why
-        self.facts = dict(facts or {})
+        names = {} if agent is None else {"codex_id": agent.codex_id, "identity": agent.identity}
+        self.facts: dict[str, object] = {**names, **facts}
 
 
 def identity_taken(identity: str, holder: Agent | None, elsewhere: Owner | None = None) -> TeamRefused:
@@ -48,12 +48,12 @@ def identity_taken(identity: str, holder: Agent | None, elsewhere: Owner | None 
             f'The identity "{identity}" is taken by agent {holder.codex_id}. Continue that agent with codex-reply, '
             "close it with codex_close, or choose another identity."
         )
-    return TeamRefused(Why.IDENTITY_TAKEN, text, facts)
+    return TeamRefused(Why.IDENTITY_TAKEN, text, None, **facts)
 
 
 def not_found(reference: str) -> TeamRefused:
     text = f"No agent {reference} is known in this team; codex_threads lists the known agents."
-    return TeamRefused(Why.NOT_FOUND, text, {"asked": reference})
+    return TeamRefused(Why.NOT_FOUND, text, asked=reference)
 
 
 def cannot_resume(reference: str) -> TeamRefused:
@@ -61,7 +61,7 @@ def cannot_resume(reference: str) -> TeamRefused:
         f"This server was started with --resume {reference}, and no such agent is known in this team. Restart it with "
         "the codex_id of a known agent, which codex_threads lists, or give this call an `identity` to start a new one."
     )
-    return TeamRefused(Why.NOT_FOUND, text, {"asked": reference})
+    return TeamRefused(Why.NOT_FOUND, text, asked=reference)
 
 
 def different_agents(agent: Agent, other: str) -> TeamRefused:
@@ -69,7 +69,7 @@ def different_agents(agent: Agent, other: str) -> TeamRefused:
         f"{other} does not name the same agent as {agent.codex_id}, which is {agent.identity}. "
         "Name one agent, by its codex_id, its identity or its threadId."
     )
-    return TeamRefused(Why.NOT_FOUND, text, {**_named(agent), "asked": other})
+    return TeamRefused(Why.NOT_FOUND, text, agent, asked=other)
 
 
 def closed(agent: Agent) -> TeamRefused:
@@ -77,7 +77,7 @@ def closed(agent: Agent) -> TeamRefused:
         f"Agent {agent.identity} ({agent.codex_id}) is closed. Resume it with codex "
         f'{{"codex_id": "{agent.codex_id}", "prompt": …}}, or start a new one.'
     )
-    return TeamRefused(Why.CLOSED, text, _named(agent))
+    return TeamRefused(Why.CLOSED, text, agent)
 
 
 def too_many(limit: int) -> TeamRefused:
@@ -85,7 +85,7 @@ def too_many(limit: int) -> TeamRefused:
         f"{limit} agents of yours are active, which is the limit (max_concurrent_threads). Close one with codex_close, "
         "or raise the limit."
     )
-    return TeamRefused(Why.TOO_MANY, text, {"limit": limit})
+    return TeamRefused(Why.TOO_MANY, text, limit=limit)
 
 
 def owned_elsewhere(agent: Agent, node: Node) -> TeamRefused:
@@ -93,8 +93,7 @@ def owned_elsewhere(agent: Agent, node: Node) -> TeamRefused:
         f"Agent {agent.identity} ({agent.codex_id}) is run by another server, process {node.pid} on {node.host}. "
         "Ask there; when that server ends, this one can take it over."
     )
-    facts = {**_named(agent), "pid": node.pid, "host": node.host}
-    return TeamRefused(Why.OWNED_ELSEWHERE, text, facts)
+    return TeamRefused(Why.OWNED_ELSEWHERE, text, agent, pid=node.pid, host=node.host)
 
 
 def asked_elsewhere(asked: AskedElsewhere) -> TeamRefused:
@@ -103,12 +102,11 @@ def asked_elsewhere(asked: AskedElsewhere) -> TeamRefused:
         f"Question {asked.id} was asked by agent {agent.identity} ({agent.codex_id}), which another server runs: "
         f"process {owner.pid} on {owner.host}. Answer it there with codex_approvals; this server cannot."
     )
-    facts = {**_named(agent), "pid": owner.pid, "host": owner.host}
-    return TeamRefused(Why.OWNED_ELSEWHERE, text, facts)
+    return TeamRefused(Why.OWNED_ELSEWHERE, text, agent, pid=owner.pid, host=owner.host)
 
 
 def paused(agent: Agent, reason: str) -> TeamRefused:
-    return TeamRefused(Why.PAUSED, f"Agent {agent.identity} is paused: {reason}", _named(agent))
+    return TeamRefused(Why.PAUSED, f"Agent {agent.identity} is paused: {reason}", agent)
 
 
 def team_paused(reason: str) -> TeamRefused:
@@ -117,7 +115,7 @@ def team_paused(reason: str) -> TeamRefused:
 
 def queue_full(agent: Agent, limit: int) -> TeamRefused:
     text = f"Agent {agent.identity} is busy and {limit} more prompts are waiting already; wait for one to end."
-    return TeamRefused(Why.BUSY, text, _named(agent))
+    return TeamRefused(Why.BUSY, text, agent)
 
 
 def lost(agent: Agent) -> TeamRefused:
@@ -125,7 +123,7 @@ def lost(agent: Agent) -> TeamRefused:
         f"Another server has taken over agent {agent.identity} ({agent.codex_id}). Continue the agent there; when that "
         "server ends, this one can take it over."
     )
-    return TeamRefused(Why.LOST, text, _named(agent))
+    return TeamRefused(Why.LOST, text, agent)
 
 
 def request_reused(agent: Agent, request_id: str) -> TeamRefused:
@@ -133,15 +131,11 @@ def request_reused(agent: Agent, request_id: str) -> TeamRefused:
         f'The request_id "{request_id}" belongs to an earlier call with different arguments, for agent '
         f"{agent.identity} ({agent.codex_id}). Repeat that call as it was, or choose another request_id."
     )
-    return TeamRefused(Why.REQUEST_REUSED, text, {**_named(agent), "request_id": request_id})
+    return TeamRefused(Why.REQUEST_REUSED, text, agent, request_id=request_id)
 
 
 def just_started(agent: Agent) -> TeamRefused:
     text = (
         f"Another server has just started agent {agent.identity} ({agent.codex_id}) for this request. Repeat the call."
     )
-    return TeamRefused(Why.BUSY, text, _named(agent))
-
-
-def _named(agent: Agent) -> dict[str, object]:
-    return {"codex_id": agent.codex_id, "identity": agent.identity}
+    return TeamRefused(Why.BUSY, text, agent)

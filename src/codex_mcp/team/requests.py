@@ -20,7 +20,7 @@ from codex_mcp.team.agent import Agent, RequestKey, find_request
 from codex_mcp.team.directory import Directory
 from codex_mcp.team.records.agent_store import read_answer
 from codex_mcp.team.records.store_session import StoreSession
-from codex_mcp.team.roster import Member, Roster
+from codex_mcp.team.roster import Member
 from codex_mcp.threads.record import Outcome, Status
 from codex_mcp.threads.turn import Turn
 
@@ -40,9 +40,9 @@ class Repeat(Struct, frozen=True):
 
 
 class Requests:
-    def __init__(self, directory: Directory, roster: Roster, session: StoreSession) -> None:
+    def __init__(self, directory: Directory, session: StoreSession) -> None:
         self._directory = directory
-        self._roster = roster
+        self._roster = directory.roster
         self._session = session
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -59,7 +59,8 @@ class Requests:
     async def find_repeat(self, principal: str, request: RequestKey) -> Repeat | None:
         """What the same request led to before. Raises TeamRefused if its arguments were different."""
         await self._session.ready()
-        member = self._member(principal, request)
+        ours = self._roster.of(principal)
+        member = next((member for member in ours if find_request(member.agent, request.id) is not None), None)
         agent = await self._directory.requested(principal, request) if member is None else member.record
         if agent is None:
             return None
@@ -73,12 +74,5 @@ class Requests:
         node = None if member is not None else await self._directory.living_owner(agent)
         if outcome is None and node is not None:  # the other server may be running it right now
             raise refusals.owned_elsewhere(agent, node)
-        return Repeat(agent, member, None, outcome or no_answer(agent), is_elsewhere=node is not None)
-
-    def _member(self, principal: str, request: RequestKey) -> Member | None:
-        ours = self._roster.of(principal)
-        return next((member for member in ours if find_request(member.agent, request.id) is not None), None)
-
-
-def no_answer(agent: Agent) -> Outcome:
-    return Outcome(agent.thread_id or "", Status.INTERRUPTED, NO_ANSWER, "", None, (), 0.0)
+        no_answer = Outcome(agent.thread_id or "", Status.INTERRUPTED, NO_ANSWER, "", None, (), 0.0)
+        return Repeat(agent, member, None, outcome or no_answer, is_elsewhere=node is not None)

@@ -21,7 +21,7 @@ from codex_mcp.team.profile.context import Surroundings
 from codex_mcp.team.records.agent_store import read_turn_starts
 from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.records.summaries import as_preface, read_summary
-from codex_mcp.team.roster import Member, Roster
+from codex_mcp.team.roster import Member
 from codex_mcp.team.starting import Begin
 
 logger = logging.getLogger(__name__)
@@ -37,15 +37,10 @@ class Resume(Struct, frozen=True):
 
 class Resuming:
     def __init__(
-        self,
-        settings: TeamSettings,
-        roster: Roster,
-        session: StoreSession,
-        directory: Directory,
-        threads: MemberThreads,
+        self, settings: TeamSettings, session: StoreSession, directory: Directory, threads: MemberThreads
     ) -> None:
         self._settings = settings
-        self._roster = roster
+        self._roster = directory.roster
         self._session = session
         self._directory = directory
         self._threads = threads

@@ -64,9 +64,6 @@ class Member:
         """The keys of those that the store has; None if an earlier server may have left some."""
         self._has_had_turn = False
 
-    def __repr__(self) -> str:
-        return f"<Member {self.agent.identity} {self.agent.codex_id} {self.state}>"
-
     @property
     def state(self) -> AgentState:
         if self.thread is None:
@@ -198,8 +195,6 @@ class Member:
 
 
 class FormerMember(Struct, frozen=True):
-    """What is remembered of an agent that this server does not run any longer."""
-
     names: Mapping[str, object]
     taken_over: bool
 
@@ -211,9 +206,6 @@ class Roster:
         self._members: dict[str, Member] = {}
         self._former: OrderedDict[str, FormerMember] = OrderedDict()
         self._removed = removed
-
-    def __repr__(self) -> str:
-        return f"<Roster of {len(self._members)}>"
 
     def __len__(self) -> int:
         return len(self._members)

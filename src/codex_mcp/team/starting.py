@@ -23,7 +23,7 @@ from codex_mcp.team.member_threads import MemberThreads, stored_spec
 from codex_mcp.team.records.agent_store import read_agent
 from codex_mcp.team.records.audit_entry import shown
 from codex_mcp.team.records.store_session import StoreSession
-from codex_mcp.team.roster import Member, Roster
+from codex_mcp.team.roster import Member
 
 ID_BYTES: Final = 6
 """Of a codex_id: short enough for a model to repeat, and long enough never to occur twice."""
@@ -50,15 +50,10 @@ Begin: TypeAlias = Callable[[Member], Awaitable[None]]
 
 class Starting:
     def __init__(
-        self,
-        settings: TeamSettings,
-        roster: Roster,
-        session: StoreSession,
-        directory: Directory,
-        threads: MemberThreads,
+        self, settings: TeamSettings, session: StoreSession, directory: Directory, threads: MemberThreads
     ) -> None:
         self._settings = settings
-        self._roster = roster
+        self._roster = directory.roster
         self._session = session
         self._directory = directory
         self._threads = threads

@@ -34,8 +34,6 @@ logger = logging.getLogger(__name__)
 
 
 class TeamSetup(Struct, frozen=True):
-    """What a team is made with, besides the settings and the threads."""
-
     open_store: OpenStore
     describe_question: DescribeQuestion
     resume: Resume | None = None
@@ -53,11 +51,11 @@ class Team:
         )
         self.directory = directory = Directory(settings, roster, session)
         self._member_threads = member_threads = MemberThreads(threads, session)
-        self.starting = Starting(settings, roster, session, directory, member_threads)
-        self.resuming = Resuming(settings, roster, session, directory, member_threads)
+        self.starting = Starting(settings, session, directory, member_threads)
+        self.resuming = Resuming(settings, session, directory, member_threads)
         self.first_call = FirstCall(settings, directory, setup.resume)
         self.work = Work(settings, roster, session, setup.describe_question)
-        self.requests = Requests(directory, roster, session)
+        self.requests = Requests(directory, session)
         self.closing = Closing(settings, threads, session, directory, self.work)
         threads.listen(self.work)
 

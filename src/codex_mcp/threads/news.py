@@ -66,8 +66,6 @@ def verdict(unreported: Iterable[News], mode: WaitMode, *, runs: bool) -> WaitVe
 
 
 class _Caller:
-    """The news that one caller was told, and by which answers."""
-
     __slots__ = ("keys", "requests")
 
     def __init__(self) -> None:

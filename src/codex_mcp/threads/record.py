@@ -46,6 +46,7 @@ class Outcome(Struct, frozen=True):
     activity: str
     """What it is doing, or was doing last."""
     usage: Tokens | None
+    """Tokens of this turn alone."""
     files: tuple[FileChange, ...]
     seconds: float
     warnings: tuple[str, ...] = ()
@@ -80,7 +81,6 @@ class Record:
         self.activity = activity
 
     def warn(self, warnings: Iterable[str]) -> None:
-        """Give the caller these sentences with the outcome."""
         self.warnings = tuple(warnings)
 
     @property
@@ -143,12 +143,10 @@ class Record:
         self.stop_because(f"the turn was stopped after {seconds:g} seconds, which is its time limit.", out_of_time=True)
 
     def out_of_reach(self, seconds: float) -> None:
-        """It is about to be stopped because its model was unreachable for this long."""
         self.stop_because(f"Codex could not reach the model for {seconds:g} seconds: {self.trouble}.")
 
     @property
     def is_spoiled(self) -> bool:
-        """Its outcome can no longer be known."""
         return self._spoiled is not None
 
     def spoil(self, why: str) -> None:
@@ -189,7 +187,6 @@ class Record:
 
 
 def _activity(fact: Fact) -> str | None:
-    """What the agent does from now on, if this fact says so."""
     match fact:
         case TurnStarted():
             return "thinking"

@@ -90,7 +90,6 @@ class Stopper:
         self._begun = turn
 
     def note_folders(self) -> None:
-        """Right before a turn starts: remember which folders exist already."""
         self._leftovers.look()
 
     def begin(self, turn: Turn) -> None:
@@ -124,7 +123,6 @@ class Stopper:
             self._perform(self._queue.given_up(turn.place))
 
     async def _stop(self, turn: Turn, stopped: asyncio.Future[None]) -> None:
-        """Interrupt a turn, kill the commands that it leaves running, and wait for its end."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + (self._waking_grace if turn.ended else self._grace)
         if turn.core is not None:

@@ -36,7 +36,7 @@ from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
 from codex_mcp.threads.limits.admission import Admission
-from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, quotas_of, size_of
+from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
 from codex_mcp.threads.news import Reported
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.thread import Thread, ThreadContext, TurnListener
@@ -72,9 +72,8 @@ class Threads:
         self._has_exec_server = core.exec.exec_server is not None
         self._owners = owners
         """None: every thread belongs to the local principal."""
-        self._quotas = quotas_of(settings)
         self._admission = Admission(settings.turns_per_principal)
-        self._supervisor = Supervisor(core, self, launch, pace)
+        self.supervisor = Supervisor(core, self, launch, pace)
         self.counts = Counts()
         self.changes = Changes()
         self._listener = ChangeListener(self.changes, self.counts)
@@ -93,21 +92,11 @@ class Threads:
     def interrupt_grace(self) -> float:
         return self._settings.interrupt_grace
 
-    def __repr__(self) -> str:
-        return f"<Threads {len(self._threads)} open, {self._supervisor!r}>"
-
     def __iter__(self) -> Iterator[Thread]:
         return iter(list(self._threads.values()))
 
-    @property
-    def supervisor(self) -> Supervisor:
-        return self._supervisor
-
     def listen(self, listener: TurnListener) -> None:
         self._listener.pass_on_to(listener)
-
-    def warm_up(self) -> None:
-        self._supervisor.warm_up()
 
     async def start(self, spec: ThreadSpec, principal: str = LOCAL) -> Thread:
         """Start a new thread for this principal. Raises CoreError or Refused.
@@ -120,11 +109,11 @@ class Threads:
 
     async def _with_core(self, open_thread: Callable[[Core], Awaitable[Thread]]) -> Thread:
         """Open a thread in the running core, or in the next one if that turns out to be dead."""
-        core = await self._supervisor.core()
+        core = await self.supervisor.core()
         try:
             return await open_thread(core)
         except CoreLost:
-            following = await self._supervisor.core()
+            following = await self.supervisor.core()
             if following is core:
                 raise
             return await open_thread(following)
@@ -151,7 +140,8 @@ class Threads:
         thread_id = plain_id(thread_id)
         thread = self.known(thread_id, principal)
         if thread is None:
-            if await self._owner(thread_id) != principal:
+            owner = LOCAL if self._owners is None else await self._owners.owner(thread_id)
+            if owner != principal:
                 raise ThreadNotFound(f"no thread {thread_id}")
             thread = self._threads.get(thread_id)  # it may have been opened in the meantime
         if thread is not None:
@@ -160,8 +150,8 @@ class Threads:
             return thread
         opening = self._opening.get(thread_id)
         if opening is None:
-            opening = self._tasks.spawn(self._resume(thread_id, principal, spec), name=f"resume of {thread_id}")
-            self._opening[thread_id] = opening
+            resuming = self._with_core(lambda core: self._resumed(core, thread_id, principal, spec))
+            opening = self._opening[thread_id] = self._tasks.spawn(resuming, name=f"resume of {thread_id}")
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
         return await _opened(opening)
 
@@ -176,15 +166,9 @@ class Threads:
     def of(self, principal: str) -> list[Thread]:
         return [thread for thread in self._threads.values() if thread.principal == principal]
 
-    async def _owner(self, thread_id: str) -> str:
-        return LOCAL if self._owners is None else await self._owners.owner(thread_id)
-
     async def _record_owner(self, thread_id: str, principal: str) -> None:
         if self._owners is not None:
             await self._owners.record(thread_id, principal)
-
-    async def _resume(self, thread_id: str, principal: str, given: ThreadSpec | None) -> Thread:
-        return await self._with_core(lambda core: self._resumed(core, thread_id, principal, given))
 
     async def _resumed(self, core: Core, thread_id: str, principal: str, given: ThreadSpec | None) -> Thread:
         await self._make_room(principal)
@@ -216,7 +200,7 @@ class Threads:
     def _add(self, opened: OpenedThread, spec: ThreadSpec, core: Core, principal: str) -> Thread:
         context = ThreadContext(
             settings=self._settings,
-            cores=self._supervisor,
+            cores=self.supervisor,
             listener=self._listener,
             principal=principal,
             admission=self._admission,
@@ -240,14 +224,14 @@ class Threads:
         """Check that this principal may open another thread or queue another turn. Raises Refused."""
         waiting = [turn for thread in self.of(principal) for turn in thread.unfinished() if turn.core is None]
         turns = max(len(waiting), self._admission.waiting(principal))
-        why = over_quota(self._quotas, Queued(turns, sum(size_of(turn.spec) for turn in waiting)), spec)
+        why = over_quota(self._settings, Queued(turns, sum(size_of(turn.spec) for turn in waiting)), spec)
         if why:
             raise Refused(why)
 
     async def _make_room(self, principal: str) -> None:
         """Unload the least recently used thread of this principal if it has reached its limit."""
         threads = self.of(principal)
-        if len(threads) < self._quotas.threads:
+        if len(threads) < self._settings.threads_per_principal:
             return
         idle = [thread for thread in threads if thread.idle]
         if not idle:
@@ -288,7 +272,6 @@ class Threads:
             thread.turn_unreadable(why)
 
     def thread_named(self, provisional_id: str, thread_id: str) -> None:
-        """The core has replaced a provisional id."""
         thread = self._threads.pop(provisional_id, None)
         if thread is None:
             return
@@ -313,32 +296,20 @@ class Threads:
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(min(SWEEP_INTERVAL, self._settings.thread_idle))
-            await self._supervisor.bury_orphans()
+            await self.supervisor.bury_orphans()
             await self.unload_idle(time.monotonic())
 
     async def unload_idle(self, now: float) -> None:
         """Unload threads that were not used for a while. They are resumed from disk when they are needed."""
         for thread in sorted(self, key=lambda thread: thread.used_at):
-            if not thread.idle or now - thread.used_at < self._settings.thread_idle:
-                continue
-            await self.unload(thread)
+            if thread.idle and now - thread.used_at >= self._settings.thread_idle:
+                await self.unload(thread)
 
     async def unload(self, thread: Thread) -> None:
         """Unload an idle thread from the core, and forget it here unless an outcome waits to be collected."""
-        if not thread.idle:
-            return
-        await thread.unload()
-        self._forget_if_done(thread)
-
-    async def discard(self, thread: Thread) -> None:
-        """Stop the unwanted turns of a thread and unload it. A core that hangs is not waited for."""
-        for turn in thread.unfinished():
-            turn.mark_delivered()
-        thread.shut()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._settings.interrupt_grace):
-                await thread.until_idle()
-                await self.unload(thread)
+        if thread.idle:
+            await thread.unload()
+            self._forget_if_done(thread)
 
     def _forget_if_done(self, thread: Thread) -> None:
         too_many = len(self._threads) > self._settings.finished_turns_kept
@@ -351,11 +322,20 @@ class Threads:
         if len(self._unloaded) > SPECS_KEPT:
             self._unloaded.popitem(last=False)
 
+    async def discard(self, thread: Thread) -> None:
+        """Stop the unwanted turns of a thread and unload it. A core that hangs is not waited for."""
+        for turn in thread.unfinished():
+            turn.mark_delivered()
+        thread.shut()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.interrupt_grace):
+                await thread.until_idle()
+                await self.unload(thread)
+
     async def aclose(self) -> None:
-        """Fail all turns, then end the core."""
         for thread in self:
             await thread.aclose()
-        await self._supervisor.stop()
+        await self.supervisor.stop()
         await self._tasks.aclose()
         await self._admission.aclose()
 

@@ -163,7 +163,6 @@ class TurnQueue:
         return True
 
     def started(self, turn_id: str) -> list[Action]:
-        """The core announces that the turn has started."""
         current = self._current
         if current is None or not self.is_current(turn_id):
             return []
@@ -197,7 +196,6 @@ class TurnQueue:
         return [Conclude(place)]
 
     def ended(self, turn_id: str) -> list[Action]:
-        """The core announces that the turn has ended."""
         current = self._current
         if current is None or not self.is_current(turn_id):
             return []

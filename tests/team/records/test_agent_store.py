@@ -24,7 +24,6 @@ from codex_mcp.team.records.agent_store import (
     write_agent,
     write_answer,
 )
-from codex_mcp.team.requests import no_answer
 from codex_mcp.threads.record import Outcome, Status
 from tests.support.state.memory import MemoryStore, World
 from tests.team.test_agent import agent
@@ -109,7 +108,8 @@ async def test_an_answer_that_cannot_be_read_is_none() -> None:
     store = MemoryStore(World())
     await store.leases.join()
     claim = await claimed(store, agent().codex_id)
-    for body, is_read in ((b"{", False), (encode_answer(no_answer(agent())), True), (None, False)):
+    encoded = encode_answer(Outcome("t", Status.COMPLETED, "", "", None, (), 0.0))
+    for body, is_read in ((b"{", False), (encoded, True), (None, False)):
         await write_answer(store, claim, "r", body)
         assert (await read_answer(store, agent(), "r") is not None) == is_read
     await store.aclose()

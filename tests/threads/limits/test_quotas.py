@@ -3,10 +3,10 @@
 import pytest
 
 from codex_mcp.codex.core import TurnSpec
-from codex_mcp.threads.limits.quotas import Queued, Quotas, all_busy, over_quota, quotas_of, size_of
+from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
 from tests.support.settings import make_settings
 
-QUOTAS = Quotas(threads=3, queued_turns=2, queued_bytes=100)
+LIMITS = make_settings(codex_home="x", queued_turns_per_principal=2, queued_bytes_per_principal=100).calls
 
 
 @pytest.mark.parametrize(
@@ -22,23 +22,18 @@ QUOTAS = Quotas(threads=3, queued_turns=2, queued_bytes=100)
 def test_a_turn_more_than_may_wait_is_refused_with_the_setting_that_says_so(
     turns: int, size: int, prompt: str, told: str
 ) -> None:
-    why = over_quota(QUOTAS, Queued(turns, size), TurnSpec(prompt))
+    why = over_quota(LIMITS, Queued(turns, size), TurnSpec(prompt))
     assert why.startswith(told)
     assert bool(why) == bool(told)
     assert not why or "_per_principal" in why
 
 
 def test_a_thread_is_counted_before_its_first_prompt_is_known() -> None:
-    assert over_quota(QUOTAS, Queued(1, 99)) == ""
-    assert over_quota(QUOTAS, Queued(2, 0))
+    assert over_quota(LIMITS, Queued(1, 99)) == ""
+    assert over_quota(LIMITS, Queued(2, 0))
     assert "threads_per_principal" in all_busy(3)
 
 
 def test_everything_that_a_turn_carries_has_a_size() -> None:
     spec = TurnSpec("prompt", images=("data:ab", "data:c"), preface="1234", output_schema={"a": 1})
     assert size_of(spec) == 6 + 7 + 6 + 4 + len("{'a': 1}")
-
-
-def test_the_limits_are_settings() -> None:
-    settings = make_settings(codex_home="x", threads_per_principal=5, queued_turns_per_principal=6)
-    assert quotas_of(settings.calls) == Quotas(5, 6, 128 * 1024 * 1024)

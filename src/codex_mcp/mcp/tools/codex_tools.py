@@ -40,7 +40,7 @@ class CodexTools:
             catalogue.CODEX_WAIT.name: self._codex_wait,
         }
         at_once = {catalogue.CODEX_WAIT.name: self._nothing_to_wait_for}
-        return Tools(bodies, self._follower, self._threads.warm_up, at_once)
+        return Tools(bodies, self._follower, self._threads.supervisor.warm_up, at_once)
 
     async def _codex(self, call: Call, given: Json) -> Result:
         arguments = tool_arguments(catalogue.CODEX, given, CodexArguments)

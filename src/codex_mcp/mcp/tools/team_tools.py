@@ -90,7 +90,7 @@ class TeamTools:
         return Tools(audited, self._follower, self._warm_up, None, self._team.session.audit.written)
 
     def _warm_up(self) -> None:
-        self._threads.warm_up()
+        self._threads.supervisor.warm_up()
         self._team.session.open_soon()
 
     def _audited(self, name: str, body: Body) -> Body:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import time
 from typing import TYPE_CHECKING, Final
 
 from codex_mcp.base.files import PRIVATE, is_named, make_private_folder
+from codex_mcp.base.locks import flocked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +22,6 @@ OPENING: Final = "opening.lock"
 
 OPENING_PATIENCE: Final = 10.0
 """Seconds that other servers may take to open the database. It takes milliseconds, unless the process is stopped."""
-
-ASK_AGAIN: Final = 0.01
 
 
 class NodeLock:
@@ -82,21 +80,14 @@ def alone_while_opening(state_dir: str) -> Iterator[None]:
     """Servers open the database one after the other. TimeoutError if another one does not finish."""
     descriptor = os.open(os.path.join(state_dir, OPENING), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
     try:
-        _lock_in_time(descriptor)
-        yield
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(flocked(descriptor, OPENING_PATIENCE))
+            except TimeoutError:
+                raise TimeoutError("another server has been opening it for too long") from None
+            yield
     finally:
         os.close(descriptor)
-
-
-def _lock_in_time(descriptor: int) -> None:
-    patience = time.monotonic() + OPENING_PATIENCE
-    while True:
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= patience:
-                raise TimeoutError("another server has been opening it for too long") from None
-            time.sleep(ASK_AGAIN)
 
 
 def _path(state_dir: str, node_id: str) -> str:

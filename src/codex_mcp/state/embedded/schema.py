@@ -29,7 +29,6 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
 )
 
 TABLES: Final = frozenset({"node", "claim", "token", "record", "identity", "request", "stream", "journal"})
-"""Tables that a usable database must have."""
 
 
 def steps_from(version: int) -> tuple[str, ...]:

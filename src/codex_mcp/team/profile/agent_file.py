@@ -117,24 +117,17 @@ def _agent(values: Mapping[str, Value], prompt: str) -> AgentFile:
     tools = _list(values.get("tools"))
     model = _word(values.get("model"))
     notes: list[str] = []
-    if model is not None and _is_claudes(model):
+    name = (model or "").lower().partition("[")[0]  # sonnet[1m]
+    if name in CLAUDE_MODELS or name.startswith("claude"):
         notes.append(f"the agent file asks for the model {model!r:.100}, which is Claude's; Codex's own choice is used")
         model = None
+    can_change = tools is None or any(tool.partition("(")[0].strip() in CHANGING_TOOLS for tool in tools)  # Bash(git:*)
     return AgentFile(
         prompt=prompt,
         model=model,
-        sandbox=None if tools is None or _can_change(tools) else Sandbox.READ_ONLY,
+        sandbox=None if can_change else Sandbox.READ_ONLY,
         notes=tuple(notes),
     )
-
-
-def _is_claudes(model: str) -> bool:
-    name = model.lower().partition("[")[0]  # sonnet[1m]
-    return name in CLAUDE_MODELS or name.startswith("claude")
-
-
-def _can_change(tools: tuple[str, ...]) -> bool:
-    return any(tool.partition("(")[0].strip() in CHANGING_TOOLS for tool in tools)  # Bash(git log:*)
 
 
 def _word(value: Value | None) -> str | None:

@@ -221,7 +221,7 @@ def _newest_first(path: str) -> Iterator[AuditEntry]:
     # From new to old: a file that is rotated while we read appears again under its next name, and none is missed.
     for number in range(FILES):
         try:
-            with open(open_regular(_name(path, number)), "rb") as file:
+            with open(open_regular(f"{path}.{number}" if number else path), "rb") as file:
                 status = os.fstat(file.fileno())
                 if (status.st_dev, status.st_ino) in seen:
                     continue
@@ -233,10 +233,6 @@ def _newest_first(path: str) -> Iterator[AuditEntry]:
             entry = entry_in(line)
             if entry is not None:
                 yield entry
-
-
-def _name(path: str, number: int) -> str:
-    return f"{path}.{number}" if number else path
 
 
 @contextlib.contextmanager

@@ -66,7 +66,11 @@ def without_tails(entry: AuditEntry) -> AuditEntry:
 def line_of(entry: AuditEntry) -> bytes:
     """The entry as a line, with its line break. Texts are masked and cut."""
     fields = msgspec.structs.asdict(entry)
-    cut = {name: _cut(name, value) for name, value in fields.items() if isinstance(value, str)}
+    cut = {
+        name: shown(value) if name in LONG else _utf8(redact(value[:LONGEST_NAME]))
+        for name, value in fields.items()
+        if isinstance(value, str)
+    }
     return msgspec.json.encode(msgspec.structs.replace(entry, **cut)) + b"\n"
 
 
@@ -76,12 +80,6 @@ def entry_in(line: bytes) -> AuditEntry | None:
         return msgspec.json.decode(line, type=AuditEntry)
     except (ValueError, RecursionError):
         return None
-
-
-def _cut(name: str, text: str) -> str:
-    if name in LONG:
-        return shown(text)
-    return _utf8(redact(text[:LONGEST_NAME]))
 
 
 def shown(text: str) -> str:

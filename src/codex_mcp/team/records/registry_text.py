@@ -6,7 +6,7 @@ unreadable entries are skipped: one bad entry must not hide the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, Final, TypeVar
 
 import msgspec
@@ -72,11 +72,9 @@ def _entry(agent: Agent) -> dict[str, object]:
         del fields[name]
     fields["started_at"] = format_timestamp(agent.started_at)
     fields["last_active"] = format_timestamp(agent.last_active)
-    return {name: _masked(name, value) for name, value in fields.items()}
-
-
-def _masked(name: str, value: object) -> object:
-    return redact(value) if name in MASKED and isinstance(value, str) else value
+    return {
+        name: redact(value) if name in MASKED and isinstance(value, str) else value for name, value in fields.items()
+    }
 
 
 def parse_registry(data: bytes) -> Registry:
@@ -112,15 +110,11 @@ def _agent(raw: Raw) -> Agent:
         OLD_NAMES.get(key, key): value for key, value in found.items() if value is not None and key not in NOT_SHOWN
     }
     for name in TIMES:
-        fields[name] = _time(fields, name)
+        value = fields.get(name)
+        if not isinstance(value, str):
+            raise ValueError(f"its {name} is missing, or not a text")
+        fields[name] = parse_timestamp(value)
     agent = msgspec.convert(fields, Agent)
     if reason := why_invalid(agent.identity):  # identities become paths, and the file may have been edited
         raise ValueError(reason)
     return agent
-
-
-def _time(fields: Mapping[str, object], name: str) -> float:
-    value = fields.get(name)
-    if not isinstance(value, str):
-        raise ValueError(f"its {name} is missing, or not a text")
-    return parse_timestamp(value)

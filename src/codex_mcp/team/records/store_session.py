@@ -124,7 +124,9 @@ class StoreSession:
                 on_back=self._listener.lease_renewed_late,
                 ttl=self._store.bounds.ttl,
             )
-        await self._join()
+        assert self._keeper is not None
+        node = await self._keeper.join()
+        self.owner = Owner(node.id, node.pid, node.host)
         if self._writer is None:
             await import_registry(self._store, self._state_dir)
             self._writer = RecordWriter(self._store, RegistryFile(self._state_dir), self._listener.agent_taken_over)
@@ -139,11 +141,6 @@ class StoreSession:
             await asyncio.sleep(ttl / 2)
             with contextlib.suppress(LeaseLost, Unavailable):  # the keeper of the lease reports both
                 await self._take_over_dead()
-
-    async def _join(self) -> None:
-        assert self._keeper is not None
-        node = await self._keeper.join()
-        self.owner = Owner(node.id, node.pid, node.host)
 
     def _lease_lost(self) -> None:
         logger.error("another server has taken over the agents of this one, which was silent for too long")

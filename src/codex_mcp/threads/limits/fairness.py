@@ -50,9 +50,6 @@ class FairQueue(Generic[Key]):
         self._turns: set[Key] = set()
         self._running: Counter[str] = Counter()
 
-    def __repr__(self) -> str:
-        return f"<FairQueue {len(self._starting)} starting, {len(self._principals)} known>"
-
     def waiting(self, principal: str) -> int:
         line = self._lines.get(principal)
         return 0 if line is None else len(line)

@@ -8,12 +8,6 @@ from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.codex.core import TurnSpec
 
 
-class Quotas(Struct, frozen=True):
-    threads: int
-    queued_turns: int
-    queued_bytes: int
-
-
 class Queued(Struct, frozen=True):
     """The turns of a principal that have not started."""
 
@@ -21,30 +15,24 @@ class Queued(Struct, frozen=True):
     bytes: int
 
 
-def quotas_of(settings: CallSettings) -> Quotas:
-    return Quotas(
-        settings.threads_per_principal, settings.queued_turns_per_principal, settings.queued_bytes_per_principal
-    )
-
-
 def size_of(spec: TurnSpec) -> int:
     schema = 0 if spec.output_schema is None else len(str(spec.output_schema))
     return len(spec.prompt) + len(spec.preface) + sum(map(len, spec.images)) + schema
 
 
-def over_quota(quotas: Quotas, queued: Queued, spec: TurnSpec | None = None) -> str:
+def over_quota(limits: CallSettings, queued: Queued, spec: TurnSpec | None = None) -> str:
     """Why a principal may not queue this turn or open a thread; empty if it may."""
-    if queued.turns >= quotas.queued_turns:
+    if queued.turns >= limits.queued_turns_per_principal:
         return (
             f"you have {queued.turns} turns waiting already, which is the limit (queued_turns_per_principal); "
             "wait for some to end"
         )
     size = 0 if spec is None else size_of(spec)
     # A turn above the limit may wait alone: otherwise it could never run.
-    if queued.bytes and queued.bytes + size > quotas.queued_bytes:
+    if queued.bytes and queued.bytes + size > limits.queued_bytes_per_principal:
         return (
             f"your waiting turns hold {queued.bytes} bytes, and with this one they would hold {queued.bytes + size}: "
-            f"the limit is {quotas.queued_bytes} (queued_bytes_per_principal); wait for some to end"
+            f"the limit is {limits.queued_bytes_per_principal} (queued_bytes_per_principal); wait for some to end"
         )
     return ""
 
