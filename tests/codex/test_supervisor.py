@@ -259,7 +259,7 @@ async def main():
     left = await asyncio.create_subprocess_exec("sh", "-c", "sh -c 'exit 0' &")
     await left.wait()
     while len(children()) > 1:
-        await supervisor.bury_orphans()
+        await supervisor.reap_orphans()
     spared = await asyncio.create_subprocess_exec("sleep", "1000")
     await supervisor.end_orphans(lambda pid: pid != spared.pid)
     print("spared:", children() == {supervisor.pid, spared.pid})

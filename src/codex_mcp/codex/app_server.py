@@ -1,7 +1,6 @@
-"""Typed calls to one running `codex app-server`; its notifications and questions, decoded, go to a listener.
+"""Typed calls to one running `codex app-server`; its decoded notifications and questions go to a listener.
 
-The app-server drops requests silently when flooded, so that at most `max_requests_in_flight` are open at once, and each
-has a time limit.
+A flooded app-server silently drops requests. So at most `max_requests_in_flight` are open at once, each with a timeout.
 """
 
 from __future__ import annotations
@@ -53,19 +52,19 @@ logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 OVERLOAD_DELAYS: Final = (0.05, 0.2, 0.8)
-"""Seconds to wait before asking an overloaded app-server again. It empties its queue of 128 in tens of milliseconds."""
+"""Seconds before a request to an overloaded app-server is repeated. It works off its queue of 128 within 0.1 s."""
 
 CLIENT: Final = requests.ClientInfo(name="codex-mcp-server", title="codex-mcp", version=__version__)
 
 WAITS_FOR_OTHERS: Final = ("environment/add", "environment/info")
-"""Requests that an exec-server has to answer: a timeout is not the fault of the core."""
+"""Requests that an exec-server answers: a timeout is not the core's fault."""
 
 UNHEARD: Final = ("thread/status/changed", "thread/readState/changed")
-"""Sent three times in every turn, twice right before its end, and of no use to us: we know what we asked for."""
+"""Notifications that Codex sends three times in every turn and that are not used here."""
 
 
 class AppServer:
-    """One running app-server: a `Core`."""
+    """One running app-server."""
 
     resumes = True
     leaves = True
@@ -79,7 +78,6 @@ class AppServer:
         pace: Pace,
         overrides: Config | None = None,
     ) -> None:
-        """`overrides` lie below the config of every thread."""
         self._listener = listener
         self._settings = settings
         self._overrides = overrides or {}
@@ -113,7 +111,7 @@ class AppServer:
         await self._call("environment/add", requests.AddEnvironment(EXEC_ENVIRONMENT, url, token), Raw)
 
     async def _check_environment(self, spec: ThreadSpec) -> None:
-        """Without its exec-server, Codex would let an agent work without any tool for commands and files, silently."""
+        """Without its exec-server, Codex would silently run an agent without tools for commands and files."""
         if spec.environment != EXEC_ENVIRONMENT:
             return
         try:
@@ -122,26 +120,20 @@ class AppServer:
             raise
         except CoreError as exc:
             url = self._settings.exec.exec_server
-            text = f'cannot use the exec-server {url}: {exc}; start it and try again, or say environment: "local"'
+            text = f'cannot use the exec-server {url}: {exc}; start it and try again, or set environment to "local"'
             raise CoreError(text) from exc
 
     def why_lost(self, thread_id: str) -> str:
-        """Never: it can load every thread again."""
+        """Always empty: every thread can be loaded again."""
         return ""
 
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
-        """Begin a new thread. Its folder does not become trusted by that."""
+        """The folder of the thread does not become trusted."""
         await self._check_environment(spec)
         spec = self._overridden(spec)
         permissions = await self._permissions(spec)
         params = requests.ThreadStart(
-            cwd=_given(spec.cwd),
-            model=_given(spec.model),
-            approval_policy=_given(spec.approval_policy),
-            sandbox=_given(permissions.start),
-            base_instructions=_given(spec.base_instructions),
-            developer_instructions=_given(spec.developer_instructions),
-            config=dict(spec.config) or UNSET,
+            **_setup(spec) | {"sandbox": _given(permissions.start)},
             environments=_environments(spec),
             experimental_raw_events=spec.raw_events,
         )
@@ -160,7 +152,7 @@ class AppServer:
         except CoreLost:
             raise
         except CoreError as exc:
-            # What is wrong, and in which line, thread/start says better.
+            # The error of thread/start names the line.
             config = dict(spec.config) or UNSET
             start = requests.ThreadStart(cwd=_given(spec.cwd), sandbox=READ_ONLY, config=config)
             opened = await self._open("thread/start", start)
@@ -169,7 +161,7 @@ class AppServer:
         return permissions_for(spec, configured, _home())
 
     async def _granted(self, opened: OpenedThread, grant: Grant) -> OpenedThread:
-        """Give a thread that was started read-only what it may do. Without that it is of no use, and let go."""
+        """Give a thread that was started read-only its sandbox. A thread that cannot get it is unloaded."""
         params = requests.ThreadSettings(
             opened.thread_id,
             sandbox_policy=UNSET if grant.policy is None else dict(grant.policy),
@@ -187,19 +179,9 @@ class AppServer:
         return replace(opened, answer=replace(opened.answer, sandbox=sandbox))
 
     async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
-        """Load a thread from disk, with the sandbox that it had unless `spec` has another."""
+        """Load a thread from disk, with its last sandbox unless `spec` names another."""
         asked, spec = spec, self._overridden(spec)
-        params = requests.ThreadResume(
-            thread_id=thread_id,
-            exclude_turns=True,
-            cwd=_given(spec.cwd),
-            model=_given(spec.model),
-            approval_policy=_given(spec.approval_policy),
-            sandbox=_given(spec.sandbox),
-            base_instructions=_given(spec.base_instructions),
-            developer_instructions=_given(spec.developer_instructions),
-            config=dict(spec.config) or UNSET,
-        )
+        params = requests.ThreadResume(thread_id=thread_id, exclude_turns=True, **_setup(spec))
         opened = await self._open("thread/resume", params)
         grant = await asyncio.to_thread(sandbox_to_restore, asked, opened.rollout_path)
         return opened if grant is None else await self._granted(opened, grant)
@@ -272,7 +254,7 @@ class AppServer:
         silence = f"did not answer {method} within {self._settings.request_timeout:g} seconds"
         if method in WAITS_FOR_OTHERS:
             return CoreError(f"Codex {silence}")
-        # It may still do what it was asked for, unseen.
+        # It may still carry out the request, unseen.
         self._give_up(silence)
         return CoreError(f"Codex {silence} and was stopped; the next call starts a new one")
 
@@ -319,7 +301,7 @@ class AppServer:
 
 
 def decoded(method: str, raw: Raw, answer_type: type[Answer]) -> Answer:
-    """An answer of Codex as a value. Raises CoreError."""
+    """Raises CoreError."""
     try:
         return msgspec.json.decode(raw, type=answer_type)
     except UNREADABLE as exc:
@@ -338,8 +320,14 @@ def _read_token(path: str) -> str:
         raise CoreError(f"cannot read the exec-server's token from {path}: {exc}") from exc
 
 
+def _setup(spec: ThreadSpec) -> dict[str, Any]:
+    """The fields of `requests.ThreadSetup`."""
+    names = ("cwd", "model", "approval_policy", "sandbox", "base_instructions", "developer_instructions")
+    return {name: _given(getattr(spec, name)) for name in names} | {"config": dict(spec.config) or UNSET}
+
+
 def _environments(spec: ThreadSpec) -> list[requests.Environment] | UnsetType:
-    # Always by name once there are several: a thread that names none gets all of them.
+    # A thread that names no environment would get all of them.
     if spec.environment is None:
         return UNSET
     return [requests.Environment(spec.environment, spec.cwd or "/")]
@@ -360,8 +348,7 @@ REFUSALS: Final = (
     ("invalid session id: ", BadThreadId),
     ("invalid thread id: ", BadThreadId),
 )
-"""The app-server gives every refusal the same code; only its text tells them apart."""
-
+"""All refusals of the app-server have the same code; only their texts differ."""
 
 HELD: Final = "already has an active writer"
 

@@ -1,8 +1,8 @@
-"""Finds the Codex to run: the one that the user names, else a `codex` on PATH that we know, else our own.
+"""Finds the Codex to run: the one that the user names, else a tested `codex` on PATH, else the one installed with us.
 
-A version is read from the `codex-package.json` that lies beside every packaged Codex, and only for others by asking
-the program. npm's `codex` is a Node program that starts the real one: we take the real one, which saves a process and
-40 ms. All of this touches the disk; on an event loop use `find_codex_soon`.
+The version is read from `codex-package.json`, which every packaged Codex has, or else from `codex --version`. npm's
+`codex` is a Node program that starts the real one; running the real one directly saves a process and 40 ms. This reads
+files; on an event loop use `find_codex_soon`.
 """
 
 import asyncio
@@ -25,24 +25,24 @@ Version = tuple[int, int, int]
 
 TESTED_FROM: Version = (0, 163, 0)
 TESTED_BELOW: Version = (0, 167, 0)
-"""Codex's protocol only grows, but its behaviour changes: every version in this range has been run through our tests.
-The dependency on openai-codex-cli-bin in pyproject.toml names the same range."""
+"""The protocol only grows, but Codex's behaviour changes; all versions in this range have passed our tests. The
+dependency on openai-codex-cli-bin in pyproject.toml has the same range."""
 
 OLD_FROM: Version = (0, 103, 0)
 OLD_BELOW: Version = (0, 154, 0)
-"""Versions whose `codex mcp-server` we can drive; 0.154.0 has it no more. 0.104.0 and 0.153.4 have been run."""
+"""Versions whose `codex mcp-server` can be the core; 0.154.0 removed it. 0.104.0 and 0.153.4 have been tested."""
 
 OUR_PACKAGE = "codex_cli_bin"
-"""The module of the distribution openai-codex-cli-bin, which holds Codex and what it needs."""
+"""The module of the distribution openai-codex-cli-bin, which contains Codex and its tools."""
 
 OLD_PLACE = "codex"
-"""The folder of the program in npm's packages without a `codex-package.json`; its tools are in `path` beside it."""
+"""The program's folder in npm packages without a `codex-package.json`; its tools are in `path` beside it."""
 
 VERSION_PATIENCE = 10.0
-"""Seconds for `codex --version`: the real one takes 0.02 s, a wrapper on a cold disk some more."""
+"""Seconds for `codex --version`, which takes 0.02 s; a wrapper on a cold disk takes longer."""
 
 PLATFORMS: dict[tuple[str, str], tuple[str, str]] = {
-    # system and machine as uname says them, npm's package, the folder in it
+    # system and machine as in uname: npm package, folder in it
     ("Linux", "x86_64"): ("codex-linux-x64", "x86_64-unknown-linux-musl"),
     ("Linux", "aarch64"): ("codex-linux-arm64", "aarch64-unknown-linux-musl"),
     ("Darwin", "x86_64"): ("codex-darwin-x64", "x86_64-apple-darwin"),
@@ -51,8 +51,6 @@ PLATFORMS: dict[tuple[str, str], tuple[str, str]] = {
 
 
 class Origin(StrEnum):
-    """Where a Codex was found."""
-
     SETTING = "codex_bin"
     PATH = "PATH"
     PACKAGE = "openai-codex-cli-bin"
@@ -65,33 +63,33 @@ class Binary(Struct, frozen=True):
     version: Version
     origin: Origin
     tools_dir: str | None = None
-    """A folder of programs that came with it (rg), to be put on its PATH."""
+    """A folder of its own programs (rg), for its PATH."""
 
     is_old: bool = False
-    """To be run as `codex mcp-server`."""
+    """It runs as `codex mcp-server`."""
 
     notes: tuple[str, ...] = ()
-    """What the user may want to know about the choice, such as a `codex` on PATH that was passed over."""
+    """Warnings about the choice, such as an untested `codex` on PATH that was not used."""
 
     def search_path(self, search_path: str) -> str:
-        """The PATH for this Codex: its own tools first, as its own packages arrange it."""
+        """The PATH for this Codex, with its own tools first."""
         return os.pathsep.join(filter(None, (self.tools_dir, search_path)))
 
 
 class _Package(Struct):
-    """What we need of `codex-package.json`."""
+    """The fields of `codex-package.json` that are read."""
 
     version: str
     pathDir: str | None = None
 
 
 async def find_codex_soon(settings: CoreSettings, search_path: str) -> Binary:
-    """As `find_codex`, without holding up the event loop."""
+    """`find_codex` without blocking the event loop."""
     return await asyncio.to_thread(find_codex, settings, search_path)
 
 
 def find_codex(settings: CoreSettings, search_path: str) -> Binary:
-    """The Codex to run; `search_path` is the user's PATH. Raises NoCodex with what was found where."""
+    """The Codex to run; `search_path` is the user's PATH. Raises NoCodex."""
     if settings.codex_bin is not None:
         return _of_setting(settings, settings.codex_bin, search_path)
     if settings.backend is Backend.MCP_SERVER:
@@ -114,32 +112,27 @@ def find_codex(settings: CoreSettings, search_path: str) -> Binary:
 
 
 def is_tested(version: Version) -> bool:
-    """Whether we know how this version behaves."""
     return TESTED_FROM <= version < TESTED_BELOW
 
 
 def is_old(version: Version) -> bool:
-    """Whether this version is one to be run as `codex mcp-server`."""
     return OLD_FROM <= version < OLD_BELOW
 
 
 def old_range() -> str:
-    """The old versions that we know, for people."""
     return f"{shown(OLD_FROM)} up to, but not including, {shown(OLD_BELOW)}"
 
 
 def tested_range() -> str:
-    """The versions that we know, for people."""
     return f"{shown(TESTED_FROM)} up to, but not including, {shown(TESTED_BELOW)}"
 
 
 def shown(version: Version) -> str:
-    """A version as people write it."""
     return ".".join(map(str, version))
 
 
 def parse_version(text: str) -> Version | None:
-    """The first x.y.z in a text such as `codex-cli 0.163.0`; what follows it (`-alpha.1`) is not looked at."""
+    """The first x.y.z in a text such as `codex-cli 0.163.0`; a suffix (`-alpha.1`) is ignored."""
     found = re.search(r"(\d+)\.(\d+)\.(\d+)", text)
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
@@ -219,7 +212,7 @@ def _asked_version(path: str) -> Version | None:
 
 
 def _behind_wrapper(path: str) -> str:
-    """The real Codex that npm's `bin/codex.js` would start; another path is returned as it is."""
+    """The real Codex that npm's `bin/codex.js` would start; any other path is returned unchanged."""
     machine = os.uname()
     if os.path.basename(path) != "codex.js" or (machine.sysname, machine.machine) not in PLATFORMS:
         return path
@@ -232,7 +225,7 @@ def _behind_wrapper(path: str) -> str:
 
 
 def _upward(folder: str) -> Iterator[str]:
-    """The folder and all above it: where Node looks for packages."""
+    """The folder and its parents, where Node looks for packages."""
     while True:
         yield folder
         parent = os.path.dirname(folder)

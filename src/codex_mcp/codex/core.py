@@ -1,6 +1,6 @@
-"""Pure. What other packages know of a core: how threads and turns are described to it, what it tells, how it fails.
+"""Pure. The interface of a core: the settings of threads and turns, the listener, and the errors.
 
-There are two: `codex.app_server` drives `codex app-server`, `codex.legacy.core` an old `codex mcp-server`.
+`codex.app_server` implements it with `codex app-server`, `codex.legacy.core` with an old `codex mcp-server`.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from codex_mcp.wire.jsonrpc import Id
 
 LOCAL_ENVIRONMENT: Final = "local"
 EXEC_ENVIRONMENT: Final = "exec-server"
-"""The places where commands may run, by Codex's name and by ours."""
+"""Where commands can run: Codex's own name for this machine, and our name for an exec-server."""
 
 _ID: Final = r"(?:urn:uuid:|\{)?([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12})\}?"
 
 
 def plain_id(thread_id: str) -> str:
-    """The one spelling of an id, which Codex also takes in capitals, without hyphens, in braces, or as a URN.
+    """The canonical spelling of a thread id. Codex also accepts capitals, no hyphens, braces, and URNs.
 
-    Two spellings of a thread would be two threads here, with two turns at once. Anything else is returned unchanged.
+    Two spellings of a thread would be two threads here, with two turns at once. Any other text is returned unchanged.
     """
     found = re.fullmatch(_ID, thread_id, re.ASCII | re.IGNORECASE)
     return thread_id if found is None else "-".join(found.groups()).lower()
 
 
 class ThreadSpec(Struct, frozen=True):
-    """How a thread shall be set up. What is None is left to Codex's own configuration."""
+    """The settings of a thread. None leaves a setting to Codex's own configuration."""
 
     cwd: str | None = None
     model: str | None = None
@@ -46,18 +46,15 @@ class ThreadSpec(Struct, frozen=True):
     config: Mapping[str, object] = field(default_factory=dict)
     """Dotted keys of config.toml and their values. Codex does not store them: they are sent again at every resume."""
     raw_events: bool = False
-    """Ask for the model's raw items as well."""
+    """Also report the model's raw items."""
     environment: str | None = None
-    """Where commands run: `LOCAL_ENVIRONMENT` or `EXEC_ENVIRONMENT`. None where there is only one place."""
+    """Where commands run: `LOCAL_ENVIRONMENT` or `EXEC_ENVIRONMENT`. None if there is only one place."""
 
 
 PLAIN: Final = ThreadSpec()
-"""A thread about which nothing was said."""
 
 
 class OpenedThread(Struct, frozen=True):
-    """A thread that the core has loaded."""
-
     thread_id: str
     cwd: str
     rollout_path: str | None = None
@@ -68,77 +65,71 @@ class OpenedThread(Struct, frozen=True):
 
 
 class TurnSpec(Struct, frozen=True):
-    """What the agent shall do next."""
-
     prompt: str
     images: tuple[str, ...] = ()
     """URLs (http, https, data) or absolute paths of image files."""
     output_schema: Mapping[str, object] | None = None
-    """The answer shall be JSON of this schema."""
+    """The JSON schema of the answer."""
     preface: str = ""
-    """What the model is told before the prompt, not in its caller's words."""
+    """Text of the server that the model reads before the caller's prompt."""
     time_limit: float | None = None
-    """Seconds that it may run."""
+    """Seconds."""
     runs_commands: bool = True
-    """It may need the place where its commands run. If not, it goes on without that place."""
+    """If false, the turn also runs while the exec-server cannot be reached."""
 
 
 class Core(Protocol):
     """A running Codex. Every call raises CoreError."""
 
     resumes: bool
-    """Threads outlive it: the next one of its kind can load them."""
+    """Its threads can be loaded by the next core."""
     after_loss: str
-    """What becomes of its threads when it dies, and what to do: a sentence."""
+    """A sentence for callers: what happens to its threads when it dies, and what to do."""
 
     def why_lost(self, thread_id: str) -> str:
-        """Why a thread that it has can never go on, if it cannot."""
+        """Why this thread can never continue; empty if it can."""
 
-    async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
-        """Begin a new thread."""
+    async def start_thread(self, spec: ThreadSpec) -> OpenedThread: ...
 
-    async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
-        """Load a thread from disk."""
+    async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread: ...
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
-        """Begin a turn of a thread that was set up so; return its id."""
+        """Start a turn of a thread that was opened with `thread`; return its id."""
 
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
-        """Stop a turn; its end is announced by the notification that ends every turn."""
+        """Stop a turn; the notification that ends every turn follows."""
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
-        """Put an item into the conversation; the model reads it with its next request."""
+        """Add an item to the conversation; the model reads it with its next request."""
 
     async def running_commands(self, thread_id: str) -> dict[str, str]:
-        """The commands that run in a thread: process ids by item id."""
+        """Process ids of a thread's running commands, by item id."""
 
     async def terminate_command(self, thread_id: str, process_id: str) -> None:
         """Kill a command that an interrupt left running."""
 
-    async def unload_thread(self, thread_id: str) -> None:
-        """Let go of a thread; it stays on disk."""
+    async def unload_thread(self, thread_id: str) -> None: ...
 
-    async def account(self) -> Account:
-        """Ask who is signed in."""
+    async def account(self) -> Account: ...
 
 
 class CoreListener(Protocol):
-    """Receives what a core says."""
+    """Receives a core's messages."""
 
     def notification_received(self, thread_id: str, told: Told | None, fact: Fact | None) -> None:
-        """Something happened: what people are shown of it, and what it means for a turn.
+        """Something happened: what clients are shown of it, and what it means for a turn.
 
         An empty thread id means the core as a whole.
         """
 
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
-        """The core asks; the coroutine returns the answer."""
+        """The coroutine returns the answer."""
 
     def turn_unreadable(self, thread_id: str, why: str, *, is_question: bool) -> None:
-        """What comes next was too long and has been shortened, and the running turn of the thread needs all of it."""
+        """A message that the running turn needs in full was too long. Its outline follows."""
 
     def thread_named(self, provisional_id: str, thread_id: str) -> None:
-        """A thread that had a provisional id has its own now. Everything that is told of it later goes by that."""
+        """A thread with a provisional id got its own, which all later calls use."""
 
 
 class CoreError(Explained):
@@ -150,19 +141,19 @@ class CoreLost(CoreError):
 
 
 class AnswerUnreadable(CoreError):
-    """The core has answered, and the answer is too long to be read."""
+    """The core's answer is too long to be read."""
 
 
 class ThreadNotFound(CoreError):
-    """No such thread, neither loaded nor on disk."""
+    """The thread is neither loaded nor on disk."""
 
 
 class CannotResume(CoreError):
-    """The thread cannot go on in this core, which is of an old release. A new one can be started in its place."""
+    """The thread cannot continue in this core, an old Codex. A new thread can replace it."""
 
 
 class ThreadHeld(CoreError):
-    """Another Codex, of another server, has it open."""
+    """The Codex of another server has the thread open."""
 
 
 class BadThreadId(CoreError):

@@ -1,8 +1,8 @@
 """The first start of a Codex in its home, one server at a time.
 
-Codex makes its databases when it first runs in a home, and updates them when it is the first of its version there. Two
-that do so at once get in each other's way, and one ends with an error. So servers wait for each other then, by a lock
-on a file in that home. The file also names the versions that have started there, for which no server waits again.
+Codex creates its databases at its first run in a home, and updates them at the first run of a version. If two do so at
+once, one of them ends with an error. So servers take turns, with a lock on a file in that home. The file also lists the
+versions that have started there, for which no server waits again.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ PAUSE: Final = 0.02
 """Seconds between two attempts to get the lock. A first start takes some tenths of a second."""
 
 RETRY_DELAYS: Final = (0.1, 0.3, 1.0, 3.0)
-"""Seconds to wait before starting again a Codex that met another one all the same: the user's own, or an editor's."""
+"""Seconds before each new attempt if Codex still meets another one: the user's own, or an editor's."""
 
 
 def met_another(stderr: str) -> bool:
-    """Whether Codex ended because another one was at its databases."""
+    """Whether Codex ended because another one was using its databases."""
     return "failed to initialize sqlite" in stderr or "database is locked" in stderr
 
 
 @contextlib.asynccontextmanager
 async def one_at_a_time(codex_home: str, version: str, patience: float) -> AsyncIterator[None]:
-    """Wait until no other server starts this version for the first time.
+    """Wait while another server starts this version for the first time.
 
-    After `patience` seconds it goes on without the lock, as it does in a home in which no file can be made.
+    After `patience` seconds, or if the lock file cannot be created, it continues without the lock.
     """
     try:
         descriptor = os.open(os.path.join(codex_home, LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

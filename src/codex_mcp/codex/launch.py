@@ -21,24 +21,23 @@ from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 logger = logging.getLogger(__name__)
 
 UNLOAD_DELAY: Final = "thread_unload_delay_secs=1"
-"""We decide when a thread is unloaded; after that the core need not keep it for its own half hour."""
+"""The server decides when a thread is unloaded; the core need not keep it for another half hour."""
 
 SNAPSHOTS: Final = "shell_snapshots"
-"""Where Codex keeps the state of the user's shell, for its commands."""
+"""The folder in which Codex stores the state of the user's shell for its commands."""
 
 CLIENT_SECRETS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_")
-"""Beginnings of variables that hold what an MCP client needs for itself. Clients pass their whole environment on to us,
-and Codex to the agents' commands."""
+"""Prefixes of variables with secrets of MCP clients. Clients pass their environment to the server, and Codex passes it
+to the agents' commands."""
 
 
 def without_client_secrets(environment: Mapping[str, str], overrides: Sequence[str]) -> dict[str, str]:
-    """The environment without what is the client's alone, unless Codex is told to use it by name."""
+    """The environment without the client's own secrets, unless an override names them."""
     named = " ".join(overrides)
     return {name: value for name, value in environment.items() if name in named or not name.startswith(CLIENT_SECRETS)}
 
 
 def launcher(settings: CoreSettings, environment: Mapping[str, str]) -> Launcher:
-    """How to start a core with these settings."""
     search_path = environment.get("PATH", os.defpath)
 
     async def launch() -> CoreLaunch:
@@ -64,9 +63,9 @@ def launcher(settings: CoreSettings, environment: Mapping[str, str]) -> Launcher
 
 
 def _hide_snapshots(codex_home: str) -> None:
-    """Keep other users out of the folder of Codex's shell snapshots, which hold the environment and are 0644.
+    """Keep other users out of Codex's shell snapshots, which hold the environment and have mode 0644.
 
-    A stricter umask for Codex would hide them as well, but its commands inherit that, and so would what agents make.
+    A stricter umask would also apply to every file that agents create.
     """
     folder = os.path.join(codex_home, SNAPSHOTS)
     try:
@@ -84,7 +83,7 @@ def _hide_snapshots(codex_home: str) -> None:
 
 
 def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], settings: CoreSettings) -> CoreLaunch:
-    """How to start an old Codex. It does not apply its `-c` to threads, so that each thread is given them."""
+    """An old Codex does not apply its `-c` to threads, so each thread gets them."""
     version = shown(binary.version)
     if settings.exec.exec_server is not None:
         raise Refused(

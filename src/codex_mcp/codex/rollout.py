@@ -20,7 +20,7 @@ TURN_CONTEXT = b'"turn_context"'
 
 
 def sandbox_to_restore(asked: ThreadSpec, path: str | None) -> Grant | None:
-    """What to grant to a resumed thread with the rollout file `path`; None if it has the right sandbox already."""
+    """The grant for a resumed thread with this rollout file; None if it already has the right sandbox."""
     if path is None or names_sandbox(asked):
         return None
     try:

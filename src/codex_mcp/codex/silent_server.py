@@ -15,7 +15,7 @@ from codex_mcp.base.processes.termination import end_processes
 
 
 def end_codex_of(server: int, mark: str) -> int:
-    """End the Codex that this server started, and the commands that it leaves. Return how many Codexes it was.
+    """End the Codex of this server and the commands that it leaves. Return how many Codexes there were.
 
     The caller makes sure that the server has lost its lease. Blocks until they are gone.
     """

@@ -41,60 +41,53 @@ from codex_mcp.wire.app.requests import Initialized
 logger = logging.getLogger(__name__)
 
 MARK_BYTES: Final = 8
-"""A mark need not be secret, only never be that of another server."""
+"""A mark need not be secret, only unique."""
 
 EXIT_GRACE: Final = 2.0
-"""Seconds from closing its stdin until it is killed. It leaves within 0.1 s, and 0.3 s with a hundred threads."""
+"""Seconds from closing stdin until the kill. Codex ends within 0.1 s, or 0.3 s with a hundred threads."""
 
 
 class Conversation(Core, Protocol):
-    """A core as the one sees it who keeps it running."""
+    """A core as its supervisor uses it."""
 
     process: CoreProcess | None
-    """Its process, set by the supervisor."""
+    """Set by the supervisor."""
 
     @property
-    def leaves(self) -> bool:
-        """It ends when its stdin does."""
+    def leaves(self) -> bool: ...
 
-    def run(self) -> Coroutine[Any, Any, None]:
-        """Listen until it is gone."""
+    def run(self) -> Coroutine[Any, Any, None]: ...
 
-    async def aclose(self) -> None:
-        """Close the conversation. Twice is fine."""
+    async def aclose(self) -> None: ...
 
-    async def initialize(self) -> Initialized:
-        """Do the handshake."""
+    async def initialize(self) -> Initialized: ...
 
 
 class CoreLaunch(Struct, frozen=True):
-    """How to start a core."""
-
     argv: Sequence[str]
     environment: Mapping[str, str]
     converse: Callable[[Channel, CoreListener, CoreSettings, Pace], Conversation] = AppServer
-    """What speaks with it."""
     backend: str = "app-server"
-    """By which of its commands it serves us."""
+    """The `codex` command that runs."""
     version: str = ""
     is_guarded: bool = False
     """If this server is killed, the guard (`codex.guard`) ends what the core leaves behind."""
     dies_with_us: bool = False
-    """The end of its stdin may not end it: it is to be killed when we are."""
+    """It may survive the end of its stdin, so it is killed when this server is."""
 
 
 Launcher: TypeAlias = Callable[[], Awaitable[CoreLaunch]]
 
 
 class SupervisorListener(CoreListener, Protocol):
-    """Who hears what a core says, and that it is gone."""
+    """Receives a core's messages and the news of its end."""
 
     def core_lost(self, core: Core, reason: CoreLost) -> None:
-        """That core will never say anything again."""
+        """The core is gone and sends nothing more."""
 
 
 class MetAnother(CoreError):
-    """It did not start, because another Codex started in the same home at the same time."""
+    """Codex did not start because another one was starting in the same home."""
 
 
 class _Running(Struct, eq=False):
@@ -103,12 +96,10 @@ class _Running(Struct, eq=False):
     process: CoreProcess
     has_started: bool = False
     is_ending: bool = False
-    """We have asked it to end."""
+    """The server has asked it to end."""
 
 
 class Supervisor:
-    """Owns the child process."""
-
     def __init__(
         self,
         settings: CoreSettings,
@@ -125,18 +116,18 @@ class Supervisor:
         self._running: _Running | None = None
         self._listening: asyncio.Task[None] | None = None
         self._children: set[int] = set()
-        # Who started us may have left us children of its own (`helper & exec codex-mcp`). They are not ours to end.
+        # The shell that started us may have left us its children (`helper & exec codex-mcp`). They must not be ended.
         self._foreign = children()
         self.mark = os.urandom(MARK_BYTES).hex()
-        """By which the environment of its cores and their commands can be told."""
+        """Identifies its cores and their commands by their environment."""
         self._guard: Child | None = None
         # Held while a child is started, so that it is not taken for an orphan.
         self._making = asyncio.Lock()
         self._stopped = False
         self.starts = 0
-        """How many cores there have been."""
+        """The number of cores started so far."""
         self.last_exit: str | None = None
-        """How the last one ended that was not asked to."""
+        """How the last core that ended unexpectedly ended."""
         self._launched: CoreLaunch | None = None
 
     def __repr__(self) -> str:
@@ -145,21 +136,18 @@ class Supervisor:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the running core."""
         return self._running.child.pid if self._running is not None else None
 
     @property
     def backend(self) -> str:
-        """By which command the newest core serves us; empty if there was none."""
         return "" if self._launched is None else self._launched.backend
 
     @property
     def version(self) -> str:
-        """Which Codex the newest core is; empty if there was none."""
         return "" if self._launched is None else self._launched.version
 
     async def core(self) -> Core:
-        """Return the running core; start one if there is none. Raises CoreError, or Refused if there is no Codex."""
+        """Return the running core, starting one if necessary. Raises CoreError, or Refused if there is no Codex."""
         if self._stopped:
             raise CoreLost("the server is shutting down")
         if self._running is not None:
@@ -171,7 +159,7 @@ class Supervisor:
         return starting.result()
 
     def warm_up(self) -> None:
-        """Begin to start a core, unless there is one. A failure is told to the first call that needs it."""
+        """Begin to start a core, unless there is one. The first call that needs the core reports a failure."""
         if self._running is None and not self._stopped:
             self._started()
 
@@ -186,7 +174,7 @@ class Supervisor:
         self._starting = None
 
     async def _start(self) -> Core:
-        if self._listening is not None:  # one that is given up must be gone first: it holds its threads until then
+        if self._listening is not None:  # a core that was given up holds its threads until it is gone
             await asyncio.wait([self._listening], timeout=2 * EXIT_GRACE)
         async with self._making:
             launch = await self._launch()
@@ -244,11 +232,11 @@ class Supervisor:
         return running
 
     async def _listen(self, running: _Running) -> None:
-        """Hear it until it is gone, then tell who must know."""
+        """Pass on the core's messages until it is gone, then report its end."""
         try:
             await self._hear(running)
         finally:
-            running.process.lost(CoreLost("the server has stopped Codex"))  # unless it was told how it ended
+            running.process.lost(CoreLost("the server has stopped Codex"))  # unless it already has a reason
 
     async def _hear(self, running: _Running) -> None:
         try:
@@ -257,17 +245,17 @@ class Supervisor:
         finally:
             if self._running is running:
                 self._running = None  # at once: the next call gets a new one
-            await running.app.aclose()  # it waits for no answer any longer: its questions are withdrawn
-            ended = await self._buried(running.child)
+            await running.app.aclose()  # withdraws its questions
+            ended = await self._reaped(running.child)
             reason = _lost(running, ended)
             running.process.lost(reason)
             if running.has_started and not running.is_ending:
                 self.last_exit = running.process.fault or str(ended)
-                logger.error("%s; its last words: %s", reason, ended.stderr[-500:])
+                logger.error("%s; end of its stderr: %s", reason, ended.stderr[-500:])
                 self._listener.core_lost(running.app, reason)
 
-    async def _buried(self, child: Child) -> Exit:
-        """It closed its stdout: it has ended, or it must."""
+    async def _reaped(self, child: Child) -> Exit:
+        """The core closed its stdout: wait for its end, and enforce it after EXIT_GRACE."""
         try:
             async with asyncio.timeout(EXIT_GRACE):
                 ended = await child.wait()
@@ -279,43 +267,43 @@ class Supervisor:
         return ended
 
     async def _guarded(self, launch: CoreLaunch) -> None:
-        """Start the guard that ends what the core leaves behind if this server is killed."""
+        """Start the guard that cleans up after the core if this server is killed."""
         if launch.is_guarded and self._guard is None and (guard := await start_guard(self.mark)) is not None:
             self._guard = guard
             self._children.add(guard.pid)
 
     def orphans(self) -> set[int]:
-        """Processes that commands have left to us. Among foreign children they are told by our mark."""
+        """Processes that commands have left behind. Our mark distinguishes them from foreign children."""
         found = children() - self._children - self._foreign
         if not self._foreign:
             return found
         return {pid for pid in found if variables(pid, (SERVED_BY,)).get(SERVED_BY) == self.mark}
 
     async def end_orphans(self, is_meant: Callable[[int], bool] = lambda _: True) -> None:
-        """End what commands have left to us, as far as it is meant."""
+        """End processes that commands have left behind, if `is_meant`."""
         async with self._making:
             kill_orphans(self._children, lambda: {pid for pid in self.orphans() if is_meant(pid)})
 
     async def end_commands(self, is_meant: Callable[[int], bool]) -> int:
-        """End the processes of our commands that are meant, orphans or not. Return how many there were."""
+        """End all processes of commands for which `is_meant` is true. Return how many there were."""
         ours = {SERVED_BY: self.mark}
         return await asyncio.to_thread(
             end_processes, lambda pid: variables(pid, (SERVED_BY,)) == ours and is_meant(pid)
         )
 
-    async def bury_orphans(self) -> None:
-        """Bury those that have ended by themselves."""
+    async def reap_orphans(self) -> None:
+        """Reap the processes left behind by commands that have ended by themselves."""
         async with self._making:
             reap_orphans(self._children)
 
     async def _end(self, running: _Running) -> None:
-        """End it in order: close its stdin, wait, kill."""
+        """Close its stdin, wait, kill."""
         self._running = None
         running.is_ending = True
         await running.child.aclose()
         if not running.app.leaves:
             running.child.kill()
-        ended = await self._buried(running.child)
+        ended = await self._reaped(running.child)
         await running.app.aclose()
         reason = _lost(running, ended)
         running.process.lost(reason)
@@ -323,7 +311,7 @@ class Supervisor:
         logger.info("core %d ended with %s", running.child.pid, ended)
 
     async def stop(self) -> None:
-        """End the core for good. Twice is fine."""
+        """End the core and refuse to start another. Repeatable."""
         self._stopped = True
         if self._starting is not None:
             self._starting.cancel()
@@ -339,7 +327,6 @@ class Supervisor:
 
 
 def _lost(running: _Running, ended: Exit) -> CoreLost:
-    """Why the core is gone."""
     if running.is_ending:
         return CoreLost("the server has stopped Codex")
     if fault := running.process.fault:

@@ -296,7 +296,7 @@ class Threads:
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(min(SWEEP_INTERVAL, self._settings.thread_idle))
-            await self.supervisor.bury_orphans()
+            await self.supervisor.reap_orphans()
             await self.unload_idle(time.monotonic())
 
     async def unload_idle(self, now: float) -> None:

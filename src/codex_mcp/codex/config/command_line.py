@@ -1,8 +1,7 @@
-"""Pure. Which of the server's overrides Codex is told on its command line, which every user of the machine can read.
+"""Pure. Selects the overrides for Codex's command line, which every user of the machine can read.
 
-Every thread is given all overrides, over a pipe. On the command line remains what Codex needs before there is a thread:
-switches, names, and where its model is. What could be a secret (a token, a header, a variable for commands) is not
-there.
+Every thread gets all overrides over a pipe. The command line has only those that Codex needs before the first thread:
+switches, names, and the address of its model. Possible secrets (tokens, headers, variables for commands) are left out.
 """
 
 import json
@@ -24,7 +23,7 @@ NAMES: Final = frozenset(
         "sandbox_mode",
     }
 )
-"""Keys whose values are words out of a few, or names."""
+"""Keys whose values are names."""
 
 PATHS: Final = frozenset({"log_dir", "model_catalog_json", "sqlite_home"})
 
@@ -34,7 +33,7 @@ PROVIDERS: Final = "model_providers"
 OF_A_PROVIDER: Final = frozenset(
     {"name", "wire_api", "env_key", "base_url", "request_max_retries", "stream_max_retries", "stream_idle_timeout_ms"}
 )
-"""What is shown of a model provider. Since 0.166.0 Codex must know its provider when it starts."""
+"""Visible fields of a model provider. Since 0.166.0 Codex must know its provider when it starts."""
 
 TELEMETRY: Final = "otel"
 PRIVATE_TELEMETRY: Final = frozenset({"headers", "tls"})
@@ -63,7 +62,7 @@ def _toml(value: object) -> str:
 
 
 def _without_secrets(address: str) -> str:
-    """An address without a user, a password and a query."""
+    """The address without user, password and query."""
     try:
         parts = urlsplit(address)
     except ValueError:

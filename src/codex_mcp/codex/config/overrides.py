@@ -1,11 +1,11 @@
-"""Pure. What is laid over Codex's config.toml, by whom, and in which order. The later one wins:
+"""Pure. The layers of configuration above Codex's config.toml, in their order. The last one wins:
 
     config.toml (and Codex's own layers)  <  server's profile  <  server's -c  <  call's profile  <  call's config
                                                                                     <  call's own arguments
 
-Within the server it is Codex's own order: its `-c` beats its `--profile`. Codex's app-server has no profiles any more
-and does not start with `approval_policy = "untrusted"` or `profile = …`; both are lifted out here and given to it
-in the way that it still takes.
+As in Codex itself, the server's `-c` overrides its `--profile`. Codex's app-server no longer has profiles and does not
+start with `approval_policy = "untrusted"` or `profile = …`; both are removed here and passed to each thread in a form
+that Codex accepts.
 """
 
 import re
@@ -20,17 +20,17 @@ Config = Mapping[str, object]
 Tree = dict[str, object]
 
 PROFILE_NAME = re.compile(r"[A-Za-z0-9_-]+")
-"""A profile's name becomes part of a file name: it must not lead out of Codex's home."""
+"""A profile's name becomes part of a file name, so it must not contain a path."""
 
 OFF_BY_DEFAULT = ("features.plugins", "features.apps", "analytics.enabled", "feedback.enabled")
-"""Switched off unless the user sets them: with them Codex calls github.com, api.github.com and chatgpt.com by itself,
-even when its model is elsewhere; without them it calls the model only (measured with 0.163.0 and 0.166.0)."""
+"""Off unless the user sets them. When on, Codex contacts github.com, api.github.com and chatgpt.com, whatever its
+model; when off, it contacts only the model (measured with 0.163.0 and 0.166.0)."""
 
 UNTRUSTED = "untrusted"
 ON_REQUEST = "on-request"
 
 APPROVAL_POLICIES: dict[str, str] = {
-    # what callers say   what Codex is told
+    # the caller's policy: Codex's policy
     UNTRUSTED: UNTRUSTED,
     "on-failure": ON_REQUEST,
     ON_REQUEST: ON_REQUEST,
@@ -44,33 +44,29 @@ ON_FAILURE_WARNING = (
 
 
 class ThreadConfig(Struct, frozen=True):
-    """What `thread/start` and `thread/resume` are given."""
+    """The configuration for `thread/start` and `thread/resume`."""
 
     config: Tree
     """Dotted keys and their values."""
-
     approval_policy: str | None
-    """None: Codex decides by its own configuration."""
-
+    """None leaves it to Codex's own configuration."""
     warnings: tuple[str, ...] = ()
-    """What the caller asked for and gets only approximately."""
+    """Arguments that have only an approximate effect."""
 
 
 class CoreConfig(Struct, frozen=True):
     """How Codex is started with the server's `-c` and the user's config.toml."""
 
     overrides: Tree
-    """What every thread is given, below what its call says. Codex itself gets what codex/command_line.py shows."""
-
+    """For every thread, below its call's own config. `command_line.visible` selects those for Codex's command line."""
     approval_policy: str | None
-    """What every thread must be given that says nothing else: the core could not be told."""
-
+    """For every thread without a policy of its own; Codex does not start with this one."""
     profile: str | None
-    """A profile that was asked for by `-c profile=…`."""
+    """The profile of `-c profile=…`."""
 
 
 def parse_override(text: str) -> tuple[str, object]:
-    """Split one `key=value`. The value is TOML, or else the text itself without quotes around it, as Codex does."""
+    """Split `key=value`. The value is TOML or, as in Codex, plain text without its quotes."""
     key, has_value, value = text.partition("=")
     key = key.strip()
     if not has_value or not key:
@@ -82,7 +78,7 @@ def parse_override(text: str) -> tuple[str, object]:
 
 
 def parse_overrides(texts: Iterable[str]) -> Tree:
-    """All of the server's `-c`, as one tree; of two for the same key the later one holds."""
+    """All of the server's `-c` as one tree; the last value of a key wins."""
     tree: Tree = {}
     for text in texts:
         key, value = parse_override(text)
@@ -91,7 +87,7 @@ def parse_overrides(texts: Iterable[str]) -> Tree:
 
 
 def expanded(layer: Config) -> Tree:
-    """A layer whose keys may be dotted (`a.b`: 1), as a tree (`a`: {`b`: 1}). Keys inside of values stay."""
+    """The tree of a layer with dotted keys: `a.b`: 1 becomes `a`: {`b`: 1}. Keys inside values are not split."""
     tree: Tree = {}
     for key, value in layer.items():
         _put(tree, key, value)
@@ -99,7 +95,7 @@ def expanded(layer: Config) -> Tree:
 
 
 def merged(*layers: Config) -> Tree:
-    """The layers over each other: tables are merged, everything else is replaced."""
+    """Merge layers, the last one on top: tables are merged, other values replaced."""
     result: Tree = {}
     for layer in layers:
         result = _over(result, expanded(layer))
@@ -107,10 +103,10 @@ def merged(*layers: Config) -> Tree:
 
 
 def flattened(tree: Config) -> Tree:
-    """A tree with dotted keys. A table of which a key has a dot itself cannot be written so, and stays a table.
+    """A tree as dotted keys. A table with a dot in one of its keys stays a table.
 
-    Codex replaces whole tables in its overrides, so that `{"features": {"x": true}}` would bring back all the other
-    features that were switched off on its command line; dotted keys touch what they name and nothing else.
+    Codex's overrides replace whole tables: `{"features": {"x": true}}` would turn the features on again that its
+    command line turned off. A dotted key changes only the value that it names.
     """
     result: Tree = {}
     for key, value in tree.items():
@@ -122,7 +118,7 @@ def flattened(tree: Config) -> Tree:
 
 
 def profile_layer(name: str, own_file: Config | None, user_config: Config | None) -> Tree:
-    """A profile's settings: from `NAME.config.toml`, else from `[profiles.NAME]` of config.toml, as it was before."""
+    """A profile's settings: from `NAME.config.toml`, or else from `[profiles.NAME]` in config.toml, the older form."""
     profiles = (user_config or {}).get("profiles")
     legacy = profiles.get(name) if isinstance(profiles, Mapping) else None
     layer = own_file if own_file is not None else legacy
@@ -156,10 +152,10 @@ def lift_profile(layer: Config) -> tuple[Tree, str | None]:
 def thread_config(
     layers: Sequence[Config], *, approval_policy: str | None = None, core_policy: str | None = None
 ) -> ThreadConfig:
-    """What a thread is given. The call's own `approval_policy` wins over the layers', and that over the core's."""
+    """The call's `approval_policy` overrides the layers', which overrides the core's."""
     tree = merged(*layers)
     policy: object = tree.get("approval_policy")
-    if policy is None or isinstance(policy, str):  # a table (granular) stays where it is: Codex takes it there
+    if policy is None or isinstance(policy, str):  # a table (granular) stays in the config, where Codex reads it
         tree.pop("approval_policy", None)
     else:
         core_policy = policy = None
@@ -169,7 +165,7 @@ def thread_config(
 
 
 def mapped_policy(asked: object) -> str:
-    """The approval policy that Codex is told, for one that a caller may ask for."""
+    """Codex's approval policy for one that a caller may name."""
     policy = APPROVAL_POLICIES.get(asked) if isinstance(asked, str) else None
     if policy is None:
         allowed = ", ".join(APPROVAL_POLICIES)
@@ -178,14 +174,14 @@ def mapped_policy(asked: object) -> str:
 
 
 def core_config(overrides: Sequence[str], user_config: Config | None) -> CoreConfig:
-    """The user's `-c` without what would kill Codex, and what we switch off."""
+    """The user's `-c` without values that Codex does not start with, and the features that are off by default."""
     user_config = user_config or {}
     given = parse_overrides(overrides)
     is_untrusted = given.get("approval_policy", user_config.get("approval_policy")) == UNTRUSTED
     off = [key for key in OFF_BY_DEFAULT if not _has(given, key) and not _has(user_config, key)]
     rest, profile = lift_profile(given)
     if is_untrusted:
-        rest["approval_policy"] = ON_REQUEST  # also hides the one in config.toml, of which it would die
+        rest["approval_policy"] = ON_REQUEST  # also hides the value in config.toml, with which Codex does not start
     return CoreConfig(
         overrides=merged(rest, dict.fromkeys(off, False)),
         approval_policy=UNTRUSTED if is_untrusted else None,

@@ -1,12 +1,12 @@
 """Pure. How a new thread gets its sandbox without its folder becoming trusted.
 
-Codex trusts a folder as soon as a thread starts there that may write to it: it adds the folder to config.toml and then
-runs what the repository's `.codex/config.toml` asks for (MCP servers, hooks, rules). So a thread that may write starts
-read-only and gets its sandbox right after that, by `thread/settings/update`, which trusts nothing. Marking the folder
-as untrusted is not a solution: Codex would then ignore AGENTS.md, ask before nearly every command, and give calls
-without a sandbox `workspace-write`.
+When a thread starts that may write to its folder, Codex trusts the folder: it adds it to config.toml and then runs what
+the repository's `.codex/config.toml` contains (MCP servers, hooks, rules). So a thread that may write starts read-only
+and gets its sandbox afterwards by `thread/settings/update`, which does not change trust. Marking the folder as
+untrusted is not a solution: Codex would then ignore AGENTS.md, ask before nearly every command, and give calls without
+a sandbox `workspace-write`.
 
-Which sandbox applies is Codex's own rule, repeated here for the configuration that `config/read` reports:
+The sandbox that applies follows Codex's own rule, applied to the configuration that `config/read` reports:
 
     the call's `sandbox`  >  default_permissions of the call's config or of -c
                           >  the highest layer with default_permissions or sandbox_mode (the first wins over the second)
@@ -41,18 +41,18 @@ ROOT_MARKERS: Final = "project_root_markers"
 READ_ONLY_PROFILE: Final = ":read-only"
 
 COMMAND_LINE: Final = "sessionFlags"
-"""Codex's name of the layer that holds its `-c` and what a call's config says."""
+"""Codex's name of the layer with its `-c` and a call's config."""
 
 
 class Grant(Struct, frozen=True):
-    """What a thread that was started read-only is given: a sandbox policy, or the id of a permission profile."""
+    """What a thread that was started read-only gets: a sandbox policy, or the id of a permission profile."""
 
     policy: Mapping[str, object] | None = None
     profile: str | None = None
 
 
 class Permissions(Struct, frozen=True):
-    """With which `sandbox` a thread starts, and what it is granted afterwards."""
+    """The `sandbox` with which a thread starts, and what it is granted afterwards."""
 
     start: str | None
     grant: Grant | None = None
@@ -63,7 +63,7 @@ def refuse_trust(config: Config) -> None:
     tree = expanded(config)
     if ROOT_MARKERS in tree:
         raise BadOverride(
-            f"a call cannot set {ROOT_MARKERS}, on which it depends which folders are trusted; set it in config.toml"
+            f"a call cannot set {ROOT_MARKERS}, which decides which folders are trusted; set it in config.toml"
         )
     if not _is_distrust(tree.get(PROJECTS, {})):
         raise BadOverride(
@@ -79,12 +79,12 @@ def _is_distrust(projects: object) -> bool:
 
 
 def needs_configuration(spec: ThreadSpec) -> bool:
-    """Whether the permissions depend on what Codex is configured to."""
+    """Whether the permissions depend on Codex's configuration."""
     return spec.sandbox not in (READ_ONLY, FULL_ACCESS)
 
 
 def permissions_for(spec: ThreadSpec, configured: Configuration, home: str) -> Permissions:
-    """How to start a thread where Codex is `configured` so. `home` is what `~` stands for."""
+    """How to start a thread. `home` replaces `~`."""
     call = expanded(spec.config)
     mode, profile = (spec.sandbox, None) if spec.sandbox is not None else _selected(call, configured.layers or ())
     if profile is not None:
@@ -94,19 +94,19 @@ def permissions_for(spec: ThreadSpec, configured: Configuration, home: str) -> P
     if mode == WORKSPACE_WRITE:
         workspace = merged(_table(configured.config, WORKSPACE), _table(call, WORKSPACE))
         return _granted(Grant(policy=_workspace_policy(workspace, spec.cwd or "/", home)))
-    # Read-only, something that Codex will refuse, or nothing: Codex's default does not make a folder trusted.
+    # Read-only, a value that Codex will refuse, or none: Codex's default does not make a folder trusted.
     return Permissions(spec.sandbox)
 
 
 def names_sandbox(spec: ThreadSpec) -> bool:
-    """Whether a thread is resumed with a sandbox of its own, in place of the one that it had."""
+    """Whether a resumed thread gets a sandbox from its call instead of its last one."""
     return spec.sandbox is not None or not {MODE, PROFILE, WORKSPACE}.isdisjoint(expanded(spec.config))
 
 
 def restored(last: TurnContext) -> Grant | None:
-    """What a resumed thread is granted so that it has the sandbox of its last turn; None if Codex restores that.
+    """The grant that gives a resumed thread the sandbox of its last turn; None if Codex restores it.
 
-    Codex restores all but a `workspace-write` that is not a named profile.
+    Codex restores every sandbox except a `workspace-write` that is not a named profile.
     """
     if last.active_permission_profile is not None:
         return None
@@ -125,7 +125,7 @@ def _granted(grant: Grant) -> Permissions:
 
 
 def _selected(call: Config, layers: Sequence[ConfigLayer]) -> tuple[object, str | None]:
-    """The sandbox mode, or else the permission profile, that holds. A call's config is part of the command line's."""
+    """The sandbox mode or the permission profile that applies. A call's config belongs to the command-line layer."""
     active = [layer for layer in layers if layer.disabled_reason is None]
     command_line = merged(*(layer.config for layer in active if layer.name.type == COMMAND_LINE), call)
     if isinstance(command_line.get(PROFILE), str):

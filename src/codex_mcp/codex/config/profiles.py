@@ -1,4 +1,4 @@
-"""Reads Codex's own config.toml and its profiles. Codex reads them too: this is for what its app-server cannot do."""
+"""Reads Codex's config.toml and its profiles, for settings that Codex's app-server no longer supports."""
 
 import functools
 import os
@@ -10,11 +10,11 @@ from codex_mcp.base.files import read_if_there
 from codex_mcp.codex.config.overrides import PROFILE_NAME, Tree, profile_layer
 
 FILES_REMEMBERED = 8
-"""config.toml and the profiles that are in use; they are small."""
+"""config.toml and the profiles in use, which are small."""
 
 
 def read_user_config(codex_home: str) -> Tree | None:
-    """The user's config.toml; None if there is none or it is broken: Codex itself says best what is wrong with it."""
+    """The user's config.toml; None if it is missing or broken, which Codex itself reports better."""
     try:
         return _read_toml(os.path.join(codex_home, "config.toml"))
     except BadOverride:
@@ -22,7 +22,7 @@ def read_user_config(codex_home: str) -> Tree | None:
 
 
 def read_profile(codex_home: str, name: str) -> Tree:
-    """The settings of a profile. Raises UnknownProfile; BadOverride if its file cannot be read."""
+    """Raises UnknownProfile, or BadOverride if the profile's file cannot be read."""
     own_file: Tree | None = None
     if PROFILE_NAME.fullmatch(name):
         own_file = _read_toml(os.path.join(codex_home, f"{name}.config.toml"))
@@ -41,5 +41,5 @@ def _read_toml(path: str) -> Tree | None:
 
 @functools.lru_cache(maxsize=FILES_REMEMBERED)
 def _decoded(data: bytes) -> Tree:
-    """Every new thread asks, and parsing takes longer than all else that we do for it. Nobody changes the answer."""
+    """Cached: every new thread needs it, and parsing takes longer than everything else done for a thread."""
     return msgspec.toml.decode(data, type=Tree)

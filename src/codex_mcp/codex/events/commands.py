@@ -18,7 +18,7 @@ SOURCE_ONCE_RUNNING: Final = "unified_exec_startup"
 
 
 def argv(command: str) -> list[str]:
-    """The command's words. The app-server shows them joined, quoted for a POSIX shell."""
+    """The command's words. The app-server joins them with POSIX quoting."""
     try:
         return shlex.split(command)
     except ValueError:
@@ -26,7 +26,6 @@ def argv(command: str) -> list[str]:
 
 
 def parsed_commands(actions: list[CommandAction]) -> list[dict[str, object]]:
-    """What the command does, as Codex read it."""
     return [_parsed(action) for action in actions]
 
 
@@ -43,7 +42,7 @@ def _parsed(action: CommandAction) -> dict[str, object]:
 
 
 def capped(text: str) -> str:
-    """The text, or its first and last half of OUTPUT_CHARACTERS and a line that says what is left out."""
+    """Text longer than OUTPUT_CHARACTERS loses its middle; a line says how much is left out."""
     left_out = len(text) - OUTPUT_CHARACTERS
     if left_out <= 0:
         return text
@@ -52,12 +51,11 @@ def capped(text: str) -> str:
 
 
 def did_run(item: CommandExecution) -> bool:
-    """Was there ever a process? A declined or failed question leaves none."""
     return item.process_id is not None or item.exit_code is not None
 
 
 def command_fields(item: CommandExecution) -> dict[str, object]:
-    """What the begin and the end of a command share, after its ids."""
+    """The fields that begin and end share, after the ids."""
     source = snake(item.source)
     return {
         "command": argv(item.command),
@@ -68,7 +66,7 @@ def command_fields(item: CommandExecution) -> dict[str, object]:
 
 
 def command_result(item: CommandExecution) -> dict[str, object]:
-    """What the end of a command adds. The app-server merges both streams, as unified exec always did."""
+    """The fields that only the end has. The app-server merges stdout and stderr."""
     output = capped(item.aggregated_output or "")
     return {
         "stdout": output,

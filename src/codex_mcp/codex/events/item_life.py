@@ -32,28 +32,26 @@ still completes, its begin is sent a second time, just before its end."""
 
 
 class Life(StrEnum):
-    """How far an item is."""
-
     HELD = "held"
     ASKED = "asked"
     BEGUN = "begun"
 
 
 class Known(Struct):
-    """An item that was started and not completed."""
+    """An item that was started and has not completed."""
 
     note: ItemStarted
     life: Life
 
 
 class Items:
-    """The items of one thread that were started and not completed. Methods that return a note mean: begin it now."""
+    """The started, uncompleted items of one thread. A method that returns a note means: send its begin now."""
 
     def __init__(self) -> None:
         self._known: dict[str, Known] = {}
 
     def started(self, note: ItemStarted, *, waiting: bool) -> ItemStarted | None:
-        """The item was announced; `waiting`: it may still be asked for."""
+        """`waiting`: a person may still be asked about the item."""
         known = self._known.get(note.item.id)
         if known is not None and (waiting or known.life is Life.BEGUN):
             return None
@@ -63,13 +61,12 @@ class Items:
         return None if waiting else note
 
     def asked(self, item_id: str) -> None:
-        """Somebody is asked whether it may begin."""
         known = self._known.get(item_id)
         if known is not None and known.life is Life.HELD:
             known.life = Life.ASKED
 
     def runs(self, item_id: str) -> ItemStarted | None:
-        """It was approved, or it made output."""
+        """The item was approved, or produced output."""
         known = self._known.get(item_id)
         if known is None or known.life is Life.BEGUN:
             return None
@@ -77,21 +74,19 @@ class Items:
         return known.note
 
     def patched(self, item_id: str, changes: list[FileUpdate]) -> None:
-        """The model wrote more of the patch."""
+        """The model extended the patch."""
         known = self._known.get(item_id)
         if known is not None and isinstance(known.note.item, FileChange):
             known.note = replace(known.note, item=replace(known.note.item, changes=changes))
 
     def completed(self, item_id: str) -> Known | None:
-        """It is over: forget it, and say how far it was."""
+        """Forget the item, and return how far it was."""
         return self._known.pop(item_id, None)
 
     def find(self, item_id: str) -> Known | None:
-        """The item, if it was started and not completed."""
         return self._known.get(item_id)
 
     def turn_ended(self) -> None:
-        """Forget what the turn left behind."""
         self._known = {
             item_id: known
             for item_id, known in self._known.items()

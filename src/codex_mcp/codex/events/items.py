@@ -43,7 +43,7 @@ MOVED: Final = "\n\nMoved to: "
 
 
 def begin(note: ItemStarted, *, auto_approved: bool) -> dict[str, object] | None:
-    """The begin of an item, if it has one; `auto_approved` is for patches."""
+    """The event that begins an item, if it has one; `auto_approved` is for patches."""
     match note.item:
         case items.CommandExecution() as item:
             return command_begin(item, note.turn_id, note.started_at_ms)
@@ -62,7 +62,7 @@ def begin(note: ItemStarted, *, auto_approved: bool) -> dict[str, object] | None
 
 
 def end(note: ItemCompleted) -> list[dict[str, object]]:
-    """What is said when an item is complete."""
+    """The events of a completed item."""
     match note.item:
         case items.UserMessage() as item:
             return [user_message(item)]

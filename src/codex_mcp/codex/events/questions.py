@@ -64,7 +64,7 @@ def request_permissions(question: PermissionsApproval) -> dict[str, object]:
 
 
 def request_user_input(question: UserInputRequest) -> dict[str, object]:
-    """request_user_input; its own names were camelCase in 0.153.4, too"""
+    """Its field names were camelCase in 0.153.4, too."""
     return {
         "type": "request_user_input",
         "call_id": question.item_id,
@@ -76,7 +76,7 @@ def request_user_input(question: UserInputRequest) -> dict[str, object]:
 
 
 def dynamic_tool_call_request(question: ToolCallRequest, started_at_ms: int) -> dict[str, object]:
-    """dynamic_tool_call_request; camelCase in 0.153.4, too"""
+    """Its field names were camelCase in 0.153.4, too."""
     return {
         "type": "dynamic_tool_call_request",
         "callId": question.call_id,
@@ -89,8 +89,7 @@ def dynamic_tool_call_request(question: ToolCallRequest, started_at_ms: int) -> 
 
 
 def elicitation_request(question: dict[str, object]) -> dict[str, object]:
-    """elicitation_request: an MCP server of Codex asks the user something. Its id does not come through the app-server,
-    except for the kind that sends the user to an address."""
+    """An MCP server of Codex asks the user. The app-server reports its id only in mode url."""
     request = {
         (
             "requested_schema" if name == "requestedSchema" else "elicitation_id" if name == "elicitationId" else name

@@ -19,7 +19,6 @@ PROTECTED: Final = (".git", ".agents", ".codex")
 
 
 def session_configured(opened: ThreadOpened) -> dict[str, object]:
-    """The first event of a thread."""
     thread = opened.thread
     return {
         "type": "session_configured",
@@ -42,7 +41,7 @@ def session_configured(opened: ThreadOpened) -> dict[str, object]:
 
 
 def permission_profile(sandbox: Sandbox, cwd: str) -> dict[str, object]:
-    """What 0.153.4 called the sandbox; the app-server names the policy that it was made from."""
+    """0.153.4's form of the sandbox policy that the app-server reports."""
     network = "enabled" if sandbox.network_access in (True, "enabled") else "restricted"
     match sandbox.type:
         case "dangerFullAccess":
@@ -78,14 +77,14 @@ def _path(path: str, access: str) -> dict[str, object]:
 
 
 class Startup:
-    """The MCP servers of one thread, as they start."""
+    """The start-up of one thread's MCP servers."""
 
     def __init__(self) -> None:
         self._servers: dict[str, ServerStatusUpdated] = {}
         self._told = False
 
     def status(self, note: ServerStatusUpdated) -> list[dict[str, object]]:
-        """One server changed; when none is starting any more, the sum."""
+        """The change of one server and, once no server is starting any more, the summary."""
         self._servers[note.name] = note
         state = present(state=note.status, error=note.error)
         update: dict[str, object] = {"type": "mcp_startup_update", "server": note.name, "status": state}
@@ -94,7 +93,7 @@ class Startup:
         return [update, self._complete()]
 
     def turn_started(self) -> list[dict[str, object]]:
-        """Servers are named before the first turn starts: if none was, there are none, and the start-up is complete."""
+        """Codex reports its servers before the first turn; without a report there are none."""
         return [] if self._told or self._servers else [self._complete()]
 
     def _complete(self) -> dict[str, object]:
@@ -132,7 +131,7 @@ NAMED_REASON: Final = "model_reroute"
 
 
 def renamed(note: OtherNotification) -> dict[str, object]:
-    """The event: everything but the ids, which are in the envelope, and what is empty."""
+    """The event has all fields except null values and the ids, which are in the envelope."""
     kind = RENAMED[note.method]
     fields: dict[str, object] = {
         snake(name): snake_keys(value)

@@ -56,12 +56,12 @@ def snake_keys(value: object) -> object:
 
 
 def error_info(info: object) -> object:
-    """A codexErrorInfo: a plain name, or one name with details."""
+    """A codexErrorInfo: a name, or a name with details."""
     return snake(info) if isinstance(info, str) else snake_keys(info)
 
 
 def error(failure: Failure) -> dict[str, object]:
-    """A failure as it stands in `error` events and in task_complete."""
+    """A failure as in `error` and task_complete."""
     return {"message": failure.message, "codex_error_info": error_info(failure.codex_error_info)}
 
 
@@ -78,7 +78,6 @@ def decision(offered: object) -> object:
 
 
 def tokens(counts: TokenCounts) -> dict[str, object]:
-    """One entry of the bill."""
     return {
         "input_tokens": counts.input_tokens,
         "cached_input_tokens": counts.cached_input_tokens,
@@ -90,7 +89,6 @@ def tokens(counts: TokenCounts) -> dict[str, object]:
 
 
 def token_info(usage: TokenUsage) -> dict[str, object]:
-    """The `info` of a token_count."""
     return {
         "total_token_usage": tokens(usage.total),
         "last_token_usage": tokens(usage.last),
@@ -99,7 +97,7 @@ def token_info(usage: TokenUsage) -> dict[str, object]:
 
 
 def rate_limits(limits: dict[str, object]) -> dict[str, object]:
-    """The `rate_limits` of a token_count; a window's length had a shorter name."""
+    """The `rate_limits` of a token_count, where the window's length has a shorter name."""
     return {snake(name): _window(snake_keys(value)) for name, value in limits.items() if name != "normalModelSlug"}
 
 
@@ -110,18 +108,18 @@ def _window(value: object) -> object:
 
 
 def duration(milliseconds: int | None) -> dict[str, object]:
-    """A duration as Rust writes it."""
+    """A duration as Rust serialises it."""
     seconds, rest = divmod(max(0, milliseconds or 0), 1000)
     return {"secs": seconds, "nanos": rest * 1_000_000}
 
 
 def file_url(path: str) -> str:
-    """Events name a command's folder by address; approvals name it by path."""
+    """Events have a command's folder as a URL, approvals as a path."""
     if _DRIVE.match(path):
         path = "/" + path.replace("\\", "/")
     return "file://" + quote(path, safe=PATH_SAFE) if path.startswith("/") else path
 
 
 def present(**fields: object) -> dict[str, object]:
-    """Only the fields that are there: what 0.153.4 leaves out when it is empty."""
+    """The fields that are not None: 0.153.4 omits the others."""
     return {name: value for name, value in fields.items() if value is not None}

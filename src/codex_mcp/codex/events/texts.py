@@ -21,7 +21,7 @@ from codex_mcp.wire.app.notifications import (
 
 
 def user_message(item: UserMessage) -> dict[str, object]:
-    """user_message: the texts as one, pictures and sounds by address or path"""
+    """The texts are joined; images and audio are URLs or paths."""
     return {
         "type": "user_message",
         "message": "".join(part.text for part in item.content if part.type == "text"),
@@ -61,7 +61,6 @@ def _moved(element: object, offset: int) -> object:
 
 
 def input_part(part: Input) -> dict[str, object]:
-    """One part of a prompt, as it stands in a UserMessage item."""
     if part.type == "text":
         return {"type": "text", "text": part.text, "text_elements": snake_keys(part.text_elements)}
     return {"type": snake(part.type), **present(image_url=part.url, path=part.path)}
@@ -77,7 +76,6 @@ def agent_message(item: AgentMessage) -> dict[str, object]:
 
 
 def agent_reasoning(item: Reasoning) -> list[dict[str, object]]:
-    """agent_reasoning for every summary, agent_reasoning_raw_content for every raw text"""
     summaries: list[dict[str, object]] = [{"type": "agent_reasoning", "text": text} for text in item.summary]
     return summaries + [{"type": "agent_reasoning_raw_content", "text": text} for text in item.content]
 
@@ -113,7 +111,7 @@ def section_break(note: SummaryPartAdded) -> dict[str, object]:
 
 
 def output_delta(note: Delta) -> dict[str, object]:
-    """exec_command_output_delta. The app-server sends text, and does not say which of the two streams it was."""
+    """The app-server sends text, without saying whether it was stdout or stderr."""
     chunk = b64encode(note.delta.encode("utf-8", "surrogatepass")).decode("ascii")
     return {"type": "exec_command_output_delta", "call_id": note.item_id, "stream": "stdout", "chunk": chunk}
 
@@ -133,7 +131,7 @@ def plan_update(note: PlanUpdated) -> dict[str, object]:
 
 
 def error_event(note: ErrorReported) -> dict[str, object]:
-    """error, or stream_error if the model is asked again"""
+    """A stream_error if Codex asks the model again, otherwise an error."""
     if note.will_retry:
         details = {"additional_details": note.error.additional_details}
         return {"type": "stream_error", **error(note.error), **details}

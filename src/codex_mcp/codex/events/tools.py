@@ -38,7 +38,7 @@ def mcp_begin(item: McpToolCall) -> dict[str, object]:
 
 
 def mcp_end(item: McpToolCall) -> dict[str, object]:
-    """mcp_tool_call_end, with a Rust Result"""
+    """`result` is a Rust Result."""
     if item.result is not None:
         result: dict[str, object] = {"Ok": {name: value for name, value in item.result.items() if value is not None}}
     else:
@@ -63,7 +63,6 @@ def dynamic_end(item: DynamicToolCall, turn_id: str, completed_at_ms: int) -> di
 
 
 def search_action(item: WebSearch) -> dict[str, object]:
-    """What the search did: search, open_page, find_in_page or other."""
     action = item.action or {"type": "other"}
     named = {**action, "type": snake(str(action.get("type", "other")))}
     return {name: value for name, value in named.items() if value is not None}
@@ -132,7 +131,7 @@ def agent_end(item: CollabToolCall, completed_at_ms: int) -> dict[str, object] |
 
 
 def status(state: AgentState) -> object:
-    """An agent's status; how it completed or failed is said inside of it."""
+    """The message of a completed or failed agent is part of its status."""
     name = snake(state.status)
     return {name: state.message} if name in {"completed", "errored"} else name
 

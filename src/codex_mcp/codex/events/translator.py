@@ -52,7 +52,7 @@ Told: TypeAlias = notifications.AppNotification | Event
 
 
 class EventTranslator:
-    """The events of one thread. Feed it everything about the thread, in order, and account/rateLimits/updated."""
+    """The events of one thread, from all its messages in order and account/rateLimits/updated."""
 
     def __init__(self, thread_id: str, *, full: bool = False) -> None:
         self._thread_id = thread_id
@@ -69,15 +69,15 @@ class EventTranslator:
         self._has_had_a_turn = False
 
     def thread_named(self, thread_id: str) -> None:
-        """The thread had a provisional id and now has its own."""
+        """The thread's provisional id was replaced."""
         self._thread_id = thread_id
 
     def turn_starts(self, *, full: bool) -> None:
-        """The next turn starts, with or without item_* and raw_* events."""
+        """`full`: the next turn has item_* and raw_* events."""
         self._full = full
 
     def thread_opened(self, opened: ThreadOpened | None) -> list[Event]:
-        """The answer to thread/start or thread/resume. What was said of the thread earlier comes after it."""
+        """The answer to thread/start or thread/resume. Earlier messages about the thread follow it."""
         if opened is None or opened.sandbox is None:
             return []
         if opened.collaboration_mode is not None:
@@ -85,7 +85,6 @@ class EventTranslator:
         return [Event("", session_configured(opened))]
 
     def notification(self, note: Told) -> list[Event]:
-        """Anything that happened in this thread."""
         if isinstance(note, notifications.OtherNotification) and note.method not in RENAMED:
             return []
         handle = _HANDLERS.get(type(note))
@@ -97,7 +96,7 @@ class EventTranslator:
         return [] if handle is None else self._handled(handle, asked)
 
     def answered(self, asked: Asked, *, approved: bool) -> list[Event]:
-        """We answered such a request. What is approved begins; what is not will complete as declined."""
+        """An approved item begins; any other completes as declined."""
         if not approved or not isinstance(asked, CommandApproval | FileChangeApproval):
             return []
         return self._runs(asked.item_id)
@@ -266,14 +265,14 @@ class EventTranslator:
 
 
 def _refused(item: items.Item, known: Known | None) -> bool:
-    """A patch that was declined, or whose question failed, ends without a begin."""
+    """Whether a patch was declined, or its question failed: it then ends without a begin."""
     if not isinstance(item, items.FileChange):
         return False
     return item.status == "declined" or (item.status == "failed" and known is not None and known.life is Life.ASKED)
 
 
 def _start_of(note: notifications.ItemCompleted, known: Known | None) -> notifications.ItemStarted:
-    """The begin of an item that is complete already. What it says of itself now is more than it said then."""
+    """The begin of an item that is already complete, with the fields of its end."""
     started_at_ms = known.note.started_at_ms if known is not None else note.item.started_at_ms or note.completed_at_ms
     return notifications.ItemStarted(note.turn_id, note.item, started_at_ms)
 

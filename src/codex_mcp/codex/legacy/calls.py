@@ -24,8 +24,6 @@ Json = Mapping[str, object]
 
 
 class Abilities(Struct, frozen=True):
-    """Which arguments this Codex takes."""
-
     version: str
     arguments: Mapping[str, tuple[str, ...]]
     """The arguments of `codex` with the values that each may have; an empty tuple allows any."""
@@ -40,7 +38,7 @@ def abilities(version: str, tools: Tools) -> Abilities:
 
 
 def start_arguments(spec: ThreadSpec, prompt: str, config: Json, able: Abilities) -> dict[str, object]:
-    """The arguments of `codex` for a new thread; `config` is what the server was started with. Raises ConfigRefused."""
+    """The arguments for a new thread; `config` is the server's. Raises ConfigRefused."""
     wanted: dict[str, object | None] = {
         "prompt": prompt,
         "cwd": spec.cwd,
@@ -62,12 +60,11 @@ def start_arguments(spec: ThreadSpec, prompt: str, config: Json, able: Abilities
 
 
 def reply_arguments(thread_id: str, prompt: str) -> dict[str, object]:
-    """The arguments of `codex-reply`."""
     return {"threadId": thread_id, "prompt": prompt}
 
 
 def failure_of(outcome: Raw | BaseException) -> CoreError | None:
-    """Why a call failed, if it did, by its result or the error in place of one."""
+    """Why a call failed, if it did; `outcome` is its result or its error."""
     match outcome:
         case ConnectionLost():
             return CoreLost("Codex ended before the turn had ended")
@@ -88,7 +85,7 @@ def denial(why: str) -> dict[str, object]:
 
 
 def left_out(spec: ThreadSpec, able: Abilities) -> list[str]:
-    """The arguments that were asked for and that this Codex does not have."""
+    """The requested arguments that this Codex does not have."""
     asked = {
         "base-instructions": spec.base_instructions,
         "developer-instructions": spec.developer_instructions,
@@ -100,7 +97,7 @@ def left_out(spec: ThreadSpec, able: Abilities) -> list[str]:
 
 
 def check_turn(spec: TurnSpec, thread: ThreadSpec, version: str) -> None:
-    """Raise CoreError for what this Codex cannot do at all."""
+    """Raise CoreError for features that this Codex lacks."""
     lacking = [
         name
         for name, asked in (

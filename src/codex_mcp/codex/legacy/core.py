@@ -75,15 +75,13 @@ _note = msgspec.json.Decoder(legacy.EventNote)
 
 
 class OldRelease(Struct, frozen=True):
-    """Which Codex it is."""
-
     version: str
     config: Mapping[str, object]
     """For every thread: it does not apply its own `-c` to them."""
 
 
 class LegacyCore:
-    """One running `codex mcp-server`: a `Core`."""
+    """One running `codex mcp-server`."""
 
     resumes = False
 
@@ -109,7 +107,7 @@ class LegacyCore:
 
     @property
     def leaves(self) -> bool:
-        """It ends when its stdin does, unless a call is still unanswered: it would wait for that forever."""
+        """Codex ends when its stdin does, unless a call is unanswered."""
         return all(thread.newest_call is None for thread in self._threads.values())
 
     async def run(self) -> None:
@@ -122,7 +120,7 @@ class LegacyCore:
         await self._peer.aclose()
 
     async def initialize(self) -> requests.Initialized:
-        """Do the handshake, and read what its tools take."""
+        """Also reads the arguments of its tools."""
         hello = {
             "protocolVersion": PROTOCOL,
             "capabilities": {"elicitation": {}},
@@ -135,7 +133,7 @@ class LegacyCore:
         return requests.Initialized(user_agent=answer.server_info.user_agent)
 
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
-        """Make ready for a thread; it begins with its first turn."""
+        """Prepare a thread, which begins with its first turn."""
         if missing := left_out(spec, self._able):
             logger.warning("Codex %s does not take %s: left out", self.version, ", ".join(missing))
         thread = LegacyThread(str(uuid.uuid4()), spec)
@@ -143,12 +141,12 @@ class LegacyCore:
         return self._opened(thread)
 
     async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
-        """Find a thread of this process; of others there is nothing to be had."""
+        """Find a thread of this process; no other can be resumed."""
         self._check_whole(known := self._known(thread_id))
         return self._opened(known)
 
     def why_lost(self, thread_id: str) -> str:
-        """Why a thread can never go on: a turn of it has failed, or Codex has ended."""
+        """Why a thread can never continue: one of its turns has failed, or Codex has ended."""
         if self._has_ended:  # which is known some moments before it is known how
             return f"Codex has ended. {self.after_loss}"
         known = self._threads.get(thread_id)
@@ -160,7 +158,6 @@ class LegacyCore:
         )
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
-        """Begin a turn of a thread; return its id."""
         known = self._known(thread_id)
         check_turn(spec, known.spec, self.version)
         self._check(known)
@@ -186,17 +183,16 @@ class LegacyCore:
             self._beginning.pop(known, None)
 
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
-        """Stop a turn; its end is an event."""
         known = self._known(thread_id)
         if known.turn_id == turn_id:
             self._cancel(known)
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
-        """Raise CoreError: an old Codex has no such request."""
+        """Raises CoreError: an old Codex has no such request."""
         raise CoreError(f"Codex {self.version} takes nothing but prompts")
 
     async def running_commands(self, thread_id: str) -> dict[str, str]:
-        """The commands that run in a thread, by item id. It tells no process ids, and we need none."""
+        """Item ids only: an old Codex does not report process ids, and none are needed."""
         return {item_id: item_id for item_id in self._known(thread_id).commands}
 
     async def terminate_command(self, thread_id: str, process_id: str) -> None:
@@ -205,13 +201,13 @@ class LegacyCore:
         await asyncio.to_thread(end_processes, lambda pid: variables(pid, mark) == mark)
 
     async def unload_thread(self, thread_id: str) -> None:
-        """Do nothing: what it let go of it could not load again. A thread that never began is forgotten."""
+        """Only a thread that never began is forgotten: an old Codex could not load others again."""
         known = self._threads.get(thread_id)
         if known is not None and not known.is_named and not known.is_busy:
             del self._threads[thread_id]
 
     async def account(self) -> requests.Account:
-        """Say nothing: who is signed in cannot be asked; the first turn will tell."""
+        """Unknown: an old Codex cannot be asked."""
         return requests.Account()
 
     def _opened(self, thread: LegacyThread) -> OpenedThread:
@@ -277,7 +273,7 @@ class LegacyCore:
             began.set_exception(failure)
 
     def _fail_turn(self, known: LegacyThread, turn_id: str, why: str) -> None:
-        """Say what the app-server would say here: an old Codex says nothing."""
+        """Report the end of the turn, which an old Codex omits here."""
         ended = TurnCompleted(Turn(turn_id, "failed", Failure(why)), thread_id=known.id)
         self._listener.notification_received(known.id, ended, fact_of(ended))
         self._withdraw_questions(known)
@@ -353,7 +349,7 @@ class LegacyCore:
             self._has_begun(known, turn_id)
 
     def _cannot_be_answered(self, known: LegacyThread, question: str) -> None:
-        """It waits for an answer, and has no request by which we could send one."""
+        """Codex waits for an answer, but has sent no request that could be answered."""
         if not known.failure:
             known.failure = f"Codex {self.version} asked for an approval ({question}) that no client can answer"
             self._cancel(known)
@@ -379,7 +375,7 @@ class LegacyCore:
         return self._asked(request)
 
     async def _asked(self, request: Request) -> object:
-        """Pass on a question. It must be answered in any case: after an error, Codex would wait forever."""
+        """Pass on a question. It is always answered: after an error, Codex would wait forever."""
         try:
             asked = msgspec.json.decode(request.params, type=legacy.Elicitation)
             known = self._threads.get(asked.thread_id or "")

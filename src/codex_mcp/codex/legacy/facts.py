@@ -27,7 +27,7 @@ from codex_mcp.wire.legacy import EventMsg
 
 
 def fact_of_event(turn_id: str, msg: EventMsg) -> Fact | None:
-    """What an event of this turn means for it, if anything."""
+    """What an event means for its turn, if anything."""
     reader = READERS.get(msg.type)
     return None if reader is None else reader(turn_id, msg)
 

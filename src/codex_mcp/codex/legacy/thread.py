@@ -33,13 +33,13 @@ ANNOUNCEMENTS_KEPT: Final = 64
 
 
 class Unheard(Struct, frozen=True):
-    """Nobody reads the thread any longer, and this turn has not ended; "" if it had not begun."""
+    """The turn whose end will not be reported, because no call reads the thread any longer; "" if it had not begun."""
 
     turn_id: str
 
 
 class LegacyThread:
-    """One thread. Its identity is the thread's: its id changes once, when Codex gives it one."""
+    """One thread. Its id changes once, when Codex assigns one."""
 
     def __init__(self, thread_id: str, spec: ThreadSpec) -> None:
         self.id = thread_id
@@ -68,45 +68,41 @@ class LegacyThread:
 
     @property
     def is_busy(self) -> bool:
-        """A prompt that is sent now would go into a turn that runs already."""
+        """A prompt sent now would go into a running turn."""
         return self._is_starting or bool(self.turn_id)
 
     @property
     def newest_call(self) -> Id | None:
-        """The call to cancel for whatever runs."""
+        """The call to cancel in order to stop the running turn."""
         return next(reversed(self._readers), None)
 
     def named(self, thread_id: str) -> None:
-        """Codex has given it an id."""
         self.id = thread_id
         self.is_named = True
 
     def sent(self, call: Id) -> None:
-        """A prompt is on its way."""
         self._readers[call] = None
         self._is_starting = True
         self.is_unwanted = False
 
     def reads(self, call: Id) -> bool:
-        """Is this one of its calls?"""
         return call in self._readers
 
     def started(self, turn_id: str) -> None:
-        """A turn has begun."""
         self.turn_id = turn_id
         self._is_starting = False
         self.failure = ""
         self.commands.clear()
 
     def ended(self, turn_id: str) -> bool:
-        """A turn is over. Was it the one that ran?"""
+        """Return whether this was the running turn."""
         if turn_id != self.turn_id:
             return False
         self._rest()
         return True
 
     def answered(self, call: Id, *, failed: bool) -> Unheard | None:
-        """A call was answered. Is there a turn whose end will not be heard?"""
+        """Return the turn whose end will not be reported, if any."""
         self._readers.pop(call, None)
         if self._readers or not self.is_busy:
             return None
@@ -117,17 +113,16 @@ class LegacyThread:
         return unheard
 
     def announced(self, call_id: str, msg: dict[str, object]) -> None:
-        """An event says what the question with this call id will leave out."""
+        """Remember details that the question with this call id will omit."""
         self._announced[call_id] = msg
         if len(self._announced) > ANNOUNCEMENTS_KEPT:
             del self._announced[next(iter(self._announced))]
 
     def announcement(self, call_id: str) -> dict[str, object]:
-        """What was said about the question with this call id."""
         return self._announced.pop(call_id, {})
 
     def used(self, total: TokenCounts) -> TokenCounts | None:
-        """How much more was used up since the last count. None: the same count, told again."""
+        """The tokens used since the last count; None if the same count was repeated."""
         before, self._used = self._used, total
         if total == before:
             return None

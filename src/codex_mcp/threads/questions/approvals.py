@@ -68,7 +68,7 @@ ASKED_TO = {
 
 
 def offered(question: Question) -> tuple[Decision, ...]:
-    """The decisions to show, the plainest yes first. Empty for questions that ask for data."""
+    """The decisions to show, the simplest approval first. Empty for questions that ask for data."""
     match question:
         case CommandQuestion():
             more: list[Decision] = [Approved(Scope.SESSION)] if question.offers_session else []
@@ -98,7 +98,7 @@ def choices(question: Question) -> list[Choice]:
 
 
 def decide(question: Question, answer: object) -> Decision:
-    """What the client's result to our question means. Never raises; what cannot be read is a denial."""
+    """The decision that a client's result means. Never raises; a result that cannot be read is a denial."""
     if not isinstance(answer, dict):
         return _unreadable("the answer", answer)
     said: list[Decision] = []
@@ -139,7 +139,7 @@ def core_answer(question: Question, decision: Decision) -> dict[str, object]:
 
 
 def refusal(method: str) -> dict[str, object]:
-    """The result that refuses a request of this method, whatever it asked for."""
+    """The result that refuses any request of this method."""
     match method:
         case Method.PERMISSIONS:
             return {"permissions": {}, "scope": "turn"}
@@ -154,10 +154,10 @@ def refusal(method: str) -> dict[str, object]:
 
 
 def explanation(question: Question, decision: Decision) -> dict[str, object] | None:
-    """Why not, as an item for `thread/inject_items`, to be sent before the answer; None where Codex says enough.
+    """The reason of a denial, as an item for `thread/inject_items` before the answer; None if Codex says enough.
 
-    The app-server's own refusal carries no text. An injected item reaches the model with its next request, after the
-    refused call's output, and neither looks like a prompt of the user nor makes an event.
+    The app-server's own refusal has no text. The model reads an injected item with its next request, after the refused
+    call's output; the item does not look like a prompt of the user and causes no event.
     """
     if not isinstance(decision, Denied) or decision.reason == DECLINED or question.is_old:
         return None  # the answer to an old Codex says it itself
@@ -166,7 +166,7 @@ def explanation(question: Question, decision: Decision) -> dict[str, object] | N
 
 
 def must_interrupt(question: Question, decision: Decision) -> bool:
-    """Must the caller end the turn itself? Only commands and patches have an answer that ends it."""
+    """Whether the caller must end the turn itself: only commands and patches have an answer that ends it."""
     return isinstance(decision, Aborted) and not isinstance(question, CommandQuestion | PatchQuestion)
 
 
@@ -186,7 +186,7 @@ def _from_action(question: Question, action: object, content: object) -> Decisio
 
 
 def _content(question: Question, fields: Mapping[str, object]) -> Decision:
-    """An accepted form. Ours has `decision` and `reason`; a form of others has its own fields."""
+    """An accepted form. Ours has `decision` and `reason`; other forms have their own fields."""
     if isinstance(question, UserQuestion):
         return Filled(_answers(question, fields))
     if isinstance(question, ServerQuestion) and not question.is_tool_approval:
@@ -244,7 +244,7 @@ def _network_word(question: Question, action: str) -> Decision:
 
 
 def _within(question: Question, decision: Decision) -> Decision:
-    """Cut a decision down to what the question offers: an approval never reaches further than was shown."""
+    """Limit a decision to what the question offers: an approval never exceeds what was shown."""
     match decision:
         case RuleApproved() | NetworkRuled() if decision not in offered(question):
             return Approved() if is_approval(decision) else Denied()
@@ -260,7 +260,7 @@ def _within(question: Question, decision: Decision) -> Decision:
 
 
 def _permissiveness(decision: Decision) -> int:
-    """Orders decisions, the strictest first. A filled form is stricter than a bare yes: it says what the yes is to."""
+    """Orders decisions, the strictest first. A filled form is stricter than a plain approval."""
     match decision:
         case Aborted():
             return 0
@@ -330,7 +330,7 @@ def _reason(fields: Mapping[str, object], default: str, *, key: str = "reason") 
 
 
 def _unreadable(what: str, value: object) -> Denied:
-    """Say what was not understood. Values inside an object are not quoted: they may be an answer to a secret."""
+    """Say what could not be read. Values inside an object may be secret and are not quoted."""
     match value:
         case dict():
             seen = f"an object with the keys {sorted(map(str, value))}"

@@ -24,45 +24,43 @@ SESSION_GONE = "no person could be asked: the MCP client is gone"
 
 
 class Scope(StrEnum):
-    """How far an approval reaches."""
-
     ONCE = "once"
     SESSION = "session"
     ALWAYS = "always"
 
 
 class Approved(Struct, frozen=True):
-    """Yes, this once or for longer."""
+    """Approved once or for longer."""
 
     scope: Scope = Scope.ONCE
 
 
 class RuleApproved(Struct, frozen=True):
-    """Yes, and commands that begin like this need not be asked about again."""
+    """Approved, and so are later commands with this beginning."""
 
     rule: tuple[str, ...]
 
 
 class NetworkRuled(Struct, frozen=True):
-    """A lasting yes or no for a host."""
+    """A permanent rule for a host."""
 
     rule: NetworkAmendment
 
 
 class Filled(Struct, frozen=True):
-    """Yes, with what the user filled in: the fields of an inner server's form, or answers by question id."""
+    """Accepted, with the fields of an inner server's form, or with answers by question id."""
 
     content: Mapping[str, object] = field(default_factory=dict)
 
 
 class Denied(Struct, frozen=True):
-    """No; the turn goes on, and the model may be told the reason."""
+    """The turn continues, and the model may learn the reason."""
 
     reason: str = DECLINED
 
 
 class Aborted(Struct, frozen=True):
-    """No, and the turn ends."""
+    """Denied, and the turn ends."""
 
 
 Decision = Approved | RuleApproved | NetworkRuled | Filled | Denied | Aborted
@@ -83,12 +81,11 @@ def timed_out(seconds: float) -> Denied:
 
 
 def failed(message: str) -> Denied:
-    """The client answered with an error."""
     return Denied(short_reason(f"the MCP client could not ask the user: {message}"))
 
 
 def is_approval(decision: Decision) -> bool:
-    """May Codex do what it asked for?"""
+    """Whether Codex may do what it asked for."""
     match decision:
         case Denied() | Aborted():
             return False
@@ -99,7 +96,7 @@ def is_approval(decision: Decision) -> bool:
 
 
 def word_for(decision: Decision) -> str:
-    """The decision as one word: a value of the form's `decision`, an event's or an audit line's."""
+    """The decision as one word: in the form's `decision`, an event or an audit line."""
     match decision:
         case Approved(Scope.SESSION):
             return "approved_for_session"
@@ -120,7 +117,7 @@ def word_for(decision: Decision) -> str:
 
 
 def old_decision(decision: Decision) -> str | dict[str, object]:
-    """The decision as 0.153.4 spelled it, with its data."""
+    """The decision in the spelling of 0.153.4, with its data."""
     match decision:
         case RuleApproved(rule):
             return {"approved_execpolicy_amendment": {"proposed_execpolicy_amendment": list(rule)}}
@@ -132,5 +129,5 @@ def old_decision(decision: Decision) -> str | dict[str, object]:
 
 
 def short_reason(text: str) -> str:
-    """The reason, cut to what we are willing to put into the model's context."""
+    """The reason, cut to MAX_REASON_CHARS."""
     return text if len(text) <= MAX_REASON_CHARS else text[: MAX_REASON_CHARS - 1] + "…"

@@ -1,8 +1,8 @@
-"""Pure. What Codex asks a person, as one value per kind of question.
+"""Pure. The questions of Codex to a person, one type per kind.
 
-`question_from` makes one of a core's request. A request that cannot be understood gives an `UnreadableQuestion`, never
-an exception: the caller refuses it with `approvals.refusal`. A request about a patch does not contain the patch: the
-caller provides the changes that it remembers of the item.
+`question_from` converts a core's request. A request that cannot be understood becomes an `UnreadableQuestion`, which
+the caller refuses with `approvals.refusal`. A request about a patch does not contain the patch: the caller provides
+the changes of its item.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ Json = Mapping[str, object]
 
 
 class QuestionKind(StrEnum):
-    """What is asked for."""
-
     EXEC = "exec"
     PATCH = "patch"
     PERMISSIONS = "permissions"
@@ -50,7 +48,7 @@ class QuestionKind(StrEnum):
 
 
 class Method(StrEnum):
-    """The core's requests that need a person; OLD is that of an old `codex mcp-server`, for commands and patches."""
+    """The core's requests that need a person. OLD is an old `codex mcp-server`'s request for commands and patches."""
 
     EXEC = "item/commandExecution/requestApproval"
     PATCH = "item/fileChange/requestApproval"
@@ -65,18 +63,18 @@ TOOL_APPROVAL = "mcp_tool_call"
 
 
 class AnyQuestion(Struct, frozen=True, kw_only=True):
-    """What every question has. `item_id` is "" for questions of an inner MCP server, which belong to no item."""
+    """`item_id` is "" for questions of an inner MCP server."""
 
     thread_id: str
     turn_id: str
     item_id: str = ""
     reason: str = ""
     is_old: bool = False
-    """An old Codex asks, and is answered in its own words."""
+    """From an old Codex, whose answers have another form."""
 
 
 class CommandQuestion(AnyQuestion, frozen=True, kw_only=True):
-    """May this command run (or this text go to a running terminal, or this host be reached)?"""
+    """About a command, input for a running terminal, or access to a host."""
 
     kind: ClassVar[QuestionKind] = QuestionKind.EXEC
     method: ClassVar[Method] = Method.EXEC
@@ -94,8 +92,6 @@ class CommandQuestion(AnyQuestion, frozen=True, kw_only=True):
 
 
 class PatchQuestion(AnyQuestion, frozen=True, kw_only=True):
-    """May these files be changed?"""
-
     kind: ClassVar[QuestionKind] = QuestionKind.PATCH
     method: ClassVar[Method] = Method.PATCH
     changes: Json = field(default_factory=dict)
@@ -103,8 +99,6 @@ class PatchQuestion(AnyQuestion, frozen=True, kw_only=True):
 
 
 class PermissionsQuestion(AnyQuestion, frozen=True, kw_only=True):
-    """May the turn have these permissions?"""
-
     kind: ClassVar[QuestionKind] = QuestionKind.PERMISSIONS
     method: ClassVar[Method] = Method.PERMISSIONS
     cwd: str
@@ -112,7 +106,7 @@ class PermissionsQuestion(AnyQuestion, frozen=True, kw_only=True):
 
 
 class UserQuestion(AnyQuestion, frozen=True, kw_only=True):
-    """What does the user say to these questions of the model?"""
+    """Questions of the model to the user."""
 
     kind: ClassVar[QuestionKind] = QuestionKind.USER_INPUT
     method: ClassVar[Method] = Method.USER_INPUT
@@ -121,7 +115,7 @@ class UserQuestion(AnyQuestion, frozen=True, kw_only=True):
 
 
 class ServerQuestion(AnyQuestion, frozen=True, kw_only=True):
-    """An MCP server inside Codex asks the user, or Codex asks whether its tool may be called (`is_tool_approval`)."""
+    """A question of an MCP server inside Codex, or whether its tool may be called (`is_tool_approval`)."""
 
     kind: ClassVar[QuestionKind] = QuestionKind.MCP
     method: ClassVar[Method] = Method.MCP
@@ -143,7 +137,7 @@ Question = CommandQuestion | PatchQuestion | PermissionsQuestion | UserQuestion 
 def question_from(
     asked: Asked, changes_of: Callable[[str], Json | None] = lambda _: None
 ) -> Question | UnreadableQuestion:
-    """Make a question of a core's request. `changes_of` has the changes of a fileChange item, in the old shape."""
+    """`changes_of` returns the changes of a fileChange item, in the shape of 0.153.4."""
     if isinstance(asked, UnreadableQuestion):
         return asked
     if isinstance(asked, FileChangeApproval):
@@ -159,7 +153,7 @@ def question_from(
 
 
 def command_argv(command_line: str) -> tuple[str, ...]:
-    """The command as a list, as 0.153.4 sent it. What cannot be split is shown as a script, whole."""
+    """The command as a list, as in 0.153.4. A line that cannot be split becomes a script."""
     try:
         argv = shlex.split(command_line)
     except ValueError:

@@ -36,7 +36,7 @@ class Initialized(Struct, frozen=True, rename="camel"):
     codex_home: str = ""
 
 
-class ThreadStart(Struct, frozen=True, rename="camel", omit_defaults=True):
+class ThreadSetup(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     cwd: str | UnsetType = UNSET
     model: str | UnsetType = UNSET
     approval_policy: str | UnsetType = UNSET
@@ -44,6 +44,9 @@ class ThreadStart(Struct, frozen=True, rename="camel", omit_defaults=True):
     base_instructions: str | UnsetType = UNSET
     developer_instructions: str | UnsetType = UNSET
     config: dict[str, object] | UnsetType = UNSET
+
+
+class ThreadStart(ThreadSetup, frozen=True, kw_only=True):
     environments: list[Environment] | UnsetType = UNSET
     experimental_raw_events: bool = False
 
@@ -99,16 +102,9 @@ class EnvironmentId(Struct, frozen=True, rename="camel"):
     environment_id: str
 
 
-class ThreadResume(Struct, frozen=True, rename="camel", omit_defaults=True):
+class ThreadResume(ThreadSetup, frozen=True):
     thread_id: str
     exclude_turns: bool
-    cwd: str | UnsetType = UNSET
-    model: str | UnsetType = UNSET
-    approval_policy: str | UnsetType = UNSET
-    sandbox: str | UnsetType = UNSET
-    base_instructions: str | UnsetType = UNSET
-    developer_instructions: str | UnsetType = UNSET
-    config: dict[str, object] | UnsetType = UNSET
 
 
 class ThreadId(Struct, frozen=True, rename="camel"):
