@@ -1,10 +1,9 @@
-"""A small process that ends what a core and its commands leave behind when this server is killed.
+"""A small process that ends the remaining processes of a core and its commands when this server is killed.
 
-A killed server cannot do it, and the process that inherits the commands does not know them. The guard waits until the
-server's end of a pipe is closed, gives the core the time to end by itself, and kills every process that has the
-server's mark in its environment, until it finds none twice: the kernel does not show the environment of a process
-that is replacing its program. A shell is enough for that, and takes a tenth of a Python's memory. Linux only; without
-`sh` and a `grep` that knows -z there is no guard.
+The guard waits until the server's end of a pipe is closed, gives the core time to end by itself, and kills every
+process with the server's mark in its environment, until it finds none twice: the kernel does not show the environment
+of a process that is replacing its program. It is a shell script, which needs a tenth of Python's memory. Linux only; it
+needs `sh` and a `grep` with -z.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pure. A command as old events show it: its words, what they do, how it began and ended."""
+"""Pure. Commands in the events of 0.153.4: the argv, its parts, begin and end."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from codex_mcp.codex.events.spelling import duration, file_url, present, snake
 from codex_mcp.wire.app.items import CommandAction, CommandExecution
 
 OUTPUT_CHARACTERS: Final = 32_768
-"""Of a command's output in exec_command_end, where it stands three times: stdout, aggregated_output, formatted_output.
-0.153.4 sent lines of 600 KB. This is about what Codex lets its model see (10,000 tokens), and few commands print more;
-of those that do, the middle is left out."""
+"""Limit of a command's output in exec_command_end, which has it three times: stdout, aggregated_output and
+formatted_output. 0.153.4 sent messages of 600 KB. The limit is about what Codex shows its model (10,000 tokens)."""
 
-# A command that had to be asked for is announced as "agent" and completes as this: 0.163 knows no other way to run one.
+# A command that needed approval is announced as "agent" and completes as this, the only way in which 0.163 runs one.
 SOURCE_ONCE_RUNNING: Final = "unified_exec_startup"
 
 

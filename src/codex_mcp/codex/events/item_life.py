@@ -1,8 +1,8 @@
-"""Pure. When does an item begin? Commands and patches are announced before they are allowed to.
+"""Pure. Decides when an item begins. Codex announces commands and patches before they are approved.
 
-The app-server says item/started and then asks; 0.153.4 said exec_command_begin only after the answer. No timer is
-needed to tell who will be asked for. A command that runs already has a process id, or is the user's own; one that waits
-for an answer has neither. A patch does not tell; it begins with the answer or, if no question was asked, with its end.
+The app-server sends item/started and then asks; 0.153.4 sent exec_command_begin only after the answer. No timer is
+needed: a running command has a process id, or is the user's own, while a command that waits for an answer is neither.
+A patch begins with the answer or, if no question was asked, with its end.
 
     state   started        started      asked     approved   output     completed
             (running)      (waiting)
@@ -12,7 +12,7 @@ for an answer has neither. A patch does not tell; it begins with the answer or, 
     ASKED   -> BEGUN  *    no change    no change -> BEGUN * -> BEGUN * *, if it did run; forgotten
     BEGUN   no change      no change    no change no change  no change  forgotten
 
-`*` marks the begin. At the end of a turn everything is forgotten but commands that have begun: those may go on.
+`*` marks the begin. At the end of a turn all items are forgotten except running commands, which may continue.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from codex_mcp.wire.app.items import CommandExecution, FileChange, FileUpdate
 from codex_mcp.wire.app.notifications import ItemStarted
 
 MAX_ITEMS: Final = 256
-"""Items remembered per thread. Codex keeps at most 64 commands alive; past this, the oldest is forgotten, and if it
-still completes, its begin is sent a second time, just before its end."""
+"""Items remembered per thread. Codex runs at most 64 commands. Beyond this limit the oldest is forgotten, and its begin
+is sent again just before its end."""
 
 
 class Life(StrEnum):

@@ -1,7 +1,7 @@
-"""Pure. The events of an item's begin and end. When they are due, `translator` and `item_life` decide.
+"""Pure. The events of an item's begin and end; `translator` and `item_life` decide when to send them.
 
-item_started and item_completed show every item once more, in its own shape; they are sent only if all events are asked
-for. Item names are those of 0.153.4 (UserMessage, CommandExecution, …); other items keep their own fields.
+item_started and item_completed repeat every item in another form, and are sent only if the call asks for all events.
+Item names are those of 0.153.4 (UserMessage, CommandExecution, …); other items keep their own fields.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pure. What the app-server asks us, as the events that announce the question."""
+"""Pure. The events that announce a question of the app-server."""
 
 from __future__ import annotations
 

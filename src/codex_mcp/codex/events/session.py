@@ -1,7 +1,7 @@
-"""Pure. Events about the session: how it is set up, how its MCP servers start, and what only changed its name.
+"""Pure. Events about the session: its settings, the start of its MCP servers, and renamed notifications.
 
-mcp_startup_complete is the sum of what the app-server reports of each server. The notifications in `RENAMED` are old
-events under another name: the same fields, in snake_case.
+mcp_startup_complete summarises the app-server's reports of each server. The notifications in `RENAMED` differ from the
+events of 0.153.4 only in their names and in the camelCase of their fields.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ RENAMED: Final = {
     "thread/closed": "shutdown_complete",
 }
 
-# Their values are names, and were snake_case as well. All other strings are free text.
+# The values of these fields are names, which were snake_case as well. All other strings are free text.
 NAMED_VALUES: Final = frozenset({"event_name", "execution_mode", "handler_type", "scope", "status", "source"})
 NAMED_REASON: Final = "model_reroute"
 

@@ -1,4 +1,4 @@
-"""Pure. The app-server's spellings turned into those of `codex/event`: names, errors, decisions, limits, durations."""
+"""Pure. Converts the app-server's spellings to those of `codex/event`: names, errors, decisions, limits, durations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from codex_mcp.wire.app.items import Failure, TokenCounts, TokenUsage
 
-# What a path in a `file://` address may show as it is; everything else is percent-encoded (WHATWG URL, path set).
+# Characters of a path that are not percent-encoded in a `file://` URL (WHATWG URL, path set).
 PATH_SAFE: Final = "/:@!$&'()*+,;=[]|^~-._\\"
 
 DECISIONS: Final = {
@@ -19,7 +19,7 @@ DECISIONS: Final = {
     "cancel": "abort",
 }
 
-# The two decisions that carry something: the new name, and the new name of what is inside.
+# The decisions that carry data: the new name, and the old and new name of the field inside.
 DECISIONS_WITH_TERMS: Final = {
     "acceptWithExecpolicyAmendment": (
         "approved_execpolicy_amendment",
@@ -34,7 +34,7 @@ DECISIONS_WITH_TERMS: Final = {
 }
 
 NAMES_REMEMBERED: Final = 512
-"""More than Codex has names of fields; every turn comes with the same two dozen."""
+"""More than Codex has field names; every turn uses the same two dozen."""
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")

@@ -1,6 +1,6 @@
-"""Pure. Prompts, answers, reasoning, plans and errors as old events, whole and piece by piece.
+"""Pure. The events of prompts, answers, reasoning, plans and errors.
 
-The deltas are the hot path of a turn: thousands of them, each decoded once and passed on.
+Deltas are the hot path of a turn: there are thousands of them, each decoded once and passed on.
 """
 
 from __future__ import annotations

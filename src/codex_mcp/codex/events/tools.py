@@ -1,6 +1,6 @@
-"""Pure. Calls of tools, searches, pictures and other agents as old events show them.
+"""Pure. The events of tool calls, web searches, images and other agents.
 
-tool that works with another agent       begin and end are called
+tool for another agent                   event, with _begin and _end
 ---------------------------------------  ------------------------
 spawnAgent                               collab_agent_spawn
 sendInput, sendMessage, followupTask     collab_agent_interaction

@@ -1,10 +1,10 @@
-"""Pure. The `codex/event` stream of 0.153.4, made from what the app-server says about one thread.
+"""Pure. Makes the `codex/event` stream of 0.153.4 from the app-server's messages about one thread.
 
 The order is the app-server's, with three corrections. Commands and patches begin after the answer, not before the
-question (`item_life` says how). A token_count waits for the rate limits, which follow it, or for whatever comes
-next. A turn_diff is sent once per distinct diff. item_* and raw_* events are sent only if `full`.
+question (see `item_life`). A token_count waits for the rate limits, which follow it, or for the next message.
+A turn_diff is sent once per distinct diff. item_* and raw_* events are sent only if `full`.
 
-`docs/events.md` lists the events and what differs from 0.153.4. Nothing raises: what cannot be read gives no event.
+`docs/events.md` lists the events and the differences from 0.153.4. A message that cannot be read has no event.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from codex_mcp.wire.app.questions import (
 from codex_mcp.wire.app.requests import ThreadOpened
 
 NOISY: Final = ("item_", "raw_")
-"""Beginnings of the event types that are sent only if all events are asked for."""
+"""Prefixes of event types that are sent only if `full`."""
 
 
 class Event(Struct, frozen=True):
     """One `codex/event`, without its envelope."""
 
     turn_id: str
-    """Of the turn that it belongs to; "" outside of one."""
+    """The id of its turn; "" outside of a turn."""
     msg: dict[str, object]
     """{"type": …, …}"""
 
 
 Told: TypeAlias = notifications.AppNotification | Event
-"""What happened in a thread: a notification of the app-server, or an event of an old Codex."""
+"""A notification of the app-server, or an event of an old Codex."""
 
 
 class EventTranslator:
@@ -170,7 +170,7 @@ class EventTranslator:
 
     def _turn_started(self, note: notifications.TurnStarted) -> list[Event]:
         turn = note.turn
-        self._items.turn_ended()  # of a core that died in mid-turn nothing else is heard
+        self._items.turn_ended()  # in case the last core died in the middle of a turn
         self._turn_id, self._last_message, self._diff = turn.id, None, ""
         self._has_had_a_turn = True
         msg = {

@@ -1,7 +1,7 @@
-"""Pure. The calls of an old Codex's tools `codex` and `codex-reply`: their arguments, and how their answers fail.
+"""Pure. The calls of an old Codex's tools `codex` and `codex-reply`: their arguments and their errors.
 
-It refuses arguments that it does not know, and they differ between releases. An argument that its list of tools lacks
-is left out, or refused where the turn would otherwise do something else than was asked for.
+An old Codex refuses unknown arguments, and releases differ in them. An argument that its list of tools lacks is left
+out, or refused if the turn would otherwise do something else.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""An old Codex (0.103 to 0.153) as a core: one `codex mcp-server`, spoken to in MCP, for all threads.
+"""An old Codex (0.103 to 0.153) as a core: one `codex mcp-server` for all threads.
 
-A thread begins with its first prompt, and has a provisional id of ours until Codex says which is its own. Turns are
-calls of `codex` and `codex-reply`; how they go is read from the events, and not from the answers, which may belong to
-another call (`codex.legacy.thread` says why). Whatever an old Codex cannot do is refused with a reason.
+A thread begins with its first prompt, and has a provisional id until Codex assigns one. Turns are calls of `codex` and
+`codex-reply`. Their progress is read from the events, because an answer may belong to another call
+(`codex.legacy.thread` explains why). Features that an old Codex lacks are refused with a reason.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Malformed, Notification
 logger = logging.getLogger(__name__)
 
 PROTOCOL: Final = "2025-06-18"
-"""It echoes whatever it is told; this is the revision that it follows."""
+"""The revision that it follows; it echoes any other."""
 
 EVENT: Final = "codex/event"
 
@@ -77,7 +77,7 @@ _note = msgspec.json.Decoder(legacy.EventNote)
 class OldRelease(Struct, frozen=True):
     version: str
     config: Mapping[str, object]
-    """For every thread: it does not apply its own `-c` to them."""
+    """For every thread, since it does not apply its own `-c` to them."""
 
 
 class LegacyCore:

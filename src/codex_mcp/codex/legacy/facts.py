@@ -1,7 +1,7 @@
 """Pure. What the events of an old Codex mean for a turn.
 
-Its token_count comes again at odd times, so it is not a fact by itself: `codex.legacy.core` reports the difference. Nor
-does the end of a failed turn say in every release that it failed: the core reports that failure before.
+An old Codex repeats its token_count, so `codex.legacy.core` reports the difference instead. In some releases the end of
+a failed turn does not report the failure; the core then reports it first.
 """
 
 from __future__ import annotations

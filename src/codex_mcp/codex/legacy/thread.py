@@ -1,21 +1,21 @@
-"""Pure. One thread of an old Codex: who reads its events, which turn runs, and whether it can go on.
+"""Pure. One thread of an old Codex: the calls that read its events, the running turn, and whether it can continue.
 
-An old Codex hands out what happens in a thread only while a call reads it. A call is a reader from its sending until
-its answer; and since all readers of a thread share one queue, the answer may come to any of them.
+An old Codex sends the events of a thread only while a call reads them. A call is a reader until it is answered. All
+readers of a thread share one queue, so any of them may receive the answer.
 
-    heard                idle                  starting                 running
+    received             idle                  starting                 running
     -------------------  --------------------  -----------------------  -----------------------------------------
     a call is sent       starting              -                        -
     task_started         running               running                  running, the newer turn
     its end              idle                  idle                     idle
-    an answer, others    no change             no change                no change: the others hear the end
-    still read
-    an answer, nobody    idle                  idle; the turn never     idle; the turn's end is never heard, and the
-    reads any longer                           began                    thread is spoiled
+    an answer, other     no change             no change                no change: the others receive the end
+    readers remain
+    an answer to the     idle                  idle; the turn never     idle; the turn's end is never received, and the
+    last reader                                began                    thread is spoiled
 
-A cancelled call is never answered by itself: it stays a reader, and does no harm here, because news goes by the id of
-its turn. What does harm is an error of the model: the call is answered before the end of its turn is read, and that end
-would answer the next call in place of its own. Such a thread is spoiled: its next prompt would run unseen.
+A cancelled call is never answered: it stays a reader, which is harmless because events carry the id of their turn. An
+error of the model is not harmless: the call is answered before the end of its turn is read, and that end would answer
+the next call. Such a thread is spoiled: its next prompt would run unseen.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from codex_mcp.wire.jsonrpc import Id
 from codex_mcp.wire.legacy import TokenCounts
 
 ANNOUNCEMENTS_KEPT: Final = 64
-"""Questions of one turn that may be announced at once; far more than a turn runs at a time."""
+"""Announced questions per turn; far more than a turn asks at once."""
 
 
 class Unheard(Struct, frozen=True):
@@ -45,16 +45,16 @@ class LegacyThread:
         self.id = thread_id
         self.spec = spec
         self.is_named = False
-        """Codex knows it by this id; before its first turn it does not know it at all."""
+        """Codex has assigned this id, with the first turn."""
         self.is_spoiled = False
         self.turn_id = ""
-        """Of the turn that runs."""
+        """The running turn."""
         self.is_unwanted = False
-        """The caller of the newest turn gave up before it began: it is stopped as soon as it does."""
+        """The caller of the newest turn gave up before the turn began: it is stopped as soon as it begins."""
         self.failure = ""
-        """Why the running turn is a failure, should its end not say so."""
+        """Why the running turn failed, in case its end does not say."""
         self.questions: dict[Id, None] = {}
-        """Requests of Codex that wait for an answer of ours."""
+        """Unanswered requests of Codex."""
         self.commands: dict[str, None] = {}
         """Item ids of the newest turn's commands that have not ended."""
         self._is_starting = False

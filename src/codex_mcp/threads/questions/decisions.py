@@ -1,6 +1,6 @@
-"""Pure. What was decided about a question, how it is spelled, and the reasons that are not a person's own words.
+"""Pure. Decisions about questions, their spellings, and the reasons of denials that no person has worded.
 
-Reasons are read by the model and by people, so they say who refused and why, and nothing of the answer's contents.
+The model and people read reasons, so a reason says who refused and why, without the contents of the answer.
 """
 
 from collections.abc import Mapping

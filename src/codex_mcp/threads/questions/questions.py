@@ -181,7 +181,7 @@ def _command(asked: CommandApproval) -> Question:
         network=msgspec.convert(asked.network_approval_context, NetworkContext | None),
         network_rules=_network_rules(asked, carrying),
         permissions=asked.additional_permissions,
-        # A Codex that lists nothing leaves the choice to us; a list without it means that it is not to be shown.
+        # Without a list the choice is ours; a list without this decision means that it must not be offered.
         offers_session=offered is None or "acceptForSession" in offered,
     )
 
@@ -237,7 +237,7 @@ def _server(asked: ServerElicitation) -> Question:
     meta = elicitation.meta or {}
     persist = meta.get("persist")
     lasting = persist if isinstance(persist, list) else [persist]
-    # Codex's own question has no fields; a server that borrows its mark for a form of its own gets its form shown.
+    # Codex's own question has no fields; a server's form with the same mark is shown as a form.
     fields = (elicitation.requested_schema or {}).get("properties")
     return ServerQuestion(
         thread_id=asked.thread_id,

@@ -1,6 +1,6 @@
-"""Pure. The requests that we send to `codex app-server` and the parts of its answers that we read.
+"""Pure. Our requests to `codex app-server`, and the fields of its answers that are read.
 
-Field names are camelCase in messages. Unknown fields are ignored, by us and by the app-server, so either may be newer.
+Field names are camelCase in messages. Both sides ignore unknown fields, so either may be newer.
 """
 
 from __future__ import annotations
