@@ -15,7 +15,6 @@ from codex_mcp.base.logs import (
     LogFile,
     StderrLog,
     Subject,
-    about,
     about_only,
     line_for,
     logs_written,
@@ -39,8 +38,7 @@ def test_nothing_is_made_before_the_first_line(tmp_path: Path) -> None:
 def test_a_line_has_time_level_module_ids_and_message(tmp_path: Path) -> None:
     with (
         logs_written(LogSettings(), str(tmp_path)),
-        about(session="s1"),
-        about(request="7", thread="t9"),
+        about_only(Subject(session="s1", request="7", thread="t9")),
     ):
         logger.info("turn %s started", "a")
     line = (tmp_path / LOG_FILE).read_text()
@@ -51,8 +49,8 @@ def test_a_line_has_time_level_module_ids_and_message(tmp_path: Path) -> None:
 def test_an_inner_id_replaces_the_outer_one_and_no_id_breaks_a_line(tmp_path: Path) -> None:
     with (
         logs_written(LogSettings(), str(tmp_path)),
-        about(thread="t1", request="a b\nc=d"),
-        about(thread="t2"),
+        about_only(Subject(thread="t1", request="x")),
+        about_only(Subject(thread="t2", request="a b\nc=d")),
     ):
         logger.info("here")
     assert (tmp_path / LOG_FILE).read_text().endswith("threads request=a_b_c=d thread=t2 here\n")
@@ -63,7 +61,7 @@ def test_what_is_about_something_else_takes_no_id_from_where_it_was_started(tmp_
         logs_written(LogSettings(), str(tmp_path)),
         about_only(Subject("s1", "ada", "7", "t9")),
     ):
-        with about_only(Subject("s2", "bob")), about(thread="t1"):
+        with about_only(Subject("s2", "bob", thread="t1")):
             logger.info("inside")
         with about_only(Subject()):
             logger.info("nothing")
@@ -82,7 +80,7 @@ async def test_tasks_keep_the_ids_of_where_they_were_started(tmp_path: Path) -> 
 
     tasks = TaskSet()
     with logs_written(LogSettings(), str(tmp_path)):
-        with about(thread="t1"):
+        with about_only(Subject(thread="t1")):
             inside = tasks.spawn(work(), name="inside")
         await asyncio.wait([inside, tasks.spawn(work(), name="outside")])
     assert [line.split("threads ")[1] for line in (tmp_path / LOG_FILE).read_text().splitlines()] == [
@@ -152,7 +150,7 @@ def test_a_message_cannot_forge_a_line() -> None:
 def test_a_secret_in_a_line_or_in_an_id_is_masked_and_ends_with_its_line(tmp_path: Path) -> None:
     with (
         logs_written(LogSettings(), str(tmp_path)),
-        about(request="glpat-abcdefghij0123456789"),
+        about_only(Subject(request="glpat-abcdefghij0123456789")),
     ):
         logger.info("cut: -----BEGIN PRIVATE KEY-----\nMIIEpAIB")
         logger.info("the next line")
@@ -165,7 +163,7 @@ def test_a_secret_in_a_line_or_in_an_id_is_masked_and_ends_with_its_line(tmp_pat
 
 
 def test_no_control_or_direction_character_reaches_a_terminal() -> None:
-    with about(request="a\x1b]0;title\x07b"):
+    with about_only(Subject(request="a\x1b]0;title\x07b")):
         line = line_for(record("client \x1b[2J\x07\x9b31m\u202etxt\u2069 %s", "caf\xe9 \u65e5\u672c"))
     assert line.endswith(
         "request=a\\x1b]0;title\\x07b client \\x1b[2J\\x07\\x9b31m\\u202etxt\\u2069 caf\xe9 \u65e5\u672c\n"

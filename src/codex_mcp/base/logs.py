@@ -1,8 +1,8 @@
 """The log: `$CODEX_HOME/log/codex-rmcp.log` with secrets masked, and stderr unmasked. Stdout belongs to the protocol.
 
-Every line names the session, principal, request and thread that it is about (`about(...)`). Several servers may share
-the file. A log that cannot be written does not affect the server: it prints one warning on stderr and goes on. If
-stderr is not read, lines are dropped.
+Every line names the session, principal, request and thread that it is about (`about_only`, `stay_about`). Several
+servers may share the file. A log that cannot be written does not affect the server: it prints one warning on stderr
+and goes on. If stderr is not read, lines are dropped.
 
 No call waits for the disk of the log: while an event loop runs, lines up to INFO are buffered for a moment. A warning
 and the end of the server flush the buffer; a server that is killed may lose it.
@@ -86,14 +86,8 @@ class _About:
         _subject.reset(self._before)
 
 
-def about(*, session: str = "", request: str = "", thread: str = "") -> AbstractContextManager[None]:
-    """Lines logged in this block, and by tasks started in it, carry these ids; an inner id replaces an outer one."""
-    known = _subject.get()
-    return _About(Subject(session or known.session, known.principal, request or known.request, thread or known.thread))
-
-
 def about_only(subject: Subject) -> AbstractContextManager[None]:
-    """Lines logged in this block carry these ids and no others.
+    """Lines logged in this block, and by tasks started in it, carry these ids and no others.
 
     A task inherits the ids of the task that started it. Work that serves many requests (the core), or that another
     request starts (the next turn of a thread), must name its own.

@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection
 from typing import Final
 
-PROC: Final = "/proc"
+from codex_mcp.base.processes.offspring import PROC
 
 SERVED_BY: Final = "CODEX_SERVED_BY"
 """Set for a core, and inherited by its commands: which server started it."""
