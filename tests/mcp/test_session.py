@@ -132,3 +132,13 @@ async def test_the_log_shows_only_the_beginning_of_what_a_client_says(
         await client.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info})
     assert len(caplog.messages) == 3
     assert max(map(len, caplog.messages)) < 300
+
+
+async def test_what_a_session_keeps_for_its_client_is_released_once(tmp_path: Path) -> None:
+    released: list[str] = []
+    async with memory_session(tmp_path) as (_client, session):
+        session.at_close(lambda: released.append("first"))
+        session.at_close(lambda: released.append("second"))
+        session.close()
+        session.close()
+    assert released == ["second", "first"]

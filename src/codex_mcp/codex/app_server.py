@@ -100,7 +100,7 @@ class AppServer:
 
     async def initialize(self) -> requests.Initialized:
         params = requests.Initialize(CLIENT, requests.ClientCapabilities(opt_out_notification_methods=UNHEARD))
-        answer = await self._call("initialize", params, requests.Initialized)
+        answer = await self.request("initialize", params, requests.Initialized)
         self._peer.notify("initialized")
         if self._settings.exec.exec_server is not None:
             await self._add_environment(self._settings.exec.exec_server, self._settings.exec.exec_server_token)
@@ -108,14 +108,14 @@ class AppServer:
 
     async def _add_environment(self, url: str, token_file: str | None) -> None:
         token = _given(await asyncio.to_thread(_read_token, token_file) if token_file is not None else None)
-        await self._call("environment/add", requests.AddEnvironment(EXEC_ENVIRONMENT, url, token), Raw)
+        await self.request("environment/add", requests.AddEnvironment(EXEC_ENVIRONMENT, url, token), Raw)
 
     async def _check_environment(self, spec: ThreadSpec) -> None:
         """Without its exec-server, Codex would silently run an agent without tools for commands and files."""
         if spec.environment != EXEC_ENVIRONMENT:
             return
         try:
-            await self._call("environment/info", requests.EnvironmentId(EXEC_ENVIRONMENT), Raw)
+            await self.request("environment/info", requests.EnvironmentId(EXEC_ENVIRONMENT), Raw)
         except CoreLost:
             raise
         except CoreError as exc:
@@ -148,7 +148,7 @@ class AppServer:
             return permissions_for(spec, requests.Configuration(), "")
         read = requests.ConfigRead(cwd=_given(spec.cwd))
         try:
-            configured = await self._call("config/read", read, requests.Configuration)
+            configured = await self.request("config/read", read, requests.Configuration)
         except CoreLost:
             raise
         except CoreError as exc:
@@ -168,7 +168,7 @@ class AppServer:
             permissions=_given(grant.profile),
         )
         try:
-            await self._call("thread/settings/update", params, Raw)
+            await self.request("thread/settings/update", params, Raw)
         except CoreError:
             with contextlib.suppress(CoreError):
                 await self.unload_thread(opened.thread_id)
@@ -196,34 +196,34 @@ class AppServer:
         where = _environments(thread) if spec.runs_commands or thread.environment is None else []
         params = requests.TurnStart(thread_id, prompt, schema, where)
         try:
-            return (await self._call("turn/start", params, requests.TurnStartResponse)).turn.id
+            return (await self.request("turn/start", params, requests.TurnStartResponse)).turn.id
         except AnswerUnreadable as exc:
             self._give_up(f"has begun a turn that is not known here ({exc})")
             raise
 
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
-        await self._call("turn/interrupt", requests.TurnInterrupt(thread_id, turn_id), Raw)
+        await self.request("turn/interrupt", requests.TurnInterrupt(thread_id, turn_id), Raw)
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
-        await self._call("thread/inject_items", requests.InjectItems(thread_id, [dict(item)]), Raw)
+        await self.request("thread/inject_items", requests.InjectItems(thread_id, [dict(item)]), Raw)
 
     async def running_commands(self, thread_id: str) -> dict[str, str]:
         params = requests.ThreadId(thread_id)
-        terminals = await self._call("thread/backgroundTerminals/list", params, requests.Terminals)
+        terminals = await self.request("thread/backgroundTerminals/list", params, requests.Terminals)
         return {terminal.item_id: terminal.process_id for terminal in terminals.data}
 
     async def terminate_command(self, thread_id: str, process_id: str) -> None:
         params = requests.TerminateTerminal(thread_id, process_id)
-        await self._call("thread/backgroundTerminals/terminate", params, Raw)
+        await self.request("thread/backgroundTerminals/terminate", params, Raw)
 
     async def unload_thread(self, thread_id: str) -> None:
-        await self._call("thread/unsubscribe", requests.ThreadId(thread_id), Raw)
+        await self.request("thread/unsubscribe", requests.ThreadId(thread_id), Raw)
 
     async def account(self) -> requests.Account:
-        return await self._call("account/read", requests.AccountRead(), requests.Account)
+        return await self.request("account/read", requests.AccountRead(), requests.Account)
 
     async def _open(self, method: str, params: object) -> OpenedThread:
-        raw = await self._call(method, params, Raw)
+        raw = await self.request(method, params, Raw)
         try:
             answer = msgspec.json.decode(raw, type=requests.ThreadOpened)
         except UNREADABLE:  # a field that only events show: the thread opens without session_configured
@@ -231,7 +231,7 @@ class AppServer:
             return OpenedThread(needed.thread.id, needed.cwd, needed.thread.path)
         return OpenedThread(answer.thread.id, answer.cwd, answer.thread.path, answer)
 
-    async def _call(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
+    async def request(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
         try:
             async with self._slots:
                 raw = await self._ask(method, params)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Coroutine, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -17,6 +17,8 @@ from codex_mcp.codex.facts import Fact
 from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.app.requests import Account, ThreadOpened
 from codex_mcp.wire.jsonrpc import Id
+
+Answer = TypeVar("Answer")
 
 LOCAL_ENVIRONMENT: Final = "local"
 EXEC_ENVIRONMENT: Final = "exec-server"
@@ -111,6 +113,9 @@ class Core(Protocol):
     async def unload_thread(self, thread_id: str) -> None: ...
 
     async def account(self) -> Account: ...
+
+    async def request(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
+        """Send a request of the app-server's protocol that has no method here. An old Codex refuses it."""
 
 
 class CoreListener(Protocol):

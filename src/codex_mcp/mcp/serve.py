@@ -89,6 +89,7 @@ class StdioServer:
                 # All calls are answered; wait until the answers are written.
                 await self._session.wait_idle(FLUSH_GRACE)
                 await self._peer.aclose()
+        self._session.close()
         await self._tasks.aclose()
 
     def _stop_reading(self) -> None:

@@ -91,6 +91,7 @@ class Session:
         self._calls: dict[Id, Call] = {}
         self._listeners: dict[Id, Listener] = {}
         self._on_shutdown = on_shutdown
+        self._at_close: list[Callable[[], None]] = []
         self._idle: asyncio.Event | None = None
         """Created by `wait_idle`, because every stateless request is a session and few are waited for."""
 
@@ -214,6 +215,15 @@ class Session:
         """Answer the subscriptions."""
         for listener in self._listeners.values():
             listener.ended.set()
+
+    def at_close(self, clean_up: Callable[[], None]) -> None:
+        """Call this when the session is closed. It must not raise."""
+        self._at_close.append(clean_up)
+
+    def close(self) -> None:
+        """The client is gone: release what was kept for it. A session of HTTP may be opened again later."""
+        while self._at_close:
+            self._at_close.pop()()
 
     async def wait_idle(self, timeout: float) -> bool:
         """Wait until no call runs; False if time is up first."""

@@ -25,6 +25,7 @@ from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, Opened
 from codex_mcp.codex.events.translator import Event, EventTranslator, Told
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.threads.limits.admission import Admission
+from codex_mcp.threads.observers import Observers
 from codex_mcp.threads.open_questions import OpenQuestions
 from codex_mcp.threads.questions.approvals import core_answer, explanation, must_interrupt, refusal
 from codex_mcp.threads.questions.decisions import Denied, is_approval, word_for
@@ -79,6 +80,7 @@ class ThreadContext(Struct, frozen=True):
     settings: CallSettings
     cores: Cores
     listener: TurnListener
+    observers: Observers
     principal: str
     admission: Admission
     check_quota: Callable[[TurnSpec], None]
@@ -86,8 +88,6 @@ class ThreadContext(Struct, frozen=True):
 
 
 class Thread:
-    """An open conversation."""
-
     def __init__(self, opened: OpenedThread, spec: ThreadSpec, core: Core, context: ThreadContext) -> None:
         self.id = opened.thread_id
         self.is_named = not opened.is_provisional
@@ -287,6 +287,7 @@ class Thread:
     def _publish(self, events: Iterable[Event]) -> None:
         """Send each event to the audience of its own turn, even after that turn has ended."""
         for event in events:
+            self._context.observers.tell(self.id, event)
             turn = self.turn(event.turn_id) or self.current or self.newest
             if turn is None:
                 self._early.append(event)

@@ -38,6 +38,7 @@ from codex_mcp.threads.changes import ChangeListener, Changes, Counts
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
 from codex_mcp.threads.news import Reported
+from codex_mcp.threads.observers import Observers
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.thread import Thread, ThreadContext, TurnListener
 from codex_mcp.wire.app.notifications import ThreadStarted
@@ -76,6 +77,7 @@ class Threads:
         self.supervisor = Supervisor(core, self, launch, pace)
         self.counts = Counts()
         self.changes = Changes()
+        self.observers = Observers()
         self._listener = ChangeListener(self.changes, self.counts)
         self.reported = Reported()
         self._threads: dict[str, Thread] = {}
@@ -202,6 +204,7 @@ class Threads:
             settings=self._settings,
             cores=self.supervisor,
             listener=self._listener,
+            observers=self.observers,
             principal=principal,
             admission=self._admission,
             check_quota=partial(self._check_quota, principal),
@@ -277,6 +280,7 @@ class Threads:
             return
         self._tasks.spawn(self._record_owner(thread_id, thread.principal), name=f"owner of {thread_id}")
         thread.named(thread_id)
+        self.observers.thread_named(provisional_id, thread_id)
         self._threads[thread_id] = thread
 
     def _ancestor(self, thread_id: str) -> str:

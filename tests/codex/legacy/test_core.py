@@ -324,6 +324,8 @@ async def test_what_it_cannot_do_is_said_or_does_nothing() -> None:
         with pytest.raises(CannotResume):
             await o.core.resume_thread(unused, ThreadSpec())
         assert not (await o.core.account()).requires_openai_auth
+        with pytest.raises(CoreError, match="does not offer thread/list; use Codex"):
+            await o.core.request("thread/list", {}, object)
         with pytest.raises(CoreError, match="takes nothing but prompts"):
             await o.core.tell_model("own", {})
 

@@ -13,7 +13,7 @@ import os
 import uuid
 from collections.abc import Coroutine, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -62,6 +62,8 @@ from codex_mcp.wire.app.notifications import TurnCompleted
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, Id, Malformed, Notification, Request
 
 logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
 
 PROTOCOL: Final = "2025-06-18"
 """The revision that it follows; it echoes any other."""
@@ -209,6 +211,9 @@ class LegacyCore:
     async def account(self) -> requests.Account:
         """Unknown: an old Codex cannot be asked."""
         return requests.Account()
+
+    async def request(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
+        raise CoreError(f"Codex {self.version} does not offer {method}; use Codex 0.163 or newer")
 
     def _opened(self, thread: LegacyThread) -> OpenedThread:
         cwd = thread.spec.cwd or os.getcwd()

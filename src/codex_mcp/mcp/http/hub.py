@@ -254,6 +254,7 @@ class Hub:
         session.session.cancel_all()
         await session.session.wait_idle(self.calls.interrupt_grace)
         await session.peer.aclose()
+        session.session.close()
         self._dropped += session.channel.dropped
         self._cut_off += session.channel.cut_off
         channel = session.channel
@@ -299,6 +300,7 @@ class Hub:
         self.closing = True
         for session in self:
             await session.peer.aclose()
+            session.session.close()
         self._sessions.clear()
         self._of_principal.clear()
         self._of_address.clear()

@@ -234,6 +234,7 @@ class McpEndpoint:
                 self._hub.exchanges.discard(session)
                 if not channel.stream.ended:
                     await peer.aclose()
+                session.close()
 
     async def _follow(self, http: HttpExchange, session: Session, request: Request, stream: LiveStream) -> None:
         """Send the answer once there is one; a client that disconnects before has cancelled its request."""

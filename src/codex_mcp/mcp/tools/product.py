@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Protocol
-from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Methods, listing
+from codex_mcp.mcp.calls.follower import Says
+from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Handler, Methods, listing
 from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tools.codex_tools import CodexTools
 from codex_mcp.mcp.tools.tasks import Tasks
@@ -42,9 +43,14 @@ MakeProduct: TypeAlias = Callable[[Threads, Settings, bytes], Product]
 """Makes a product; the key seals what clients carry for us."""
 
 
+def _table(threads: Threads, settings: Settings, key: bytes, says: Says) -> dict[str, Handler]:
+    """The methods with and without a team."""
+    return {**PRODUCT, **Tasks(threads, settings.calls, key, says).table()}
+
+
 def plain_product(threads: Threads, settings: Settings, key: bytes, around: Around | None = None) -> Product:
     tools = CodexTools(threads, settings, key)
-    table = {**PRODUCT, **Tasks(threads, settings.calls, key, tools.says).table()}
+    table = _table(threads, settings, key, tools.says)
     methods = Methods(table, CAPABILITIES, stateless=settings.calls.protocol is not Protocol.LEGACY, around=around)
     return Product(methods, tools.tools())
 
@@ -62,8 +68,7 @@ def team_product(
     def make(threads: Threads, settings: Settings, key: bytes) -> Product:
         team = Team(settings.team, threads, TeamSetup(open_store, describe_question, resume))
         tools = TeamTools(threads, settings, key, team, roles)
-        tasks = Tasks(threads, settings.calls, key, tools.says)
-        table = {**PRODUCT, "tools/list": listing(TEAM_TOOLS), **tasks.table()}
+        table = _table(threads, settings, key, tools.says) | {"tools/list": listing(TEAM_TOOLS)}
         stateless = settings.calls.protocol is not Protocol.LEGACY
         methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS)
         return Product(methods, tools.tools(), team.aclose, LONGEST_GRACE)
