@@ -33,6 +33,7 @@ from codex_mcp.codex.core import (
     ThreadHeld,
     ThreadNotFound,
     ThreadSpec,
+    TurnSettings,
     TurnSpec,
 )
 from codex_mcp.codex.facts import fact_of
@@ -190,11 +191,12 @@ class AppServer:
         if spec.runs_commands:
             await self._check_environment(thread)
         schema = dict(spec.output_schema) if spec.output_schema is not None else UNSET
-        images = [_image(image) for image in spec.images]
+        parts = spec.parts or (requests.TextInput(spec.prompt), *map(_image, spec.images))
         preface = [requests.TextInput(spec.preface)] if spec.preface else []
-        prompt = [*preface, requests.TextInput(spec.prompt), *images]
+        if spec.settings is not None:
+            thread = replace(thread, cwd=spec.settings.cwd)
         where = _environments(thread) if spec.runs_commands or thread.environment is None else []
-        params = requests.TurnStart(thread_id, prompt, schema, where)
+        params = requests.TurnStart(thread_id, [*preface, *parts], schema, where, **_changed(spec.settings))
         try:
             return (await self.request("turn/start", params, requests.TurnStartResponse)).turn.id
         except AnswerUnreadable as exc:
@@ -231,16 +233,19 @@ class AppServer:
             return OpenedThread(needed.thread.id, needed.cwd, needed.thread.path)
         return OpenedThread(answer.thread.id, answer.cwd, answer.thread.path, answer)
 
-    async def request(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
+    async def request(
+        self, method: str, params: object, answer_type: type[Answer], timeout: float | None = None
+    ) -> Answer:
+        patience = self._settings.request_timeout if timeout is None else timeout
         try:
-            async with self._slots:
-                raw = await self._ask(method, params)
+            async with self._slots if timeout is None else contextlib.nullcontext():
+                raw = await self._ask(method, params, patience)
         except ConnectionLost as exc:
             if self.process is not None:
                 raise await self.process.why_lost() from exc
             raise CoreLost(f"Codex ended before it answered {method}") from exc
         except TimeoutError as exc:
-            raise self._did_not_answer(method) from exc
+            raise self._did_not_answer(method, patience) from exc
         except AnswerTooLong as exc:
             text = f"Codex's answer to {method} is too long ({exc}); raise the setting max_message_bytes"
             raise AnswerUnreadable(text) from exc
@@ -250,8 +255,8 @@ class AppServer:
             return raw  # type: ignore[return-value]  # Raw is the type that was asked for
         return decoded(method, raw, answer_type)
 
-    def _did_not_answer(self, method: str) -> CoreError:
-        silence = f"did not answer {method} within {self._settings.request_timeout:g} seconds"
+    def _did_not_answer(self, method: str, patience: float) -> CoreError:
+        silence = f"did not answer {method} within {patience:g} seconds"
         if method in WAITS_FOR_OTHERS:
             return CoreError(f"Codex {silence}")
         # It may still carry out the request, unseen.
@@ -262,19 +267,19 @@ class AppServer:
         if self.process is not None:
             self.process.give_up(fault)
 
-    async def _ask(self, method: str, params: object) -> Raw:
+    async def _ask(self, method: str, params: object, patience: float) -> Raw:
         for delay in OVERLOAD_DELAYS:
             try:
-                return await self._ask_once(method, params)
+                return await self._ask_once(method, params, patience)
             except RequestFailed as exc:
                 if exc.error.code != SERVER_BUSY:
                     raise
                 logger.warning("the core is overloaded; asking %s again in %g s", method, delay)
                 await asyncio.sleep(delay)
-        return await self._ask_once(method, params)
+        return await self._ask_once(method, params, patience)
 
-    async def _ask_once(self, method: str, params: object) -> Raw:
-        async with asyncio.timeout(self._settings.request_timeout):
+    async def _ask_once(self, method: str, params: object, patience: float) -> Raw:
+        async with asyncio.timeout(patience):
             return await self._peer.call(method, params)
 
     def _notification_received(self, message: Notification) -> None:
@@ -331,6 +336,14 @@ def _environments(spec: ThreadSpec) -> list[requests.Environment] | UnsetType:
     if spec.environment is None:
         return UNSET
     return [requests.Environment(spec.environment, spec.cwd or "/")]
+
+
+def _changed(settings: TurnSettings | None) -> dict[str, Any]:
+    """The fields of `requests.TurnStart` that change the settings of the thread."""
+    if settings is None:
+        return {}
+    given = msgspec.structs.asdict(settings)
+    return given | {"sandbox_policy": dict(settings.sandbox_policy), "effort": _given(settings.effort)}
 
 
 def _image(image: str) -> requests.ImageInput | requests.LocalImageInput:

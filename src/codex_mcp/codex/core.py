@@ -15,7 +15,7 @@ from codex_mcp.base.errors import Explained
 from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact
 from codex_mcp.wire.app.questions import Asked
-from codex_mcp.wire.app.requests import Account, ThreadOpened
+from codex_mcp.wire.app.requests import Account, ImageInput, LocalImageInput, TextInput, ThreadOpened
 from codex_mcp.wire.jsonrpc import Id
 
 Answer = TypeVar("Answer")
@@ -66,6 +66,18 @@ class OpenedThread(Struct, frozen=True):
     """The id is ours. The core gives the thread its own with the first turn (`CoreListener.thread_named`)."""
 
 
+class TurnSettings(Struct, frozen=True):
+    """Settings that change with a turn, and stay for the later turns of its thread."""
+
+    cwd: str
+    approval_policy: str
+    sandbox_policy: Mapping[str, object]
+    """As the app-server spells it."""
+    model: str
+    summary: str
+    effort: str | None = None
+
+
 class TurnSpec(Struct, frozen=True):
     prompt: str
     images: tuple[str, ...] = ()
@@ -78,6 +90,9 @@ class TurnSpec(Struct, frozen=True):
     """Seconds."""
     runs_commands: bool = True
     """If false, the turn also runs while the exec-server cannot be reached."""
+    parts: tuple[TextInput | ImageInput | LocalImageInput, ...] = ()
+    """The prompt and the images in the caller's order; empty: the prompt comes first."""
+    settings: TurnSettings | None = None
 
 
 class Core(Protocol):
@@ -114,8 +129,13 @@ class Core(Protocol):
 
     async def account(self) -> Account: ...
 
-    async def request(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
-        """Send a request of the app-server's protocol that has no method here. An old Codex refuses it."""
+    async def request(
+        self, method: str, params: object, answer_type: type[Answer], timeout: float | None = None
+    ) -> Answer:
+        """Send a request of the app-server's protocol that has no method here. An old Codex refuses it.
+
+        A request with a `timeout` may take longer than others, and does not count among those in flight.
+        """
 
 
 class CoreListener(Protocol):

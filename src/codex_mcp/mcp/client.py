@@ -90,6 +90,10 @@ class Client:
     def start_elicitation(self, params: object, request_id: Id) -> PendingCall:
         return self._peer.start("elicitation/create", params, request_id)
 
+    def start_request(self, method: str, params: object) -> PendingCall:
+        """Send a request that no capability announces, and that is about none of its own."""
+        return self._peer.start(method, params)
+
     def withdraw(self, pending: PendingCall, reason: str) -> None:
         self._peer.forget(pending)
         self.notify("notifications/cancelled", {"requestId": pending.id, "reason": reason})

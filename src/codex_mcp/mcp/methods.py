@@ -103,7 +103,7 @@ class Methods(Struct, frozen=True):
             raise RequestFailed(era.error)
         handler = self.table.get(request.method)
         if handler is None or request.method in (HANDSHAKE_ONLY if isinstance(era, Stateless) else STATELESS_ONLY):
-            raise _not_found(request.method)
+            raise not_found(request.method)
         client = session.client
         if isinstance(era, Stateless):
             client = client.stateless(era.client, era.capabilities)
@@ -127,7 +127,7 @@ def handle_notification(session: Session, message: Notification) -> None:
             return
 
 
-def _not_found(method: str) -> RequestFailed:
+def not_found(method: str) -> RequestFailed:
     return request_failed(METHOD_NOT_FOUND, f"method not found: {method}", {"method": method})
 
 
@@ -150,7 +150,7 @@ def _initialize(exchange: Exchange) -> object:
     return {
         "protocolVersion": mcp.negotiated(params.protocol_version),
         "capabilities": {name: value for name, value in exchange.capabilities.items() if name != EXTENSIONS},
-        "serverInfo": {**SERVER_INFO, "user_agent": _user_agent(params.client_info)},
+        "serverInfo": {**SERVER_INFO, "user_agent": user_agent(params.client_info)},
         "instructions": exchange.instructions,
     }
 
@@ -158,10 +158,10 @@ def _initialize(exchange: Exchange) -> object:
 SERVER_INFO: Final = {"name": SERVER_NAME, "title": "Codex", "version": __version__}
 
 
-def _user_agent(client: mcp.ClientInfo) -> str:
+def user_agent(client: mcp.ClientInfo | None) -> str:
     system = os.uname()
-    machine = f"{system.sysname} {system.release}; {system.machine}"
-    return f"{SERVER_NAME}/{__version__} ({machine}) ({client.name}; {client.version})"
+    server = f"{SERVER_NAME}/{__version__} ({system.sysname} {system.release}; {system.machine})"
+    return server if client is None else f"{server} ({client.name}; {client.version})"
 
 
 def _discover(exchange: Exchange) -> object:
@@ -211,7 +211,7 @@ def _empty(key: str) -> Handler:
 
     def answer(exchange: Exchange) -> object:
         if exchange.client.is_stateless:
-            raise _not_found(exchange.request.method)
+            raise not_found(exchange.request.method)
         exchange.params(dict[str, object])
         return {key: []}
 

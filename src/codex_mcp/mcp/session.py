@@ -63,9 +63,13 @@ class Origin(Struct, frozen=True):
     """Whom news is reported to, also after the session was closed and opened again; by default the session's id."""
     reach: Reach | None = None
     """Its connections, if there may be several."""
+    administers: Callable[[], bool] = lambda: False
+    """Whether it may change the server for everyone, at this moment."""
+    is_local: bool = False
+    """The client has started the server and shares its user."""
 
 
-ON_STDIO: Final = Origin()
+ON_STDIO: Final = Origin(administers=lambda: True, is_local=True)
 
 
 class Session:
@@ -84,6 +88,8 @@ class Session:
         """For the log and for traces. It gives access to nothing."""
         self.principal = origin.principal
         self.subject = Subject(self.id, self.principal)
+        self.is_local = origin.is_local
+        self.may_administer = origin.administers
         self.caller = origin.caller or self.id
         self.client = Client(peer, origin.reach)
         self._tools = tools

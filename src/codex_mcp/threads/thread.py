@@ -21,6 +21,7 @@ from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex import facts
+from codex_mcp.codex.config.permissions import after_turn
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events.translator import Event, EventTranslator, Told
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
@@ -92,6 +93,7 @@ class Thread:
         self.id = opened.thread_id
         self.is_named = not opened.is_provisional
         self.cwd = opened.cwd
+        self.opened = opened
         self.used_at = time.monotonic()
         self.spec = spec
         self.principal = context.principal
@@ -102,7 +104,6 @@ class Thread:
         self._queue = TurnQueue(context.settings.max_turns_waiting)
         self._turns: dict[QueuePlace, Turn] = {}
         self.newest: Turn | None = None
-        """The turn that was submitted last."""
         self._ended = EndedTurns()
         self._questions = OpenQuestions()
         self._meter = TokenMeter()
@@ -327,6 +328,7 @@ class Thread:
             turn.given_to(core)
             self._translator.turn_starts(full=turn.full_events)
             turn_id = await core.start_turn(self.id, turn.spec, self.spec)
+            self.spec = after_turn(self.spec, turn.spec.settings)
         except (CoreError, Refused) as exc:
             self._gone = str(exc) if isinstance(exc, CannotResume) else self._gone
             self._start_failed(turn, str(exc))
@@ -386,15 +388,13 @@ class Thread:
             return refusal(asked.method)
         stay_about(turn.subject)
         decision = await self._questions.ask(question_id, question, turn.audience.ask)
-        word = "withdrawn" if decision is None else word_for(decision)
-        self._context.listener.question_decided(self, turn, word)
+        self._context.listener.question_decided(self, turn, "withdrawn" if decision is None else word_for(decision))
         if decision is None:
             return refusal(asked.method)  # the core withdrew the question and ignores this answer
         self._publish(self._translator.answered(asked, approved=is_approval(decision)))
         if must_interrupt(question, decision):
             self.cancel(turn)
-        told = explanation(question, decision)
-        if told is not None and self._loaded_in is not None:
+        if (told := explanation(question, decision)) is not None and self._loaded_in is not None:
             with contextlib.suppress(CoreError):  # before the answer, so that the model reads it in time
                 await self._loaded_in.tell_model(self.id, told)
         return core_answer(question, decision)

@@ -41,7 +41,7 @@ from codex_mcp.threads.news import Reported
 from codex_mcp.threads.observers import Observers
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.thread import Thread, ThreadContext, TurnListener
-from codex_mcp.wire.app.notifications import ThreadStarted
+from codex_mcp.wire.app.notifications import OtherNotification, ThreadStarted
 from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id
 
@@ -57,7 +57,7 @@ SWEEP_INTERVAL: Final = 30.0
 """Seconds between two searches for idle threads, which are unloaded after minutes."""
 
 SPECS_KEPT: Final = 1000
-"""Settings kept of unloaded threads; an older thread is resumed with the settings in config.toml."""
+"""Settings kept of unloaded threads; an older thread is resumed with the settings in config.toml. Also callers."""
 
 NOT_SIGNED_IN: Final = (
     "Codex is not signed in. Run `codex login` (or `codex login --with-api-key`) with the same CODEX_HOME, "
@@ -86,6 +86,8 @@ class Threads:
         self._early: dict[str, list[tuple[Told | None, Fact | None]]] = {}
         self._parents: dict[str, str] = {}
         self._unloaded: OrderedDict[str, ThreadSpec] = OrderedDict()
+        self._callers: OrderedDict[str, str] = OrderedDict()
+        self._core_listeners: list[Callable[[OtherNotification], None]] = []
         self._signed_in: Core | None = None
         self._tasks = TaskSet()
         self._sweeping: asyncio.Task[None] | None = None
@@ -100,14 +102,36 @@ class Threads:
     def listen(self, listener: TurnListener) -> None:
         self._listener.pass_on_to(listener)
 
-    async def start(self, spec: ThreadSpec, principal: str = LOCAL) -> Thread:
+    def listen_to_core(self, listener: Callable[[OtherNotification], None]) -> None:
+        """Tell this one, which must not raise, about changes of the core as a whole, such as its account."""
+        self._core_listeners.append(listener)
+
+    async def start(self, spec: ThreadSpec, principal: str = LOCAL, caller: str = "") -> Thread:
         """Start a new thread for this principal. Raises CoreError or Refused.
 
         If the caller is cancelled, the thread is still opened and stays idle.
         """
         self._check_quota(principal)
         starting = self._with_core(lambda core: self._started(core, spec, principal))
-        return await _opened(self._tasks.spawn(starting, name="start of a thread"))
+        thread = await _opened(self._tasks.spawn(starting, name="start of a thread"))
+        if caller:
+            self._callers[thread.id] = caller
+            if len(self._callers) > SPECS_KEPT:
+                self._callers.popitem(last=False)
+        return thread
+
+    def started_by(self, thread_id: str) -> str:
+        """The caller that started a thread here; empty if that is not known."""
+        return self._callers.get(thread_id, "")
+
+    def archived(self, thread_id: str) -> None:
+        """Codex has moved the thread away: forget who started it, and with which settings."""
+        self._callers.pop(thread_id, None)
+        self._unloaded.pop(thread_id, None)
+
+    async def owner_of(self, thread_id: str) -> str:
+        """The principal of a thread, open or not."""
+        return LOCAL if self._owners is None else await self._owners.owner(thread_id)
 
     async def _with_core(self, open_thread: Callable[[Core], Awaitable[Thread]]) -> Thread:
         """Open a thread in the running core, or in the next one if that turns out to be dead."""
@@ -132,18 +156,19 @@ class Threads:
             finally:
                 self._open_done()
 
-    async def find(self, thread_id: str, principal: str = LOCAL, spec: ThreadSpec | None = None) -> Thread:
+    async def find(
+        self, thread_id: str, principal: str = LOCAL, spec: ThreadSpec | None = None, *, shared: bool = False
+    ) -> Thread:
         """A thread of this principal, resumed from disk if it is not open. Raises CoreError or Refused.
 
         A resumed thread has the settings that it had here, or those of `spec` if it was not open here before. The
         core is not asked about another principal's thread, nor about an unknown one unless the principal is local:
-        neither the answer nor its timing tells the two apart.
+        neither the answer nor its timing tells the two apart. `shared`: it may open every principal's threads.
         """
         thread_id = plain_id(thread_id)
         thread = self.known(thread_id, principal)
         if thread is None:
-            owner = LOCAL if self._owners is None else await self._owners.owner(thread_id)
-            if owner != principal:
+            if not shared and await self.owner_of(thread_id) != principal:
                 raise ThreadNotFound(f"no thread {thread_id}")
             thread = self._threads.get(thread_id)  # it may have been opened in the meantime
         if thread is not None:
@@ -247,9 +272,7 @@ class Threads:
         if thread is not None:
             thread.notification_received(told, fact)
         elif not thread_id:
-            for busy in self:
-                if not busy.idle:
-                    busy.notification_received(told, fact)
+            self._core_told(told, fact)
         elif self._opens:
             early = self._early.setdefault(thread_id, [])
             if len(early) < EARLY_NOTIFICATIONS:
@@ -259,6 +282,14 @@ class Threads:
             self._parents[told.thread.id] = told.thread.parent_thread_id
         elif isinstance(fact, ThreadUnloaded):
             self._parents.pop(thread_id, None)
+
+    def _core_told(self, told: Told | None, fact: Fact | None) -> None:
+        if isinstance(told, OtherNotification):
+            for listener in self._core_listeners:
+                listener(told)
+        for busy in self:
+            if not busy.idle:
+                busy.notification_received(told, fact)
 
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """Pass it to the thread that asks, or to its nearest open ancestor."""
@@ -315,6 +346,20 @@ class Threads:
             await thread.unload()
             self._forget_if_done(thread)
 
+    async def change(self, thread_id: str, spec: ThreadSpec) -> None:
+        """Give a thread other settings, with which it is opened next. Raises Refused if it is busy."""
+        thread = self._threads.get(thread_id)
+        if thread is not None:
+            await self.unload(thread)
+            if thread_id in self._threads:
+                raise Refused(f"thread {thread_id} is in use, so its settings cannot change; wait for its turn to end")
+        self._remember_spec(thread_id, spec)
+
+    def _remember_spec(self, thread_id: str, spec: ThreadSpec) -> None:
+        self._unloaded[thread_id] = spec
+        if len(self._unloaded) > SPECS_KEPT:
+            self._unloaded.popitem(last=False)
+
     def _forget_if_done(self, thread: Thread) -> None:
         too_many = len(self._threads) > self._settings.finished_turns_kept
         # An outcome that was not collected keeps its thread here, unless there are too many threads.
@@ -322,9 +367,7 @@ class Threads:
             return
         del self._threads[thread.id]
         # Codex does not store a thread's config: without this it would be resumed with other settings.
-        self._unloaded[thread.id] = thread.spec
-        if len(self._unloaded) > SPECS_KEPT:
-            self._unloaded.popitem(last=False)
+        self._remember_spec(thread.id, thread.spec)
 
     async def discard(self, thread: Thread) -> None:
         """Stop the unwanted turns of a thread and unload it. A core that hangs is not waited for."""

@@ -50,6 +50,11 @@ class HttpSettings(Struct, frozen=True, kw_only=True):
 
     jwt_audience: str | None = setting(None, text, "AUDIENCE", "the audience (aud) that they must have")
 
+    shared_history: bool = setting(
+        False, switch, "", "let every client list and resume all conversations of this CODEX_HOME"
+    )
+    """Without it, a principal sees only its own. Over stdio the history is the user's own, and this has no effect."""
+
     allowed_hosts: tuple[str, ...] = setting((), words, "NAME", "a further host name of this server, such as a proxy's")
     """Repeat the flag for each name."""
 

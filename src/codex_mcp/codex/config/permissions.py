@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import BadOverride
 from codex_mcp.codex.config.overrides import UNTRUSTED, Config, expanded, merged
-from codex_mcp.codex.core import ThreadSpec
+from codex_mcp.codex.core import ThreadSpec, TurnSettings
 from codex_mcp.wire.app.requests import ConfigLayer, Configuration, TurnContext, WorkspacePolicy
 
 READ_ONLY: Final = "read-only"
@@ -93,7 +93,7 @@ def permissions_for(spec: ThreadSpec, configured: Configuration, home: str) -> P
         return _granted(Grant(policy={"type": "dangerFullAccess"}))
     if mode == WORKSPACE_WRITE:
         workspace = merged(_table(configured.config, WORKSPACE), _table(call, WORKSPACE))
-        return _granted(Grant(policy=_workspace_policy(workspace, spec.cwd or "/", home)))
+        return _granted(Grant(policy=workspace_policy(workspace, spec.cwd or "/", home)))
     # Read-only, a value that Codex will refuse, or none: Codex's default does not make a folder trusted.
     return Permissions(spec.sandbox)
 
@@ -101,6 +101,28 @@ def permissions_for(spec: ThreadSpec, configured: Configuration, home: str) -> P
 def names_sandbox(spec: ThreadSpec) -> bool:
     """Whether a resumed thread gets a sandbox from its call instead of its last one."""
     return spec.sandbox is not None or not {MODE, PROFILE, WORKSPACE}.isdisjoint(expanded(spec.config))
+
+
+def after_turn(spec: ThreadSpec, settings: TurnSettings | None) -> ThreadSpec:
+    """The settings of a thread after a turn that changed them.
+
+    They name no sandbox: a resumed thread gets the one of its last turn.
+    """
+    if settings is None:
+        return spec
+    config = {
+        key: value for key, value in spec.config.items() if key.partition(".")[0] not in {MODE, PROFILE, WORKSPACE}
+    }
+    config |= {"model_reasoning_summary": settings.summary}
+    config |= {} if settings.effort is None else {"model_reasoning_effort": settings.effort}
+    return msgspec.structs.replace(
+        spec,
+        cwd=settings.cwd,
+        model=settings.model,
+        approval_policy=settings.approval_policy,
+        sandbox=None,
+        config=config,
+    )
 
 
 def restored(last: TurnContext) -> Grant | None:
@@ -117,7 +139,7 @@ def restored(last: TurnContext) -> Grant | None:
     if policy.type != WORKSPACE_WRITE:
         return None
     fields = {name: value for name, value in msgspec.structs.asdict(policy).items() if name != "type"}
-    return Grant(policy=_workspace_policy(fields, "/", ""))
+    return Grant(policy=workspace_policy(fields, "/", ""))
 
 
 def _granted(grant: Grant) -> Permissions:
@@ -146,7 +168,8 @@ def _table(config: Config, name: str) -> Config:
     return found if isinstance(found, Mapping) else {}
 
 
-def _workspace_policy(table: Config, cwd: str, home: str) -> Mapping[str, object]:
+def workspace_policy(table: Config, cwd: str, home: str) -> Mapping[str, object]:
+    """The app-server's policy for `workspace-write` with the keys of `sandbox_workspace_write`."""
     roots = table.get("writable_roots")
     return {
         "type": "workspaceWrite",

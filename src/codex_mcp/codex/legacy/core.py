@@ -212,7 +212,9 @@ class LegacyCore:
         """Unknown: an old Codex cannot be asked."""
         return requests.Account()
 
-    async def request(self, method: str, params: object, answer_type: type[Answer]) -> Answer:
+    async def request(
+        self, method: str, params: object, answer_type: type[Answer], timeout: float | None = None
+    ) -> Answer:
         raise CoreError(f"Codex {self.version} does not offer {method}; use Codex 0.163 or newer")
 
     def _opened(self, thread: LegacyThread) -> OpenedThread:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Final
 from uuid import uuid4
@@ -74,7 +74,7 @@ class HubSession:
         handlers = Handlers(self._request_received, self._notification_received)
         self.peer = Peer(logged_channel, handlers, max_requests=MAX_REQUESTS, pace=no_pace)
         caller = msgspec.json.encode((principal, session_id)).decode()
-        origin = Origin(principal, logged(session_id), caller, self.channel)
+        origin = Origin(principal, logged(session_id), caller, self.channel, lambda: hub.administers(principal))
         self.session = Session(self.peer, hub.tools, hub.calls, origin, lambda: hub.shut_down(self))
         if logged_channel is self.channel:  # otherwise incoming messages must pass through the log
             self.channel.deliver_directly(self._message_received)
@@ -122,6 +122,7 @@ class Hub:
         self._sessions: dict[tuple[str, str], HubSession] = {}
         self._closed: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._ended: EndedSessions | None = None
+        self.administers: Callable[[str], bool] = lambda _: False
         self._of_principal: Counter[str] = Counter()
         self._of_address: Counter[str] = Counter()
         self._tasks = TaskSet()
@@ -148,6 +149,10 @@ class Hub:
 
     def __iter__(self) -> Iterator[HubSession]:
         return iter(list(self._sessions.values()))
+
+    def ask_who_administers(self, administers: Callable[[str], bool]) -> None:
+        """Until this is called, no principal may change the server for everyone."""
+        self.administers = administers
 
     def remember_ended(self, ended: EndedSessions) -> None:
         self._ended = ended

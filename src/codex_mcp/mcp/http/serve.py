@@ -92,6 +92,7 @@ class HttpServer:
         )
         self._product = make(self._threads, settings, key)
         self._hub = Hub(self._product.methods, self._product.tools, settings.http, settings.calls, key)
+        self._hub.ask_who_administers(access.administers)
         self._app = HttpApp(self._hub, access, Metrics(self._hub, self._threads), settings.http)
         self._tasks = TaskSet()
 

@@ -47,7 +47,7 @@ class CodexTools:
         new = new_thread(arguments, self._settings)
         spec = new_turn(arguments, new.spec.cwd or ".")
         async with call.opening():
-            thread = await self._threads.start(new.spec, call.principal)
+            thread = await self._threads.start(new.spec, call.principal, call.caller)
         stay_about(call.subject._replace(thread=thread.id))
         logger.info("thread started in %s", thread.cwd)
         call.send_events(events_of(arguments, self._settings.calls))

@@ -14,6 +14,7 @@ from codex_mcp.mcp.calls.follower import Says
 from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Handler, Methods, listing
 from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tools.codex_tools import CodexTools
+from codex_mcp.mcp.tools.conversation_methods import ConversationTable
 from codex_mcp.mcp.tools.tasks import Tasks
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
@@ -45,7 +46,8 @@ MakeProduct: TypeAlias = Callable[[Threads, Settings, bytes], Product]
 
 def _table(threads: Threads, settings: Settings, key: bytes, says: Says) -> dict[str, Handler]:
     """The methods with and without a team."""
-    return {**PRODUCT, **Tasks(threads, settings.calls, key, says).table()}
+    conversations = ConversationTable(threads, settings).table()
+    return {**PRODUCT, **Tasks(threads, settings.calls, key, says).table(), **conversations}
 
 
 def plain_product(threads: Threads, settings: Settings, key: bytes, around: Around | None = None) -> Product:

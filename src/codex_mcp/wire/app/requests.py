@@ -205,6 +205,12 @@ class TurnStart(Struct, frozen=True, rename="camel", omit_defaults=True):
     input: list[TextInput | ImageInput | LocalImageInput]
     output_schema: dict[str, object] | UnsetType = UNSET
     environments: list[Environment] | UnsetType = UNSET
+    cwd: str | UnsetType = UNSET
+    approval_policy: str | UnsetType = UNSET
+    sandbox_policy: dict[str, object] | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    effort: str | UnsetType = UNSET
 
 
 class TurnStartResponse(Struct, frozen=True, rename="camel"):

@@ -14,6 +14,7 @@ from codex_mcp.mcp.http.access.gate import (
     Admitted,
     Gate,
     Rejected,
+    administrators,
     bearer_token,
     parse_tokens,
     people,
@@ -219,11 +220,11 @@ def test_a_token_may_hold_any_sign_a_hash_sign_too() -> None:
     [
         ("", "it contains no token"),
         ("# nobody\n\n", "it contains no token"),
-        (f"alice {ONE}\nbob", "line 2 must be a principal's name and its token"),
-        (f"alice {ONE} more", "line 1 must be a principal's name and its token"),
-        (f"-alice {ONE}", "line 1 must be a principal's name and its token"),
+        (f"alice {ONE}\nbob", "line 2 must be a principal's name and its token, and may end with admin"),
+        (f"alice {ONE} more", "line 1 must be a principal's name and its token, and may end with admin"),
+        (f"-alice {ONE}", "line 1 must be a principal's name and its token, and may end with admin"),
         (f"local {ONE}", "line 1 must not name local, which is the principal of clients without a token"),
-        (f"{'x' * 65} {ONE}", "line 1 must be a principal's name and its token"),
+        (f"{'x' * 65} {ONE}", "line 1 must be a principal's name and its token, and may end with admin"),
         (f"alice {ONE[1:]}", f"the token in line 1 is shorter than {MIN_TOKEN_CHARS} characters"),
         ("alice sha256:abc", "line 1 must have 64 hexadecimal digits after sha256:"),
         (f"alice sha256:{'g' * 64}", "line 1 must have 64 hexadecimal digits after sha256:"),
@@ -257,3 +258,10 @@ def test_root_is_warned_in_any_case_and_others_of_other_people() -> None:
     assert "--generate-token" in warning_without_tokens(1002, PASSWD)
     many = "".join(f"u{number}:x:{number}:1::/h:/bin/sh\n" for number in range(1000, 1005))
     assert "(u1001, u1002, u1003, …)" in warning_without_tokens(1000, many)
+
+
+def test_a_principal_administers_if_all_its_lines_say_so() -> None:
+    lines = [f"# {ONE} admin", f"alice {ONE} admin", f"bob {TWO}", f"dora {'e' * 16} admin"]
+    text = "\n".join([*lines, f"carol {'c' * 16} admin", f"carol {'d' * 16}"])
+    assert administrators(text) == {"alice", "dora"}
+    assert set(parse_tokens(text).values()) == {"alice", "bob", "carol", "dora"}

@@ -28,6 +28,7 @@ from codex_mcp.mcp.http.access.gate import (
     Admitted,
     Gate,
     Rejected,
+    administrators,
     bearer_token,
     parse_tokens,
     why_not_a_principal,
@@ -73,6 +74,7 @@ class AccessControl:
         self._failed = FailedLogins()
         self._remembered: dict[tuple[str | None, ...], Admitted] = {}
         self._own: dict[bytes, str] = {}
+        self._administrators: frozenset[str] = frozenset()
         if settings.generate_token:
             self._own = {hashlib.sha256(own_token(codex_home).encode()).digest(): LOCAL}
             self._gate = msgspec.structs.replace(self._gate, tokens=self._own)
@@ -83,6 +85,11 @@ class AccessControl:
         if settings.jwks is not None:
             self._read_jwks(settings.jwks)
         self.open_to_all = settings.tokens is None and settings.jwks is None and not self._own
+
+    def administers(self, principal: str) -> bool:
+        """Whether a principal may change the server for everyone. The generated token is that of the server's user."""
+        self.refresh()
+        return bool(self._own) if principal == LOCAL else principal in self._administrators
 
     @property
     def origins(self) -> frozenset[str]:
@@ -170,13 +177,15 @@ class AccessControl:
         try:
             state = _state(path)
             with open(path, encoding="utf-8") as file:
-                tokens = parse_tokens(file.read())
+                text = file.read()
+            tokens = parse_tokens(text)
         except (OSError, UnicodeDecodeError, ValueError) as exc:
             why = exc.strerror if isinstance(exc, OSError) else exc
             raise BadSetting(f"cannot use the token file {path}: {why}") from exc
         if os.stat(path).st_mode & stat.S_IROTH:
             logger.warning("every user of this machine can read the token file %s; run chmod 600 on it", path)
         self._gate = msgspec.structs.replace(self._gate, tokens=tokens | self._own)
+        self._administrators = administrators(text)
         self._states[path] = state
         self.generation += 1
 

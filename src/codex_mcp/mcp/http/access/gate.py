@@ -12,6 +12,10 @@ without an interruption:
     # comments and blank lines are skipped
     alice   s3cr3t-token
     bob     sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    carol   another-token   admin
+
+The word `admin` lets a principal change the server for everyone (its sign-in, its default model). All lines of the
+principal must have it, since a session does not depend on the token that opened it.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -44,6 +48,8 @@ MAX_SUBJECT_CHARS: Final = 1024
 """For the `sub` of a signed token: an e-mail address, `auth0|…`, a repository with its branch, a service account."""
 
 HASHED: Final = "sha256:"
+
+ADMIN: Final = "admin"
 
 MIN_TOKEN_CHARS: Final = 16
 """Shorter tokens can be guessed; `openssl rand -hex 32` makes a good one."""
@@ -131,15 +137,26 @@ def _host_name(host: str) -> str:
     return "" if found is None else found[1].strip("[]").lower()
 
 
+def _entries(text: str) -> Iterator[tuple[int, list[str]]]:
+    """The lines with a token: their numbers and words."""
+    for number, line in enumerate(text.splitlines(), 1):
+        words = [] if line.lstrip().startswith("#") else line.split()
+        if words:
+            yield number, words
+
+
+def administrators(text: str) -> frozenset[str]:
+    """The principals of a token file that may administer the server."""
+    named = [(words[0], words[2:] == [ADMIN]) for _, words in _entries(text)]
+    return frozenset(name for name, _ in named) - {name for name, is_admin in named if not is_admin}
+
+
 def parse_tokens(text: str) -> dict[bytes, str]:
     """SHA-256 of each token → its principal. Raises ValueError that names the line, never the token."""
     tokens: dict[bytes, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.partition("#")[0].split() if line.lstrip().startswith("#") else line.split()
-        if not words:
-            continue
-        if len(words) != 2 or not PRINCIPAL.fullmatch(words[0]):
-            raise ValueError(f"line {number} must be a principal's name and its token")
+    for number, words in _entries(text):
+        if len(words) < 2 or words[2:] not in ([], [ADMIN]) or not PRINCIPAL.fullmatch(words[0]):
+            raise ValueError(f"line {number} must be a principal's name and its token, and may end with {ADMIN}")
         if words[0] == LOCAL:
             raise ValueError(f"line {number} must not name {LOCAL}, which is the principal of clients without a token")
         digest = _digest(words[1], number)

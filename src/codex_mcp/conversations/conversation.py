@@ -1,0 +1,130 @@
+"""One conversation of one client: its messages become turns of a thread, its listeners get events and questions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from codex_mcp.base.logs import Subject
+from codex_mcp.codex.events.translator import Event
+from codex_mcp.conversations.approval_requests import ApprovalRequest, approval_request, decision_of
+from codex_mcp.conversations.events import Submissions, told
+from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
+from codex_mcp.threads.questions.decisions import Decision, Denied, failed, timed_out
+from codex_mcp.threads.questions.questions import Question
+from codex_mcp.wire.conversations import ListenerEvent
+
+if TYPE_CHECKING:
+    from codex_mcp.codex.core import TurnSpec
+    from codex_mcp.conversations.caller import Caller
+    from codex_mcp.conversations.listeners import Listeners
+    from codex_mcp.threads.thread import Thread
+    from codex_mcp.threads.threads import Threads
+
+logger = logging.getLogger(__name__)
+
+WITHDRAWN: Final = "the question is no longer open"
+NOT_IN_TIME: Final = "no answer in time"
+NO_REQUEST: Final = "no person could be asked: the conversation methods have no request for such a question"
+
+
+class Conversation:
+    """The audience of the turns that its owner asks for."""
+
+    def __init__(
+        self, thread_id: str, caller: Caller, threads: Threads, listeners: Listeners[Caller], timeout: float
+    ) -> None:
+        """`timeout`: after so many seconds a question is denied."""
+        self.id = thread_id
+        self.owner = caller.owner
+        self.principal = caller.principal
+        self.shared = caller.sees_history
+        self.subject: Subject = caller.subject
+        self.label = ""
+        self._threads = threads
+        self._listeners = listeners
+        self._timeout = timeout
+        self._submissions = Submissions()
+        self._observes = False
+        self._heard = asyncio.Event()
+        """Set while it has a listener."""
+
+    def __repr__(self) -> str:
+        return f"<Conversation {self.id}: {len(self._listeners.of(self.owner, self.id))} listeners>"
+
+    def submit(self, thread: Thread, spec: TurnSpec) -> None:
+        """Raises QueueFull, QueueShut or Refused."""
+        turn = thread.submit(spec, self, full_events=False)
+        turn.mark_delivered()  # its outcome is told by events
+        self._submissions.of(turn.name)
+
+    def interrupted(self) -> None:
+        self._submissions.count()
+
+    def listeners_changed(self) -> None:
+        """A listener was added or removed."""
+        has_listener = bool(self._listeners.of(self.owner, self.id))
+        if has_listener and not self._observes:
+            self._threads.observers.add(self.id, self._observed)
+        elif not has_listener and self._observes:
+            self._threads.observers.remove(self.id, self._observed)
+        self._observes = has_listener
+        if has_listener:
+            self._heard.set()
+        else:
+            self._heard.clear()
+
+    def _observed(self, thread_id: str, event: Event) -> None:
+        number = self._number(event.turn_id)
+        for msg in told(event):
+            params = ListenerEvent(id=number, msg=msg, conversation_id=self.id)
+            for listener in self._listeners.of(self.owner, self.id):
+                listener.caller.notify(f"codex/event/{msg['type']}", params)
+
+    def _number(self, turn_id: str) -> str:
+        thread = self._threads.open_thread(self.id)
+        turn = thread.turn(turn_id) if thread is not None and turn_id else None
+        return "" if turn is None else self._submissions.of(turn.name)
+
+    def event_happened(self, thread_id: str, event: Event) -> None:
+        """Nothing to do: listeners observe the thread."""
+
+    def activity_changed(self, activity: str) -> None:
+        """Nothing to do: 0.42.0 has no progress."""
+
+    async def ask(self, question: Question) -> Decision:
+        request = approval_request(question, self.id)
+        if request is None:
+            return Denied(NO_REQUEST)
+        try:
+            async with asyncio.timeout(self._timeout) as limit:
+                return await self._asked(question, request, limit)
+        except TimeoutError:
+            return timed_out(self._timeout) if self._heard.is_set() else self._unheard()
+        finally:
+            self._submissions.count()
+
+    def _unheard(self) -> Denied:
+        return Denied(f"no person could be asked: the conversation had no listener within {self._timeout:g} seconds")
+
+    async def _asked(self, question: Question, request: ApprovalRequest, limit: asyncio.Timeout) -> Decision:
+        while True:
+            await self._heard.wait()
+            caller = self._listeners.of(self.owner, self.id)[-1].caller
+            pending = caller.ask(request.method, request.params)
+            try:
+                return decision_of(question, msgspec.json.decode(await pending.answer))
+            except asyncio.CancelledError:
+                caller.withdraw(pending, NOT_IN_TIME if limit.expired() else WITHDRAWN)
+                raise
+            except RequestFailed as exc:
+                return failed(exc.error.message)
+            except ConnectionLost:
+                # Its session is about to be closed. The next listener is asked.
+                for listener in self._listeners.of(self.owner, self.id):
+                    if listener.caller is caller:
+                        self._listeners.remove(self.owner, listener.id)
+                self.listeners_changed()

@@ -1,0 +1,224 @@
+"""The conversations of all clients: starts them, finds each client's own, sends messages, interrupts, adds listeners.
+
+A conversation belongs to an owner, which is a session and its later reconnections. Two owners that resume the same
+thread each have a conversation of their own with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, TypeAlias
+from uuid import uuid4
+
+from msgspec import UNSET
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.codex.config.overrides import mapped_policy
+from codex_mcp.codex.core import (
+    ConfigRefused,
+    CoreError,
+    ThreadNotFound,
+    ThreadSpec,
+    TurnSettings,
+    TurnSpec,
+    plain_id,
+)
+from codex_mcp.conversations.caller import Caller
+from codex_mcp.conversations.conversation import Conversation
+from codex_mcp.conversations.inputs import local_images, turn_of
+from codex_mcp.conversations.listeners import MOST, Listener, Listeners
+from codex_mcp.conversations.policies import core_policy
+from codex_mcp.conversations.refusals import conversation_not_found, failed, refused, subscription_not_found
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Threads
+from codex_mcp.threads.turn_queue import QueueFull, QueueShut
+from codex_mcp.wire import conversations as wire
+
+KEPT: Final = 1000
+"""Conversations of one principal that are known here, as many as its threads. The one unused for longest is forgotten
+first; `resumeConversation` brings it back."""
+
+MakeSpec: TypeAlias = Callable[[wire.NewConversation], ThreadSpec]
+"""The settings of a thread. Raises Refused."""
+
+
+class Conversations:
+    def __init__(self, threads: Threads, settings: Settings, make_spec: MakeSpec) -> None:
+        self.threads = threads
+        self.settings = settings
+        self._make_spec = make_spec
+        self._known: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
+        """By owner and thread, the least recently used first."""
+        self._listeners: Listeners[Caller] = Listeners()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def spec_of(self, params: wire.NewConversation) -> ThreadSpec:
+        try:
+            return self._make_spec(params)
+        except Refused as exc:
+            raise refused(f"error deriving config: {exc}") from exc
+
+    async def new(self, caller: Caller, params: wire.NewConversation) -> wire.ConversationMade:
+        spec = self.spec_of(params)
+        try:
+            await self._check_core()
+            thread = await self.threads.start(spec, caller.principal, caller.owner)
+        except ConfigRefused as exc:
+            raise refused(f"error deriving config: {exc}") from exc
+        except (CoreError, Refused) as exc:
+            raise failed(f"error creating conversation: {exc}") from exc
+        self.adopt(caller, thread.id)
+        answer = thread.opened.answer
+        return wire.ConversationMade(
+            conversation_id=thread.id,
+            model="" if answer is None else answer.model,
+            reasoning_effort=UNSET if answer is None or answer.reasoning_effort is None else answer.reasoning_effort,
+            rollout_path=thread.opened.rollout_path or "",
+        )
+
+    async def _check_core(self) -> None:
+        """An old Codex names a thread only after its first message, and cannot change settings between turns."""
+        if not (await self.threads.supervisor.core()).resumes:
+            raise CoreError(f"Codex {self.threads.supervisor.version} is too old for conversations; use 0.163 or newer")
+
+    def adopt(self, caller: Caller, thread_id: str) -> Conversation:
+        """Make a thread a conversation of this caller."""
+        key = (caller.owner, thread_id)
+        if key not in self._known:
+            timeout = self.settings.calls.approval_timeout
+            self._known[key] = Conversation(thread_id, caller, self.threads, self._listeners, timeout)
+            self._make_room(caller.principal)
+        return self._known[key]
+
+    def _make_room(self, principal: str) -> None:
+        own = [key for key, conversation in self._known.items() if conversation.principal == principal]
+        for owner, thread_id in own[:-KEPT]:
+            self._forget(owner, thread_id)
+
+    def owned(self, caller: Caller, conversation_id: str) -> Conversation:
+        """A conversation of this caller; a thread that it started with the tool `codex` is one too."""
+        key = (caller.owner, plain_id(conversation_id))
+        if key not in self._known:
+            if self.threads.started_by(key[1]) != caller.owner:
+                raise conversation_not_found(conversation_id)
+            self.adopt(caller, key[1])
+        self._known.move_to_end(key)
+        return self._known[key]
+
+    def is_known(self, thread_id: str) -> bool:
+        return any(each == thread_id for _, each in self._known)
+
+    def forget(self, thread_id: str) -> None:
+        """The thread was archived: it is not a conversation any more."""
+        self.threads.archived(thread_id)
+        for owner, each in list(self._known):
+            if each == thread_id:
+                self._forget(owner, each)
+
+    def _forget(self, owner: str, thread_id: str) -> None:
+        self._listeners.conversation_gone(owner, thread_id)
+        self._known.pop((owner, thread_id)).listeners_changed()
+
+    async def send_message(self, caller: Caller, params: wire.SendUserMessage) -> object:
+        conversation = self.owned(caller, params.conversation_id)
+        turn_of(params.items, "/")  # reports wrong items before the thread is opened
+        thread = await self._opened(conversation)
+        self._submit(conversation, thread, turn_of(params.items, thread.spec.cwd or thread.cwd))
+        return {}
+
+    async def send_turn(self, caller: Caller, params: wire.SendUserTurn) -> object:
+        conversation = self.owned(caller, params.conversation_id)
+        settings = _turn_settings(params)
+        spec = turn_of(params.items, settings.cwd, settings)
+        if self.settings.core.exec.exec_server is None:
+            _check_folder(settings.cwd)
+        thread = await self._opened(conversation)
+        try:
+            await self._check_core()
+        except (CoreError, Refused) as exc:
+            raise failed(f"cannot send a turn: {exc}") from exc
+        self._submit(conversation, thread, spec)
+        return {}
+
+    def _submit(self, conversation: Conversation, thread: Thread, spec: TurnSpec) -> None:
+        for path in local_images(spec):
+            if not os.access(path, os.R_OK) or not os.path.isfile(path):
+                raise refused(f"cannot read the image {path}: it is no file that this server can read")
+        try:
+            conversation.submit(thread, spec)
+        except QueueFull as exc:
+            text = f"conversation {conversation.id} is busy and {exc.limit} more messages wait already"
+            raise refused(f"{text}; wait for one to end") from exc
+        except QueueShut as exc:
+            raise conversation_not_found(conversation.id) from exc
+        except Refused as exc:
+            raise refused(str(exc)) from exc
+
+    async def _opened(self, conversation: Conversation) -> Thread:
+        thread = self.threads.open_thread(conversation.id)
+        if thread is not None and not thread.gone:
+            return thread
+        try:
+            return await self.threads.find(conversation.id, conversation.principal, shared=conversation.shared)
+        except ThreadNotFound as exc:
+            raise conversation_not_found(conversation.id) from exc
+        except (CoreError, Refused) as exc:
+            raise failed(f"cannot open conversation {conversation.id}: {exc}") from exc
+
+    async def interrupt(self, caller: Caller, params: wire.Conversation) -> wire.Interrupted:
+        """Answered when the running turn has ended, or at once if none runs. Messages that wait run afterwards."""
+        conversation = self.owned(caller, params.conversation_id)
+        conversation.interrupted()
+        thread = self.threads.open_thread(conversation.id)
+        turn = None if thread is None else thread.current
+        if thread is not None and turn is not None:
+            thread.cancel(turn)
+            await turn.wait()
+        return wire.Interrupted()
+
+    async def add_listener(self, caller: Caller, params: wire.Conversation) -> wire.Listening:
+        conversation = self.owned(caller, params.conversation_id)
+        listener = Listener(str(uuid4()), caller.owner, conversation.id, caller)
+        if not self._listeners.add(listener):
+            raise refused(f"conversation {conversation.id} has {MOST} listeners already; remove one first")
+        conversation.listeners_changed()
+        return wire.Listening(subscription_id=listener.id)
+
+    async def remove_listener(self, caller: Caller, params: wire.Subscription) -> object:
+        listener = self._listeners.remove(caller.owner, params.subscription_id)
+        if listener is None:
+            raise subscription_not_found(params.subscription_id)
+        self._changed(listener)
+        return {}
+
+    def caller_gone(self, caller: Caller) -> None:
+        """Its session was closed. Its conversations stay, for when it returns."""
+        for listener in self._listeners.caller_gone(caller):
+            self._changed(listener)
+
+    def _changed(self, listener: Listener[Caller]) -> None:
+        conversation = self._known.get((listener.owner, listener.conversation))
+        if conversation is not None:
+            conversation.listeners_changed()
+
+
+def _check_folder(path: str) -> None:
+    if not os.path.isdir(path):
+        raise refused(f"cwd `{path}` is not a folder; make it first, or name another")
+
+
+def _turn_settings(params: wire.SendUserTurn) -> TurnSettings:
+    cwd = os.path.abspath(params.cwd)
+    return TurnSettings(
+        cwd=cwd,
+        approval_policy=mapped_policy(params.approval_policy),
+        sandbox_policy=core_policy(params.sandbox_policy, cwd),
+        model=params.model,
+        summary=params.summary,
+        effort=params.effort,
+    )
