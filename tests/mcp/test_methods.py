@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from codex_mcp import __version__
+from codex_mcp.mcp.features.table import CAPABILITIES
 from codex_mcp.mcp.methods import CACHE_HINTS, HANDSHAKE_ONLY, INSTRUCTIONS, PRODUCT, STATELESS_ONLY, Exchange
 from codex_mcp.mcp.session import Session
 from codex_mcp.wire.jsonrpc import Request
@@ -57,7 +58,7 @@ async def test_initialize_says_who_we_are_and_to_whom_we_speak(tmp_path: Path) -
         system = os.uname()
         assert result == {
             "protocolVersion": "2025-06-18",
-            "capabilities": {"tools": {}},
+            "capabilities": {"tools": {}, **CAPABILITIES},
             "serverInfo": {
                 "name": "codex-mcp-server",
                 "title": "Codex",
@@ -114,20 +115,13 @@ async def test_parameters_that_do_not_fit_are_invalid_and_the_next_request_works
 
 
 @pytest.mark.parametrize(
-    "method", ["tools/run", "", "resources/read", "sampling/createMessage", "notifications/initialized", "codex/event"]
+    "method", ["tools/run", "", "resources/write", "sampling/createMessage", "notifications/initialized", "codex/event"]
 )
 async def test_an_unknown_method_is_named_in_the_error(tmp_path: Path, method: str) -> None:
     async with memory_session(tmp_path) as (client, _session):
         assert await client.ask(method, {}) == {
             "error": {"code": -32601, "message": f"method not found: {method}", "data": {"method": method}}
         }
-
-
-async def test_what_we_have_none_of_is_an_empty_list(tmp_path: Path) -> None:
-    async with memory_session(tmp_path) as (client, _session):
-        assert await client.ask("resources/list") == {"result": {"resources": []}}
-        assert await client.ask("resources/templates/list", {}) == {"result": {"resourceTemplates": []}}
-        assert await client.ask("prompts/list", {"cursor": "x"}) == {"result": {"prompts": []}}
 
 
 async def test_the_tools_are_listed_whatever_the_cursor(tmp_path: Path) -> None:
@@ -184,7 +178,7 @@ async def test_who_does_not_shake_hands_discovers_what_we_are(tmp_path: Path) ->
             "resultType": "complete",
             **CACHE_HINTS,
             "supportedVersions": [*STATELESS_REVISIONS, *REVISIONS],
-            "capabilities": {"tools": {}, "extensions": {TASKS_EXTENSION: {}}},
+            "capabilities": {"tools": {}, **CAPABILITIES, "extensions": {TASKS_EXTENSION: {}}},
             "instructions": INSTRUCTIONS,
             "_meta": {SERVER_KEY: {"name": "codex-mcp-server", "title": "Codex", "version": __version__}},
         }
@@ -201,12 +195,6 @@ async def test_both_eras_are_spoken_on_one_pipe(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", sorted(HANDSHAKE_ONLY - {"initialize"}))
 async def test_methods_of_the_handshake_are_unknown_without_it(tmp_path: Path, method: str) -> None:
-    async with memory_session(tmp_path) as (client, _session):
-        assert (await client.ask(method, {"_meta": META}))["error"]["code"] == -32601
-
-
-@pytest.mark.parametrize("method", ["resources/list", "resources/templates/list", "prompts/list"])
-async def test_what_our_capabilities_do_not_name_is_unknown_without_a_handshake(tmp_path: Path, method: str) -> None:
     async with memory_session(tmp_path) as (client, _session):
         assert (await client.ask(method, {"_meta": META}))["error"]["code"] == -32601
 

@@ -358,6 +358,7 @@ REFUSALS: Final = (
     ("failed to load configuration: ", ConfigRefused),
     ("no rollout found for thread id", ThreadNotFound),
     ("thread not found", ThreadNotFound),
+    ("thread not loaded", ThreadNotFound),
     ("invalid session id: ", BadThreadId),
     ("invalid thread id: ", BadThreadId),
 )

@@ -54,6 +54,8 @@ class Stateless(Struct, frozen=True):
     revision: str
     capabilities: Mapping[str, object]
     client: mcp.ClientInfo | None = None
+    log_level: object = None
+    """Set if the client wants log messages while its request runs."""
 
 
 class OutOfRules(Struct, frozen=True):
@@ -67,6 +69,7 @@ class _Meta(Struct):
     version: object = msgspec.field(default=None, name=mcp.VERSION_KEY)
     capabilities: object = msgspec.field(default=None, name=mcp.CAPABILITIES_KEY)
     client: object = msgspec.field(default=None, name=mcp.CLIENT_KEY)
+    log_level: object = msgspec.field(default=None, name=mcp.LOG_LEVEL_KEY)
 
 
 class _Params(Struct):
@@ -144,7 +147,7 @@ def _checked(meta: _Meta) -> Era:
         return _invalid("the protocol version must be a text, and the client's capabilities an object")
     if meta.version not in mcp.STATELESS_REVISIONS:
         return OutOfRules(unsupported(meta.version))
-    return Stateless(meta.version, meta.capabilities, _client(meta.client))
+    return Stateless(meta.version, meta.capabilities, _client(meta.client), meta.log_level)
 
 
 def unsupported(requested: str) -> ErrorObject:

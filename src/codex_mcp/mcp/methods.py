@@ -54,12 +54,23 @@ Handler: TypeAlias = Callable[[Exchange], object]
 Around: TypeAlias = Callable[[Session, Request, Callable[[], object]], object]
 """Wraps the handling of every request: calls its last argument and returns the result."""
 
-CACHE_HINTS: Final = {"ttlMs": 60_000, "cacheScope": "private"}
-"""Our lists change only with a release; a minute keeps a client from asking before every call."""
+Logged: TypeAlias = Callable[[Exchange, object, Handler], object]
+"""Handles a request with its handler, and sends the client log messages of the given level meanwhile."""
 
-CACHED: Final = frozenset(
-    {"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
-)
+CACHE_HINTS: Final = {"ttlMs": 60_000, "cacheScope": "private"}
+"""Tools change only with a release; a minute keeps a client from asking before every call."""
+
+CHANGING: Final = {"ttlMs": 0, "cacheScope": "private"}
+"""Prompts and threads change at any time; a client that wants to keep them subscribes."""
+
+CACHED: Final[Mapping[str, Mapping[str, object]]] = {
+    "server/discover": CACHE_HINTS,
+    "tools/list": CACHE_HINTS,
+    "prompts/list": CHANGING,
+    "resources/list": CHANGING,
+    "resources/templates/list": CACHE_HINTS,
+    "resources/read": CHANGING,
+}
 """Methods whose stateless answers carry cache hints."""
 
 EXTENSIONS: Final = "extensions"
@@ -90,6 +101,8 @@ class Methods(Struct, frozen=True):
     """Serve stateless requests as well."""
     around: Around | None = None
     instructions: str = INSTRUCTIONS
+    logged: Logged | None = None
+    """None: there are no log messages for clients."""
 
     def handle(self, session: Session, request: Request, era: Era | None = None) -> object:
         """Answer a request, or return the coroutine that will. Raises RequestFailed."""
@@ -108,7 +121,11 @@ class Methods(Struct, frozen=True):
         if isinstance(era, Stateless):
             client = client.stateless(era.client, era.capabilities)
         try:
-            answer = handler(Exchange(request, session, client, self.capabilities, self.instructions))
+            exchange = Exchange(request, session, client, self.capabilities, self.instructions)
+            if isinstance(era, Stateless) and era.log_level is not None and self.logged is not None:
+                answer = self.logged(exchange, era.log_level, handler)
+            else:
+                answer = handler(exchange)
         except msgspec.MsgspecError as exc:
             raise invalid_params(str(exc)) from exc
         if not isinstance(era, Stateless):
@@ -119,12 +136,14 @@ class Methods(Struct, frozen=True):
 
 
 def handle_notification(session: Session, message: Notification) -> None:
-    """Handle a cancellation. Unknown and unreadable notifications are ignored, as JSON-RPC requires."""
+    """Handle a cancellation or changed roots. Others and unreadable ones are ignored, as JSON-RPC requires."""
     if message.method == "notifications/cancelled":
         try:
             session.cancel(msgspec.json.decode(message.params, type=mcp.Cancelled))
         except msgspec.MsgspecError:
             return
+    elif message.method == "notifications/roots/list_changed":
+        session.roots_changed()
 
 
 def not_found(method: str) -> RequestFailed:
@@ -138,8 +157,7 @@ async def _stateless_later(method: str, answer: Coroutine[Any, Any, object]) -> 
 def _stateless(method: str, answer: object) -> object:
     if not isinstance(answer, dict):
         return answer
-    hints = CACHE_HINTS if method in CACHED else {}
-    return {"resultType": "complete", **hints, **answer}
+    return {"resultType": "complete", **CACHED.get(method, {}), **answer}
 
 
 def _initialize(exchange: Exchange) -> object:
@@ -203,21 +221,6 @@ def _tools_call(exchange: Exchange) -> object:
     return exchange.session.call_tool(exchange.request.id, exchange.params(mcp.CallTool), exchange.client)
 
 
-def _empty(key: str) -> Handler:
-    """Answer with an empty list, because some clients drop a server that does not know the method.
-
-    Stateless clients look at the capabilities first, and expect an error for what is not declared.
-    """
-
-    def answer(exchange: Exchange) -> object:
-        if exchange.client.is_stateless:
-            raise not_found(exchange.request.method)
-        exchange.params(dict[str, object])
-        return {key: []}
-
-    return answer
-
-
 COMMON: Final[dict[str, Handler]] = {
     "initialize": _initialize,
     "ping": _ping,
@@ -231,7 +234,4 @@ PRODUCT: Final[dict[str, Handler]] = {
     **COMMON,
     "tools/list": listing(catalogue.TOOLS),
     "tools/call": _tools_call,
-    "resources/list": _empty("resources"),
-    "resources/templates/list": _empty("resourceTemplates"),
-    "prompts/list": _empty("prompts"),
 }

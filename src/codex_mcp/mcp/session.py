@@ -6,7 +6,8 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from functools import partial
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -15,11 +16,14 @@ from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.calls.call import Call, CallRequest
 from codex_mcp.mcp.client import Client, Reach
+from codex_mcp.mcp.roots import SessionRoots
 from codex_mcp.rpc.peer import Peer
 from codex_mcp.wire import mcp
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
+
+Part = TypeVar("Part")
 
 ID_BYTES: Final = 6
 """As many as the log shows of an HTTP session's id; enough to tell the sessions of a log apart."""
@@ -51,6 +55,23 @@ class Listener:
         self.client = client
         self.wanted = wanted
         self.ended = asyncio.Event()
+        self._at_end: list[Callable[[], None]] = []
+
+    def accept(self, wanted: mcp.Wanted) -> None:
+        """These changes will be reported."""
+        self.wanted = wanted
+
+    def at_end(self, clean_up: Callable[[], None]) -> None:
+        """Call this when the subscription ends. It must not raise."""
+        self._at_end.append(clean_up)
+
+    def release(self) -> None:
+        while self._at_end:
+            self._at_end.pop()()
+
+
+Prepare: TypeAlias = Callable[[Listener], Awaitable[mcp.Wanted]]
+"""Prepares a subscription; returns the changes that will be reported."""
 
 
 class Origin(Struct, frozen=True):
@@ -98,6 +119,7 @@ class Session:
         self._listeners: dict[Id, Listener] = {}
         self._on_shutdown = on_shutdown
         self._at_close: list[Callable[[], None]] = []
+        self._parts: dict[type[Any], Any] = {}
         self._idle: asyncio.Event | None = None
         """Created by `wait_idle`, because every stateless request is a session and few are waited for."""
 
@@ -140,7 +162,8 @@ class Session:
             with about_only(subject):
                 logger.info("call of %s %s", name, ending_of(answer))
             return answer
-        call = Call(client, CallRequest(request_id, params, subject, self.caller), self._settings)
+        request = CallRequest(request_id, params, subject, self.caller, partial(self.root, client, request_id))
+        call = Call(client, request, self._settings)
         self._calls[request_id] = call
         return self._run(call)
 
@@ -161,17 +184,22 @@ class Session:
             if not self._calls and self._idle is not None:
                 self._idle.set()
 
-    async def listen(self, request_id: Id, client: Client, wanted: mcp.Wanted) -> object:
+    async def listen(
+        self, request_id: Id, client: Client, wanted: mcp.Wanted, prepare: Prepare | None = None
+    ) -> object:
         """Keep a subscription to these changes open until the client cancels it or the server stops."""
         listener = Listener(client, wanted)
         self._listeners[request_id] = listener
         meta = {mcp.SUBSCRIPTION_KEY: request_id}
         try:
-            acknowledged = {"notifications": wanted, "_meta": meta}
+            if prepare is not None:
+                listener.accept(await prepare(listener))
+            acknowledged = {"notifications": listener.wanted, "_meta": meta}
             client.notify("notifications/subscriptions/acknowledged", acknowledged, request_id)
             await listener.ended.wait()
         finally:
             del self._listeners[request_id]
+            listener.release()
         return {"_meta": meta}
 
     def announce(self, change: mcp.Change) -> None:
@@ -182,6 +210,19 @@ class Session:
         for request_id, listener in self._listeners.items():
             if listener.wanted.holds(change):
                 listener.client.notify(method, {"_meta": {mcp.SUBSCRIPTION_KEY: request_id}}, request_id)
+
+    async def root(self, client: Client, about: Id) -> str | None:
+        """The folder for work without a `cwd`, if the client names exactly one. `about`: the request it is for."""
+        if client.is_stateless or client.capabilities.get("roots") is None:
+            return None
+        return await self.part(SessionRoots, SessionRoots).folder(client, about)
+
+    def roots_changed(self) -> None:
+        """The client has other roots now, and with them other prompts of a project."""
+        roots = self.kept(SessionRoots)
+        if roots is not None:
+            roots.changed()
+            self.announce(mcp.Change.PROMPTS)
 
     def cancel(self, message: mcp.Cancelled) -> None:
         """The client cancels a request, which may be over already, or unknown."""
@@ -230,6 +271,18 @@ class Session:
         """The client is gone: release what was kept for it. A session of HTTP may be opened again later."""
         while self._at_close:
             self._at_close.pop()()
+        self._parts.clear()
+
+    def part(self, kind: type[Part], make: Callable[[], Part]) -> Part:
+        """What a feature keeps for this session; it is made when it is first needed, and goes with the session."""
+        found: Part | None = self._parts.get(kind)
+        if found is None:
+            found = self._parts[kind] = make()
+        return found
+
+    def kept(self, kind: type[Part]) -> Part | None:
+        """The same, if it was made."""
+        return self._parts.get(kind)
 
     async def wait_idle(self, timeout: float) -> bool:
         """Wait until no call runs; False if time is up first."""

@@ -34,6 +34,7 @@ from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact, ThreadUnloaded
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
+from codex_mcp.threads.callers import Callers
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
@@ -78,6 +79,7 @@ class Threads:
         self.counts = Counts()
         self.changes = Changes()
         self.observers = Observers()
+        self.callers = Callers()
         self._listener = ChangeListener(self.changes, self.counts)
         self.reported = Reported()
         self._threads: dict[str, Thread] = {}
@@ -181,6 +183,13 @@ class Threads:
             opening = self._opening[thread_id] = self._tasks.spawn(resuming, name=f"resume of {thread_id}")
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
         return await _opened(opening)
+
+    async def belongs_to(self, thread_id: str, principal: str) -> bool:
+        """Whether this principal may read the thread. An unknown thread belongs to the local principal."""
+        thread_id = plain_id(thread_id)
+        if thread_id in self._threads:
+            return self._threads[thread_id].principal == principal
+        return principal == (LOCAL if self._owners is None else await self._owners.owner(thread_id))
 
     def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
         thread = self._threads.get(plain_id(thread_id))

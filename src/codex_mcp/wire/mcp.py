@@ -95,6 +95,8 @@ class Wanted(Struct, frozen=True, rename="camel", omit_defaults=True):
     tools_list_changed: bool = False
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
+    resource_subscriptions: tuple[str, ...] = ()
+    """Addresses of resources."""
 
     def among(self, capabilities: Mapping[str, object]) -> Wanted:
         """The changes that a server with these capabilities reports."""
@@ -102,6 +104,7 @@ class Wanted(Struct, frozen=True, rename="camel", omit_defaults=True):
             self.tools_list_changed and _tells_changes(capabilities.get("tools")),
             self.prompts_list_changed and _tells_changes(capabilities.get("prompts")),
             self.resources_list_changed and _tells_changes(capabilities.get("resources")),
+            self.resource_subscriptions if _has(capabilities.get("resources"), "subscribe") else (),
         )
 
     def holds(self, change: Change) -> bool:
@@ -110,7 +113,11 @@ class Wanted(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 def _tells_changes(capability: object) -> bool:
-    return isinstance(capability, dict) and capability.get("listChanged") is True
+    return _has(capability, "listChanged")
+
+
+def _has(capability: object, name: str) -> bool:
+    return isinstance(capability, dict) and capability.get(name) is True
 
 
 class Listen(Struct, frozen=True):

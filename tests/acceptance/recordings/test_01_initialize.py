@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp.mcp.features.table import CAPABILITIES
 from tests.acceptance.recordings.exchange import serve
 from tests.support.servers.mcp_server import Json, McpServer
 
@@ -31,7 +32,7 @@ async def test_the_server_introduces_itself_lists_its_tools_and_greets_once(tmp_
 
     info = greeting["serverInfo"]
     assert greeting["protocolVersion"] == "2025-06-18"
-    assert greeting["capabilities"] == {"tools": {}}
+    assert greeting["capabilities"] == {"tools": {}, **CAPABILITIES}
     assert (info["name"], info["title"]) == ("codex-mcp-server", "Codex")
     assert info["user_agent"].startswith(f"codex-mcp-server/{info['version']} (")
     assert info["user_agent"].endswith("(someone; 1.0)")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from codex_mcp.wire.features import RESOURCE_NOT_FOUND
+from codex_mcp.wire.jsonrpc import INVALID_PARAMS
 from tests.acceptance.recordings.exchange import ENDED, NEW, answered, as_recorded, event_types, scene, serve, thread_of
 from tests.support.servers.mcp_server import Json, McpServer
 
@@ -102,29 +104,31 @@ async def test_what_0_153_4_left_unanswered_is_answered(tmp_path: Path) -> None:
         await server.initialize()
         empty = {
             method: [await server.result(server.request(method, {})), await server.result(server.request(method))]
-            for method in ("resources/list", "resources/templates/list", "prompts/list")
+            for method in ("resources/list", "prompts/list")
         }
         errors = [
             (await server.answer(server.request(method, params)))["error"]["code"]
             for method, params in (
                 ("resources/read", {"uri": "file:///x"}),
                 ("resources/subscribe", {"uri": "file:///x"}),
-                ("resources/unsubscribe", {"uri": "file:///x"}),
                 ("prompts/get", {"name": "x"}),
                 ("completion/complete", prompt),
-                ("logging/setLevel", {"level": "info"}),
                 ("resources/read", {}),
                 ("completion/complete", {}),
             )
+        ]
+        accepted = [
+            await server.result(server.request("resources/unsubscribe", {"uri": "file:///x"})),
+            await server.result(server.request("logging/setLevel", {"level": "emergency"})),
         ]
         assert await server.result(server.request("ping")) == PONG
 
     assert empty == {
         "resources/list": [{"resources": []}] * 2,
-        "resources/templates/list": [{"resourceTemplates": []}] * 2,
         "prompts/list": [{"prompts": []}] * 2,
     }
-    assert errors == [METHOD_NOT_FOUND] * 8
+    assert errors == [RESOURCE_NOT_FOUND] * 2 + [INVALID_PARAMS] * 4
+    assert accepted == [{}, {}]
 
 
 async def test_the_handshake_is_a_courtesy_and_no_condition(tmp_path: Path) -> None:

@@ -9,6 +9,9 @@ from codex_mcp.base.errors import BadOverride
 from codex_mcp.base.files import read_if_there
 from codex_mcp.codex.config.overrides import PROFILE_NAME, Tree, profile_layer
 
+SUFFIX = ".config.toml"
+"""Of the file of a profile."""
+
 FILES_REMEMBERED = 8
 """config.toml and the profiles in use, which are small."""
 
@@ -25,8 +28,19 @@ def read_profile(codex_home: str, name: str) -> Tree:
     """Raises UnknownProfile, or BadOverride if the profile's file cannot be read."""
     own_file: Tree | None = None
     if PROFILE_NAME.fullmatch(name):
-        own_file = _read_toml(os.path.join(codex_home, f"{name}.config.toml"))
+        own_file = _read_toml(os.path.join(codex_home, f"{name}{SUFFIX}"))
     return profile_layer(name, own_file, None if own_file is not None else read_user_config(codex_home))
+
+
+def profile_names(codex_home: str) -> list[str]:
+    """The profiles that calls may name: those with a file of their own, and those in config.toml."""
+    try:
+        files = [name.removesuffix(SUFFIX) for name in os.listdir(codex_home) if name.endswith(SUFFIX)]
+    except OSError:
+        files = []
+    tables = (read_user_config(codex_home) or {}).get("profiles")
+    named = [*files, *(tables if isinstance(tables, dict) else ())]
+    return sorted({name for name in named if PROFILE_NAME.fullmatch(name)})
 
 
 def _read_toml(path: str) -> Tree | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 from msgspec import Struct, UnsetType
@@ -44,6 +44,8 @@ class CallRequest(Struct, frozen=True):
     subject: Subject
     caller: str = ""
     """Whom news is reported to: a session, or the client of a stateless request."""
+    root: Callable[[], Awaitable[str | None]] | None = None
+    """Tells the client's only root."""
 
 
 class Call:
@@ -55,6 +57,7 @@ class Call:
         self.subject = request.subject
         self.principal = request.subject.principal
         self.caller = request.caller
+        self._root = request.root
         self.is_unread = False
         """The connection that was to read its answer is gone."""
         self.events = settings.events
@@ -79,6 +82,10 @@ class Call:
     def takes_task(self) -> bool:
         """Its client can follow a running turn as a task."""
         return self._client.is_stateless and self._client.has_extension(mcp.TASKS_EXTENSION)
+
+    async def default_folder(self) -> str | None:
+        """Where the client works, for a thread without a `cwd`; None if that is not known."""
+        return None if self._root is None else await self._root()
 
     @property
     def label(self) -> str:

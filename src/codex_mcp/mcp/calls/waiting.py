@@ -132,6 +132,7 @@ class Waiter:
     def __init__(self, threads: Threads) -> None:
         self._reported: Reported = threads.reported
         self._changes: Changes = threads.changes
+        self._callers = threads.callers
         self._in_flight: list[_InFlight] = []
 
     async def wait(self, call: Call, wait: Wait) -> Seen:
@@ -197,6 +198,8 @@ class Waiter:
     def begun(self, call: Call, turn: Turn) -> None:
         """Make this turn the caller's own work, unless another caller asked for it first."""
         turn.attribute_to(call.caller)
+        if turn.thread_id:
+            self._callers.note(call.caller, turn.thread_id)
         self._changes.tell(call.caller, turn.thread_id)
 
     def report(self, call: Call, finished: Sequence[Turn], others: Iterable[str] = ()) -> None:

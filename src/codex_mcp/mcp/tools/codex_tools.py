@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from msgspec.structs import replace
+
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
@@ -44,6 +46,8 @@ class CodexTools:
 
     async def _codex(self, call: Call, given: Json) -> Result:
         arguments = tool_arguments(catalogue.CODEX, given, CodexArguments)
+        if arguments.cwd is None:
+            arguments = replace(arguments, cwd=await call.default_folder())
         new = new_thread(arguments, self._settings)
         spec = new_turn(arguments, new.spec.cwd or ".")
         async with call.opening():

@@ -11,6 +11,7 @@ from msgspec import Struct
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Protocol
 from codex_mcp.mcp.calls.follower import Says
+from codex_mcp.mcp.features import table as features
 from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Handler, Methods, listing
 from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tools.codex_tools import CodexTools
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from codex_mcp.team.records.store_session import OpenStore
     from codex_mcp.team.resuming import Resume
 
-CAPABILITIES: Final[dict[str, object]] = {"tools": {}, EXTENSIONS: {mcp.TASKS_EXTENSION: {}}}
+CAPABILITIES: Final[dict[str, object]] = {"tools": {}, **features.CAPABILITIES, EXTENSIONS: {mcp.TASKS_EXTENSION: {}}}
 
 
 async def _nothing() -> None:
@@ -44,16 +45,21 @@ MakeProduct: TypeAlias = Callable[[Threads, Settings, bytes], Product]
 """Makes a product; the key seals what clients carry for us."""
 
 
-def _table(threads: Threads, settings: Settings, key: bytes, says: Says) -> dict[str, Handler]:
+def _table(
+    threads: Threads, settings: Settings, key: bytes, says: Says, late: features.LateFeatures
+) -> dict[str, Handler]:
     """The methods with and without a team."""
     conversations = ConversationTable(threads, settings).table()
-    return {**PRODUCT, **Tasks(threads, settings.calls, key, says).table(), **conversations}
+    tasks = Tasks(threads, settings.calls, key, says).table()
+    return {**PRODUCT, **late.table(), **tasks, **conversations}
 
 
 def plain_product(threads: Threads, settings: Settings, key: bytes, around: Around | None = None) -> Product:
     tools = CodexTools(threads, settings, key)
-    table = _table(threads, settings, key, tools.says)
-    methods = Methods(table, CAPABILITIES, stateless=settings.calls.protocol is not Protocol.LEGACY, around=around)
+    late = features.LateFeatures(threads, settings)
+    table = _table(threads, settings, key, tools.says, late)
+    stateless = settings.calls.protocol is not Protocol.LEGACY
+    methods = Methods(table, CAPABILITIES, stateless, around, logged=late.logged)
     return Product(methods, tools.tools())
 
 
@@ -70,9 +76,10 @@ def team_product(
     def make(threads: Threads, settings: Settings, key: bytes) -> Product:
         team = Team(settings.team, threads, TeamSetup(open_store, describe_question, resume))
         tools = TeamTools(threads, settings, key, team, roles)
-        table = _table(threads, settings, key, tools.says) | {"tools/list": listing(TEAM_TOOLS)}
+        late = features.LateFeatures(threads, settings)
+        table = _table(threads, settings, key, tools.says, late) | {"tools/list": listing(TEAM_TOOLS)}
         stateless = settings.calls.protocol is not Protocol.LEGACY
-        methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS)
+        methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS, late.logged)
         return Product(methods, tools.tools(), team.aclose, LONGEST_GRACE)
 
     return make

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
@@ -168,6 +170,8 @@ class TeamTools:
             turn = TeamTurn(call, arguments, arguments.prompt or GO_ON)
             await self._team.resuming.find(reference, call.principal, resume=True, begin=self._beginning(turn))
             return turn
+        if arguments.cwd is None:
+            arguments = replace(arguments, cwd=await call.default_folder())
         asked = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
         new_turn(arguments, asked.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
         await self._team.work.check_team()

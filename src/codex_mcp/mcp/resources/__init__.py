@@ -1,0 +1,1 @@
+"""The threads of a session as MCP resources: transcript, diff and rollout file. Start with `resources`."""

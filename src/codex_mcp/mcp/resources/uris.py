@@ -1,0 +1,86 @@
+"""Pure. The addresses of resources: `codex://threads/{id}`, `…/diff`, `…/rollout`, and `…/rollout?from=BYTE`."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from codex_mcp.codex.core import plain_id
+
+PREFIX: Final = "codex://threads/"
+
+_URI: Final = re.compile(r"codex://threads/([0-9A-Za-z-]{1,64})(?:/(diff|rollout)(?:\?from=([0-9]{1,15}))?)?")
+
+
+class View(StrEnum):
+    """What is shown of a thread."""
+
+    TRANSCRIPT = ""
+    DIFF = "diff"
+    ROLLOUT = "rollout"
+
+
+MIME: Final = {
+    View.TRANSCRIPT: "text/markdown",
+    View.DIFF: "text/x-diff",
+    View.ROLLOUT: "application/x-ndjson",
+}
+
+TITLES: Final = {View.TRANSCRIPT: "Transcript", View.DIFF: "Changed files", View.ROLLOUT: "Rollout file"}
+
+DESCRIPTIONS: Final = {
+    View.TRANSCRIPT: "What was asked, done and answered in the thread",
+    View.DIFF: "Every patch that the thread has applied, in order, as a unified diff",
+    View.ROLLOUT: "Codex's own record of the thread, one JSON object per line",
+}
+
+
+class Address(Struct, frozen=True):
+    thread_id: str
+    view: View
+    begin: int = 0
+    """The first byte that is wanted of a rollout."""
+
+    @property
+    def uri(self) -> str:
+        """Without the first byte."""
+        return PREFIX + "/".join(filter(None, (self.thread_id, self.view)))
+
+
+def parsed(uri: str) -> Address | None:
+    """None if this is not the address of a resource."""
+    found = _URI.fullmatch(uri)
+    if found is None or (found[3] is not None and found[2] != View.ROLLOUT):
+        return None
+    return Address(plain_id(found[1]), View(found[2] or ""), int(found[3] or 0))
+
+
+def listed(thread_id: str, about: str) -> dict[str, dict[str, object]]:
+    """The resources of a thread by their addresses. `about`: a few words on the thread."""
+    addresses = [Address(thread_id, view) for view in View]
+    return {
+        each.uri: {
+            "uri": each.uri,
+            "name": "-".join(filter(None, (thread_id, each.view))),
+            "title": f"{TITLES[each.view]}: {about}" if about else TITLES[each.view],
+            "description": DESCRIPTIONS[each.view],
+            "mimeType": MIME[each.view],
+        }
+        for each in addresses
+    }
+
+
+TEMPLATES: Final[dict[str, dict[str, object]]] = {
+    Address("{id}", view).uri: {
+        "uriTemplate": Address("{id}", view).uri,
+        "name": f"thread-{view or 'transcript'}",
+        "title": TITLES[view],
+        "description": DESCRIPTIONS[view],
+        "mimeType": MIME[view],
+    }
+    for view in View
+}
+"""The templates by their addresses."""

@@ -1,0 +1,61 @@
+"""Pure. `thread/read`, `thread/turns/list` and `model/list` of `codex app-server`: what is read of past turns."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from codex_mcp.wire.app.items import Failure
+
+
+class ReadThread(Struct, frozen=True, rename="camel"):
+    thread_id: str
+    include_turns: bool = False
+
+
+class StoredThread(Struct, frozen=True, rename="camel"):
+    id: str
+    path: str | None = None
+    """The rollout file."""
+    cwd: str = ""
+    preview: str = ""
+    """The beginning of the first prompt."""
+
+
+class ReadThreadAnswer(Struct, frozen=True):
+    thread: StoredThread
+
+
+class ListTurns(Struct, frozen=True, rename="camel"):
+    thread_id: str
+    limit: int
+    cursor: str | UnsetType = UNSET
+    items_view: str = "full"
+
+
+class StoredTurn(Struct, frozen=True, rename="camel"):
+    id: str
+    status: str = "inProgress"
+    items: list[Raw] = []
+    """Each is one of `items.Item`, or an item that only a newer Codex knows."""
+    error: Failure | None = None
+    started_at: float | None = None
+    """Seconds since 1970."""
+
+
+class TurnPage(Struct, frozen=True, rename="camel"):
+    """The newest turn first."""
+
+    data: list[StoredTurn]
+    next_cursor: str | None = None
+
+
+class ListModels(Struct, frozen=True, rename="camel"):
+    include_hidden: bool = False
+
+
+class Model(Struct, frozen=True):
+    model: str = ""
+
+
+class Models(Struct, frozen=True):
+    data: list[Model]
