@@ -47,7 +47,7 @@ async def test_the_files_of_the_user_and_of_the_project_are_prompts(tmp_path: Pa
         await shake_hands(server)
         listed = (await server.result(server.request("prompts/list", {})))["prompts"]
         assert listed == [
-            {"name": "release", "description": "(from this project)"},
+            {"name": "release", "description": "Release it. (from this project)"},
             {
                 "name": "review",
                 "description": "Look at a file",
@@ -160,3 +160,19 @@ async def test_an_agent_works_in_the_only_root_unless_the_call_names_a_folder(tm
         assert str(project) in (await server.result(call))["structuredContent"]["content"]
         named = await server.run("codex", {"prompt": "[[scene: run cmd=pwd]]", "cwd": str(tmp_path / "work")})
         assert str(tmp_path / "work") in named["structuredContent"]["content"]
+
+
+async def test_a_thread_that_an_argument_names_is_sent_with_the_prompt(tmp_path: Path) -> None:
+    write(tmp_path / "home/.codex/prompts", "continue", "Go on with $THREAD.")
+    async with scripted_server(tmp_path) as (server, _model):
+        await shake_hands(server)
+        result = await server.run("codex", {"prompt": "[[scene: hello]]"})
+        uri = f"codex://threads/{result['structuredContent']['threadId']}"
+        get = {"name": "continue", "arguments": {"THREAD": uri}}
+        found = await server.result(server.request("prompts/get", get))
+        mcp_types.GetPromptResult.model_validate(found)
+        resource, text = (message["content"] for message in found["messages"])
+        assert resource["resource"]["uri"] == uri
+        assert "[[scene: hello]]" in resource["resource"]["text"]
+        assert text == {"type": "text", "text": f"Go on with {uri}."}
+        assert await text_of(server, "continue", {"THREAD": f"{uri}0"}) == f"Go on with {uri}0."

@@ -1,24 +1,33 @@
 """`python -m tests.conformance.product --port P …`: the product itself, whose `codex` the suite calls by other names.
 
-The suite wants tools with fixed names and questions with fixed keys. Here each of its tools is a call of `codex` with a
-scripted model, and a question has the key that the suite expects; everything else is the product's own answer.
+The suite wants tools, prompts and resources with fixed names and questions with fixed keys. Here each of its tools is a
+call of `codex` with a scripted model, each of its prompts a file in CODEX_HOME, each of its resources a thread, and a
+question has the key that the suite expects; everything else is the product's own answer.
 """
 
 import argparse
+import base64
 import inspect
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
+import msgspec
+from msgspec import Raw
 from msgspec.structs import replace
 
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.serving import add_serving_arguments, serve
 from codex_mcp.mcp.methods import Exchange, Methods
+from codex_mcp.mcp.prompts import watching
 from codex_mcp.mcp.tools.product import MakeProduct, Product, plain_product
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
+from tests.conformance import content
 
 Json = dict[str, Any]
 
@@ -42,6 +51,7 @@ CALLS: Final[Mapping[str, Callable[[Mapping[str, Any]], Json]]] = {
     "test_simple_text": lambda _: _scene("greet name=you"),
     "test_error_handling": lambda _: _scene("fail"),
     "test_elicitation": lambda _: _scene("ask"),
+    "test_tool_with_logging": lambda _: _scene("greet name=you"),
     "greet": lambda arguments: _scene(f"greet name={arguments['name']}"),
     "slow_compute": _slow,
     "failing_job": lambda _: {**_scene("fail"), "background": True},
@@ -55,15 +65,79 @@ CALLS: Final[Mapping[str, Callable[[Mapping[str, Any]], Json]]] = {
 """The suite's tools as arguments of `codex`."""
 
 
-class Renamed:
-    """The product's `tools/call` under the suite's names."""
+PROMPTS: Final = {
+    "test_simple_prompt": "This is a simple prompt for testing.",
+    "test_prompt_with_arguments": "Prompt with arguments: arg1='$ARG1', arg2='$ARG2'",
+    "test_prompt_with_embedded_resource": "Please process the embedded resource above: $RESOURCEURI",
+    "test_prompt_with_image": "Please analyze the image: ![a pixel](pixel.png)",
+}
+"""The suite's prompts as files. Codex writes the names of arguments in capitals."""
 
-    def __init__(self, product: Methods) -> None:
+RESOURCES: Final = {
+    "test://static-text": "codex://threads/{}",
+    "test://static-binary": "codex://threads/{}/rollout",
+    "test://watched-resource": "codex://threads/{}",
+    "test://example-resource": "codex://threads/{}",
+}
+"""The suite's resources as those of a thread."""
+
+TEMPLATE: Final = re.compile("test://template/(.+)/data")
+
+
+class Renamed:
+    """The product's methods under the suite's names."""
+
+    def __init__(self, product: Methods, home: Path) -> None:
         self._product = product
+        self._home = home
+        folder = home / "prompts"
+        folder.mkdir(exist_ok=True)
+        (folder / "pixel.png").write_bytes(base64.b64decode(content.PIXEL))
+        for name, text in PROMPTS.items():
+            (folder / f"{name}.md").write_text(text)
 
     def table(self) -> dict[str, Any]:
         """The methods of the product, with these names in place of its own."""
-        return {**self._product.table, "tools/list": self._list, "tools/call": self._call}
+        return {
+            **self._product.table,
+            "tools/list": self._list,
+            "tools/call": self._call,
+            **dict.fromkeys(("prompts/get", "completion/complete"), self._with_capitals),
+            **dict.fromkeys(("resources/read", "resources/subscribe", "resources/unsubscribe"), self._with_thread),
+        }
+
+    async def _with_capitals(self, exchange: Exchange) -> object:
+        params = exchange.params(dict[str, Any])
+        if "arguments" in params:
+            given = {name.upper(): value for name, value in params["arguments"].items()}
+            params["arguments"] = {name: await self._uri(exchange, value) for name, value in given.items()}
+        if "argument" in params:
+            params["argument"] = {**params["argument"], "name": params["argument"]["name"].upper()}
+        return await self._passed_on(exchange, params)
+
+    async def _with_thread(self, exchange: Exchange) -> object:
+        params = exchange.params(dict[str, Any])
+        return await self._passed_on(exchange, {**params, "uri": await self._uri(exchange, params["uri"])})
+
+    async def _passed_on(self, exchange: Exchange, params: Json) -> object:
+        request = replace(exchange.request, params=Raw(msgspec.json.encode(params)))
+        answer = self._product.table[request.method](replace(exchange, request=request))
+        return await answer if inspect.isawaitable(answer) else answer
+
+    async def _uri(self, exchange: Exchange, uri: str) -> str:
+        """The product's address of a resource of the suite: that of a new thread."""
+        template = TEMPLATE.fullmatch(uri)
+        if uri not in RESOURCES and template is None:
+            return uri
+        name = "you" if template is None else template[1]
+        call = mcp.CallTool("codex", _scene(f"greet name={name}"))
+        answer = exchange.session.call_tool(exchange.request.id, call, exchange.client)
+        assert inspect.isawaitable(answer)
+        thread: str = (await answer)["structuredContent"]["threadId"]
+        if uri == "test://static-binary":
+            (rollout,) = self._home.glob(f"sessions/**/*{thread}.jsonl")
+            rollout.write_bytes(rollout.read_bytes() + b"\xff\n")  # a damaged file is no text
+        return RESOURCES.get(uri, "codex://threads/{}").format(thread)
 
     def _list(self, exchange: Exchange) -> object:
         schema = {"type": "object"}
@@ -71,6 +145,9 @@ class Renamed:
 
     def _call(self, exchange: Exchange) -> object:
         params = exchange.params(mcp.CallTool)
+        if params.name == "test_trigger_prompt_change":
+            (self._home / f"prompts/{uuid4()}.md").write_text("A new prompt.")
+            return {"content": [content.text("Changed.")]}
         if params.name not in CALLS:
             return self._product.table["tools/call"](exchange)
         answers = {_ours(key): answer for key, answer in (params.input_responses or {}).items()}
@@ -106,13 +183,15 @@ def _theirs(key: str, request: Json) -> str:
 def renamed(threads: Threads, settings: Settings, key: bytes) -> Product:
     """The product under the suite's names."""
     product = plain_product(threads, settings, key)
-    return replace(product, methods=replace(product.methods, table=Renamed(product.methods).table()))
+    table = Renamed(product.methods, Path(settings.core.codex_home)).table()
+    return replace(product, methods=replace(product.methods, table=table))
 
 
 def main() -> int:
     """Serve as `codex-mcp mcp-server` does."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.product", description=__doc__)
     add_serving_arguments(parser)
+    vars(watching)["INTERVAL"] = 0.1  # the suite waits only 1.5 s for a changed list
     make: MakeProduct = renamed
     return serve(parser.parse_args(), os.environ, os.getcwd(), lambda _loaded, _around: make)
 

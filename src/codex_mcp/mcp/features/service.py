@@ -27,8 +27,8 @@ Body: TypeAlias = Callable[[Exchange, Any], object]
 class Features:
     def __init__(self, threads: Threads, settings: Settings) -> None:
         home = settings.core.codex_home
-        self.prompts = Prompts(home)
         self.resources = Resources(threads, settings)
+        self.prompts = Prompts(home, self.resources.embedded)
         self.logging = LoggingMethods()
         completion = Completion(threads, home, self.prompts, self.resources)
         self._bodies: dict[str, tuple[type[Any], Body]] = {

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
 from codex_mcp.mcp.methods import Exchange
 from codex_mcp.mcp.paging import BadCursor, page
 from codex_mcp.mcp.prompts.folders import prompts_in
+from codex_mcp.mcp.prompts.pictures import pictures
 from codex_mcp.mcp.prompts.template import MissingArgument, Prompt
 from codex_mcp.mcp.prompts.watching import Folders, PromptWatch
 from codex_mcp.rpc.errors import invalid_params
@@ -31,13 +32,18 @@ FROM_PROJECT: Final = "(from this project)"
 """At the end of a description, because whoever wrote the repository wrote the prompt."""
 
 
+Embed: TypeAlias = Callable[[Exchange, str], Awaitable[Mapping[str, object] | None]]
+"""The resource with this address, if there is one that the client may read."""
+
+
 class Found(Struct, frozen=True):
     prompt: Prompt
+    folder: str
     is_project: bool = False
 
     def listed(self) -> dict[str, object]:
         prompt = self.prompt
-        words = [prompt.description, FROM_PROJECT if self.is_project else ""]
+        words = [prompt.description or prompt.beginning, FROM_PROJECT if self.is_project else ""]
         hint = {"description": prompt.hint} if prompt.hint else {}
         arguments = [{"name": name, **hint, "required": prompt.is_required(name)} for name in prompt.arguments]
         description = " ".join(filter(None, words))
@@ -71,8 +77,9 @@ class Watched:
 
 
 class Prompts:
-    def __init__(self, codex_home: str) -> None:
+    def __init__(self, codex_home: str, embed: Embed) -> None:
         self._home = codex_home
+        self._embed = embed
         self._watch = PromptWatch()
 
     async def list_prompts(self, exchange: Exchange, asked: features.Page) -> object:
@@ -85,20 +92,23 @@ class Prompts:
             raise invalid_params(str(exc)) from exc
 
     async def get(self, exchange: Exchange, asked: features.GetPrompt) -> object:
-        prompt = await self.named(exchange, asked.name)
+        """The prompt's text; before it the images that it shows, and the threads that its arguments name."""
+        found = (await self.found(exchange)).get(asked.name)
+        if found is None:
+            raise invalid_params(f"unknown prompt: {asked.name}; prompts/list names those that there are")
+        prompt, arguments = found.prompt, asked.arguments or {}
         try:
-            text = prompt.filled(asked.arguments or {})
+            text = prompt.filled(arguments)
         except MissingArgument as exc:
             raise invalid_params(str(exc)) from exc
+        named = [await self._embed(exchange, arguments[name]) for name in prompt.arguments if name in arguments]
+        blocks: list[Mapping[str, object]] = [
+            *await asyncio.to_thread(lambda: list(pictures(found.folder, prompt.body))),
+            *({"type": "resource", "resource": resource} for resource in named if resource is not None),
+            {"type": "text", "text": text},
+        ]
         described = {"description": prompt.description} if prompt.description else {}
-        return {**described, "messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
-
-    async def named(self, exchange: Exchange, name: str) -> Prompt:
-        """Raises RequestFailed if there is none."""
-        found = (await self.found(exchange)).get(name)
-        if found is None:
-            raise invalid_params(f"unknown prompt: {name}; prompts/list names those that there are")
-        return found.prompt
+        return {**described, "messages": [{"role": "user", "content": block} for block in blocks]}
 
     async def found(self, exchange: Exchange) -> dict[str, Found]:
         """The prompts of a session by their names."""
@@ -133,6 +143,6 @@ def _folders(home: str, root: str | None) -> Folders:
 
 def _found(folders: Folders) -> dict[str, Found]:
     users, *projects = folders
-    ours = {prompt.name: Found(prompt) for prompt in prompts_in(users)}
-    theirs = {prompt.name: Found(prompt, is_project=True) for each in projects for prompt in prompts_in(each)}
+    ours = {prompt.name: Found(prompt, users) for prompt in prompts_in(users)}
+    theirs = {prompt.name: Found(prompt, each, is_project=True) for each in projects for prompt in prompts_in(each)}
     return theirs | ours

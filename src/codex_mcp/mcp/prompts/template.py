@@ -24,6 +24,9 @@ MAX_WORDS: Final = 9
 DESCRIPTION_CHARS: Final = 300
 """What is shown of a description; some clients put all descriptions of a list on the screen."""
 
+BEGINNING_CHARS: Final = 80
+"""What is shown of a prompt without a description."""
+
 _PLACEHOLDER: Final = re.compile(r"\$(?:(\$)|([1-9])|([A-Z][A-Z0-9_]*))")
 
 _HEAD: Final = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -47,6 +50,11 @@ class Prompt(Struct, frozen=True):
         """The names of its arguments: positional ones first, then named ones in the order of the text."""
         found = {number or name for dollar, number, name in _PLACEHOLDER.findall(self.body) if not dollar}
         return [*sorted(name for name in found if name.isdigit()), *_named(self.body), *({ALL} & found)]
+
+    @property
+    def beginning(self) -> str:
+        """Its first words, for a list."""
+        return " ".join(self.body.split())[:BEGINNING_CHARS]
 
     def is_required(self, argument: str) -> bool:
         return argument != ALL and not argument.isdigit()

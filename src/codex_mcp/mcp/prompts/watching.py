@@ -55,8 +55,8 @@ class _Poll:
 
 
 class PromptWatch:
-    def __init__(self, interval: float = INTERVAL) -> None:
-        self._interval = interval
+    def __init__(self, interval: float | None = None) -> None:
+        self._interval = INTERVAL if interval is None else interval
         self._polls: dict[Folders, _Poll] = {}
 
     def __len__(self) -> int:

@@ -4,7 +4,7 @@ its principal can be read by its id. Another principal's thread looks like an un
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -76,6 +76,15 @@ class Resources:
         render = diff if address.view is View.DIFF else transcript
         text = await asyncio.to_thread(render, thread, kept.turns, is_cut=kept.is_cut)
         return [{"uri": uri, "mimeType": MIME[address.view], "text": text}]
+
+    async def embedded(self, exchange: Exchange, uri: str) -> Mapping[str, object] | None:
+        """The resource for a message, if this is the address of one that the client may read."""
+        if parsed(uri) is None:
+            return None
+        try:
+            return (await self.contents(exchange, uri))[0]
+        except (RequestFailed, Explained):
+            return None
 
     async def subscribe(self, exchange: Exchange, asked: features.ResourceNamed) -> object:
         uri = asked.uri
