@@ -33,7 +33,6 @@ from codex_mcp.codex.core import (
     ThreadHeld,
     ThreadNotFound,
     ThreadSpec,
-    TurnSettings,
     TurnSpec,
 )
 from codex_mcp.codex.facts import fact_of
@@ -190,14 +189,11 @@ class AppServer:
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
         if spec.runs_commands:
             await self._check_environment(thread)
-        schema = dict(spec.output_schema) if spec.output_schema is not None else UNSET
-        parts = spec.parts or (requests.TextInput(spec.prompt), *map(_image, spec.images))
-        preface = [requests.TextInput(spec.preface)] if spec.preface else []
-        if spec.settings is not None:
-            thread = replace(thread, cwd=spec.settings.cwd)
-        where = _environments(thread) if spec.runs_commands or thread.environment is None else []
-        params = requests.TurnStart(thread_id, [*preface, *parts], schema, where, **_changed(spec.settings))
         try:
+            if spec.review is not None:
+                review = requests.ReviewStart(thread_id, spec.review)
+                return (await self.request("review/start", review, requests.TurnStartResponse)).turn.id
+            params = _turn(thread_id, spec, thread)
             return (await self.request("turn/start", params, requests.TurnStartResponse)).turn.id
         except AnswerUnreadable as exc:
             self._give_up(f"has begun a turn that is not known here ({exc})")
@@ -331,19 +327,25 @@ def _setup(spec: ThreadSpec) -> dict[str, Any]:
     return {name: _given(getattr(spec, name)) for name in names} | {"config": dict(spec.config) or UNSET}
 
 
+def _turn(thread_id: str, spec: TurnSpec, thread: ThreadSpec) -> requests.TurnStart:
+    parts = spec.parts or (requests.TextInput(spec.prompt), *map(_image, spec.images))
+    preface = [requests.TextInput(spec.preface)] if spec.preface else []
+    changed = {} if spec.settings is None else msgspec.structs.asdict(spec.settings)
+    thread = replace(thread, cwd=changed.get("cwd") or thread.cwd)
+    return requests.TurnStart(
+        thread_id,
+        [*preface, *parts],
+        output_schema=dict(spec.output_schema) if spec.output_schema is not None else UNSET,
+        environments=_environments(thread) if spec.runs_commands or thread.environment is None else [],
+        **{name: value for name, value in changed.items() if value is not None},
+    )
+
+
 def _environments(spec: ThreadSpec) -> list[requests.Environment] | UnsetType:
     # A thread that names no environment would get all of them.
     if spec.environment is None:
         return UNSET
     return [requests.Environment(spec.environment, spec.cwd or "/")]
-
-
-def _changed(settings: TurnSettings | None) -> dict[str, Any]:
-    """The fields of `requests.TurnStart` that change the settings of the thread."""
-    if settings is None:
-        return {}
-    given = msgspec.structs.asdict(settings)
-    return given | {"sandbox_policy": dict(settings.sandbox_policy), "effort": _given(settings.effort)}
 
 
 def _image(image: str) -> requests.ImageInput | requests.LocalImageInput:

@@ -15,7 +15,7 @@ from codex_mcp.base.errors import Explained
 from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact
 from codex_mcp.wire.app.questions import Asked
-from codex_mcp.wire.app.requests import Account, ImageInput, LocalImageInput, TextInput, ThreadOpened
+from codex_mcp.wire.app.requests import Account, ImageInput, LocalImageInput, ReviewTarget, TextInput, ThreadOpened
 from codex_mcp.wire.jsonrpc import Id
 
 Answer = TypeVar("Answer")
@@ -65,21 +65,26 @@ class OpenedThread(Struct, frozen=True):
     is_provisional: bool = False
     """The id is ours. The core gives the thread its own with the first turn (`CoreListener.thread_named`)."""
 
+    @property
+    def model(self) -> str:
+        """Empty if it is not known."""
+        return "" if self.answer is None else self.answer.model
+
 
 class TurnSettings(Struct, frozen=True):
-    """Settings that change with a turn, and stay for the later turns of its thread."""
+    """Settings that change with a turn, and stay for the later turns of its thread. None keeps a setting."""
 
-    cwd: str
-    approval_policy: str
-    sandbox_policy: Mapping[str, object]
+    cwd: str | None = None
+    approval_policy: str | None = None
+    sandbox_policy: Mapping[str, object] | None = None
     """As the app-server spells it."""
-    model: str
-    summary: str
+    model: str | None = None
+    summary: str | None = None
     effort: str | None = None
 
 
 class TurnSpec(Struct, frozen=True):
-    prompt: str
+    prompt: str = ""
     images: tuple[str, ...] = ()
     """URLs (http, https, data) or absolute paths of image files."""
     output_schema: Mapping[str, object] | None = None
@@ -93,6 +98,8 @@ class TurnSpec(Struct, frozen=True):
     parts: tuple[TextInput | ImageInput | LocalImageInput, ...] = ()
     """The prompt and the images in the caller's order; empty: the prompt comes first."""
     settings: TurnSettings | None = None
+    review: ReviewTarget | None = None
+    """What to review. The turn is then a review, and has no prompt."""
 
 
 class Core(Protocol):

@@ -169,6 +169,8 @@ def _item_ended(note: notifications.ItemCompleted | notifications.OtherItemCompl
     match note.item:
         case items.AgentMessage(text=text) | items.OtherItem(type="agentMessage", text=text):
             return MessageSaid(note.turn_id, text)
+        case items.ExitedReview(review=text) if text:
+            return MessageSaid(note.turn_id, text)
         case items.FileChange(id=item_id, status="completed", changes=updates):
             changes = tuple(FileChange(update.path, update.kind.type) for update in updates)
             return FilesChanged(note.turn_id, item_id, changes)

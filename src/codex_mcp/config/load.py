@@ -28,10 +28,12 @@ STATE_FOLDER: Final = os.path.join(".config", "atm", "codex-sessions")
 OUR_PREFIX: Final = "CODEX_MCP_"
 CLIENTS_TOKEN: Final = "CODEX_MCP_TOKEN"
 """Not a setting: docs/clients.md tells clients to keep their token in it."""
+AGENTS_CALLBACK: Final = "CODEX_MCP_CALLBACK_URI"
+"""Not a setting: it is for the commands of agents (docs/sessions.md)."""
 
 FILE_VARIABLE: Final = "ATM_CONFIG"
 DEFAULT: Final = "default"
-FIRST_IN_HELP: Final = ("team", "core", "exec", "calls", "http", "log")
+FIRST_IN_HELP: Final = ("team", "core", "exec", "calls", "sessions", "http", "log")
 
 
 class Loaded(Struct, frozen=True):
@@ -173,7 +175,7 @@ def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
     aliases = [alias for setting in SETTINGS.values() for alias in setting.variables if alias.startswith(OUR_PREFIX)]
     names.update(alias.removeprefix(OUR_PREFIX) for alias in aliases)
     warnings = []
-    for variable in sorted(environ.keys() - {CLIENTS_TOKEN}):
+    for variable in sorted(environ.keys() - {CLIENTS_TOKEN, AGENTS_CALLBACK}):
         name = variable.removeprefix(OUR_PREFIX)
         if variable.startswith(OUR_PREFIX) and name not in names:
             meant = nearest(name, names)

@@ -67,7 +67,7 @@ class Conversations:
         spec = self.spec_of(params)
         try:
             await self._check_core()
-            thread = await self.threads.start(spec, caller.principal, caller.owner)
+            thread = await self.threads.start(spec, caller.principal)
         except ConfigRefused as exc:
             raise refused(f"error deriving config: {exc}") from exc
         except (CoreError, Refused) as exc:
@@ -89,6 +89,7 @@ class Conversations:
     def adopt(self, caller: Caller, thread_id: str) -> Conversation:
         """Make a thread a conversation of this caller."""
         key = (caller.owner, thread_id)
+        self.threads.callers.note(*key)
         if key not in self._known:
             timeout = self.settings.calls.approval_timeout
             self._known[key] = Conversation(thread_id, caller, self.threads, self._listeners, timeout)
@@ -101,10 +102,10 @@ class Conversations:
             self._forget(owner, thread_id)
 
     def owned(self, caller: Caller, conversation_id: str) -> Conversation:
-        """A conversation of this caller; a thread that it started with the tool `codex` is one too."""
+        """A conversation of this caller; a thread that it started or continued with a tool is one too."""
         key = (caller.owner, plain_id(conversation_id))
         if key not in self._known:
-            if self.threads.started_by(key[1]) != caller.owner:
+            if not self.threads.callers.has(*key):
                 raise conversation_not_found(conversation_id)
             self.adopt(caller, key[1])
         self._known.move_to_end(key)
@@ -133,10 +134,10 @@ class Conversations:
 
     async def send_turn(self, caller: Caller, params: wire.SendUserTurn) -> object:
         conversation = self.owned(caller, params.conversation_id)
-        settings = _turn_settings(params)
-        spec = turn_of(params.items, settings.cwd, settings)
+        cwd = _absolute(params.cwd)
+        spec = turn_of(params.items, cwd, _turn_settings(params, cwd))
         if self.settings.core.exec.exec_server is None:
-            _check_folder(settings.cwd)
+            _check_folder(cwd)
         thread = await self._opened(conversation)
         try:
             await self._check_core()
@@ -207,13 +208,16 @@ class Conversations:
             conversation.listeners_changed()
 
 
+def _absolute(path: str) -> str:
+    return os.path.abspath(path)
+
+
 def _check_folder(path: str) -> None:
     if not os.path.isdir(path):
         raise refused(f"cwd `{path}` is not a folder; make it first, or name another")
 
 
-def _turn_settings(params: wire.SendUserTurn) -> TurnSettings:
-    cwd = os.path.abspath(params.cwd)
+def _turn_settings(params: wire.SendUserTurn, cwd: str) -> TurnSettings:
     return TurnSettings(
         cwd=cwd,
         approval_policy=mapped_policy(params.approval_policy),

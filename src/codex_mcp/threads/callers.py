@@ -36,12 +36,26 @@ class Callers:
         if len(self._threads) > CALLERS_KEPT:
             self._threads.popitem(last=False)
         if is_new:
-            for watcher in tuple(self._watchers.get(caller, ())):
-                watcher()
+            self._tell(caller)
+
+    def has(self, caller: str, thread_id: str) -> bool:
+        """Whether the thread is on the caller's list."""
+        return thread_id in self._threads.get(caller, ())
+
+    def forget(self, thread_id: str) -> None:
+        """The thread is gone: take it from all lists."""
+        for caller, threads in self._threads.items():
+            if thread_id in threads:
+                del threads[thread_id]
+                self._tell(caller)
 
     def threads(self, caller: str) -> tuple[str, ...]:
         """The ids of the caller's threads, the one used last at the end."""
         return tuple(self._threads.get(caller, ()))
+
+    def _tell(self, caller: str) -> None:
+        for watcher in tuple(self._watchers.get(caller, ())):
+            watcher()
 
     def watch(self, caller: str, watcher: Watcher) -> None:
         self._watchers.setdefault(caller, []).append(watcher)

@@ -58,7 +58,7 @@ SWEEP_INTERVAL: Final = 30.0
 """Seconds between two searches for idle threads, which are unloaded after minutes."""
 
 SPECS_KEPT: Final = 1000
-"""Settings kept of unloaded threads; an older thread is resumed with the settings in config.toml. Also callers."""
+"""Settings kept of unloaded threads; an older thread is resumed with the settings in config.toml."""
 
 NOT_SIGNED_IN: Final = (
     "Codex is not signed in. Run `codex login` (or `codex login --with-api-key`) with the same CODEX_HOME, "
@@ -88,7 +88,6 @@ class Threads:
         self._early: dict[str, list[tuple[Told | None, Fact | None]]] = {}
         self._parents: dict[str, str] = {}
         self._unloaded: OrderedDict[str, ThreadSpec] = OrderedDict()
-        self._callers: OrderedDict[str, str] = OrderedDict()
         self._core_listeners: list[Callable[[OtherNotification], None]] = []
         self._signed_in: Core | None = None
         self._tasks = TaskSet()
@@ -108,32 +107,23 @@ class Threads:
         """Tell this one, which must not raise, about changes of the core as a whole, such as its account."""
         self._core_listeners.append(listener)
 
-    async def start(self, spec: ThreadSpec, principal: str = LOCAL, caller: str = "") -> Thread:
+    async def start(self, spec: ThreadSpec, principal: str = LOCAL) -> Thread:
         """Start a new thread for this principal. Raises CoreError or Refused.
 
         If the caller is cancelled, the thread is still opened and stays idle.
         """
         self._check_quota(principal)
         starting = self._with_core(lambda core: self._started(core, spec, principal))
-        thread = await _opened(self._tasks.spawn(starting, name="start of a thread"))
-        if caller:
-            self._callers[thread.id] = caller
-            if len(self._callers) > SPECS_KEPT:
-                self._callers.popitem(last=False)
-        return thread
-
-    def started_by(self, thread_id: str) -> str:
-        """The caller that started a thread here; empty if that is not known."""
-        return self._callers.get(thread_id, "")
+        return await _opened(self._tasks.spawn(starting, name="start of a thread"))
 
     def archived(self, thread_id: str) -> None:
-        """Codex has moved the thread away: forget who started it, and with which settings."""
-        self._callers.pop(thread_id, None)
+        """Codex has moved the thread away: forget its callers and its settings."""
+        self.callers.forget(thread_id)
         self._unloaded.pop(thread_id, None)
 
     async def owner_of(self, thread_id: str) -> str:
-        """The principal of a thread, open or not."""
-        return LOCAL if self._owners is None else await self._owners.owner(thread_id)
+        """The principal of a thread, open or not. An unknown thread belongs to the local principal."""
+        return LOCAL if self._owners is None else await self._owners.owner(plain_id(thread_id))
 
     async def _with_core(self, open_thread: Callable[[Core], Awaitable[Thread]]) -> Thread:
         """Open a thread in the running core, or in the next one if that turns out to be dead."""
@@ -183,13 +173,6 @@ class Threads:
             opening = self._opening[thread_id] = self._tasks.spawn(resuming, name=f"resume of {thread_id}")
             opening.add_done_callback(lambda _: self._opening.pop(thread_id, None))
         return await _opened(opening)
-
-    async def belongs_to(self, thread_id: str, principal: str) -> bool:
-        """Whether this principal may read the thread. An unknown thread belongs to the local principal."""
-        thread_id = plain_id(thread_id)
-        if thread_id in self._threads:
-            return self._threads[thread_id].principal == principal
-        return principal == (LOCAL if self._owners is None else await self._owners.owner(thread_id))
 
     def known(self, thread_id: str, principal: str = LOCAL) -> Thread | None:
         thread = self._threads.get(plain_id(thread_id))

@@ -31,7 +31,7 @@ READERS: list[tuple[Tool, Reader, type[msgspec.Struct]]] = [
     (CODEX_WAIT, wait_arguments, WaitArguments),
 ]
 
-EACH_FIELD = [(tool, reader, field) for tool, reader, _ in READERS for field in tool.fields]
+EACH_FIELD = [(tool, reader, field) for tool, reader, _ in READERS for field in tool.accepted]
 
 SAMPLES: dict[FieldKind, object] = {
     FieldKind.STRING: "some text",
@@ -62,7 +62,7 @@ def test_each_argument_is_read_in_each_spelling(tool: Tool, reader: Reader, fiel
 
 @pytest.mark.parametrize(("tool", "reader", "kind"), READERS, ids=lambda item: getattr(item, "name", ""))
 def test_the_table_and_the_value_have_the_same_names(tool: Tool, reader: Reader, kind: type[msgspec.Struct]) -> None:
-    assert {field.name for field in tool.fields} == {field.encode_name for field in msgspec.structs.fields(kind)}
+    assert {field.name for field in tool.accepted} == {field.encode_name for field in msgspec.structs.fields(kind)}
 
 
 def test_what_is_left_out_has_its_default() -> None:
@@ -95,7 +95,7 @@ def test_an_unknown_argument_is_refused_with_a_list_of_all(
 ) -> None:
     with pytest.raises(BadArguments) as refused:
         reader({"prompt": "hi", "frobnicate": 1} if tool is not CODEX_WAIT else {"frobnicate": 1})
-    known = ", ".join(f"`{field.name}`" for field in tool.fields)
+    known = ", ".join(f"`{field.name}`" for field in tool.accepted)
     assert str(refused.value) == (
         f"Failed to parse configuration for Codex tool: unknown field `frobnicate`, expected one of {known}"
     )

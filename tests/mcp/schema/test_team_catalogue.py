@@ -37,4 +37,4 @@ def test_every_decision_that_is_offered_can_be_made() -> None:
 
 def test_what_one_agent_takes_a_team_takes_too() -> None:
     for plain, ours in zip(catalogue.TOOLS, TEAM_TOOLS[:3], strict=True):
-        assert {field.name for field in plain.fields} <= {field.name for field in ours.fields}
+        assert {field.name for field in plain.accepted} <= {field.name for field in ours.accepted}

@@ -17,6 +17,7 @@ from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.core import CoreSettings, ExecSettings, LogSettings
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.base.settings.kinds import TABLE
+from codex_mcp.base.settings.sessions import SessionSettings
 from codex_mcp.base.settings.team import TeamSettings
 
 G = TypeVar("G", bound=Struct)
@@ -26,6 +27,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     core: CoreSettings
     calls: CallSettings = CallSettings()
     http: HttpSettings = HttpSettings()
+    sessions: SessionSettings = SessionSettings()
     team: TeamSettings = TeamSettings()
     log: LogSettings = LogSettings()
 
@@ -35,6 +37,7 @@ GROUPS: dict[str, type[Struct]] = {
     "exec": ExecSettings,
     "calls": CallSettings,
     "http": HttpSettings,
+    "sessions": SessionSettings,
     "team": TeamSettings,
     "log": LogSettings,
 }
@@ -49,13 +52,15 @@ def settings_of(values: Mapping[str, object]) -> Settings:
         core=core,
         calls=_group(CallSettings, values),
         http=_group(HttpSettings, values),
+        sessions=_group(SessionSettings, values),
         team=_group(TeamSettings, values),
         log=_group(LogSettings, values),
     )
 
 
 def values_of(settings: Settings) -> dict[str, object]:
-    groups = (settings.core, settings.core.exec, settings.calls, settings.http, settings.team, settings.log)
+    core, calls, http = settings.core, settings.calls, settings.http
+    groups = (core, core.exec, calls, http, settings.sessions, settings.team, settings.log)
     return {name: getattr(group, name) for group in groups for name in group.__struct_fields__ if name in SETTINGS}
 
 

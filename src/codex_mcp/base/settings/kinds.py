@@ -39,6 +39,8 @@ INSTANT = 0.01
 
 MOST_TOKENS = 10**15
 
+AS_CODEX = "as Codex is configured"
+
 
 class Place(Struct, frozen=True):
     """Where a value was written: the folder that its relative paths start from, and what `~` means."""
@@ -123,6 +125,15 @@ class Protocol(StrEnum):
 
     BOTH = "both"
     LEGACY = "legacy"
+
+
+class Surface(StrEnum):
+    """Which tools a server offers."""
+
+    CODEX = "codex"
+    SESSIONS = "sessions"
+    TEAM = "team"
+    ALL = "all"
 
 
 class SlowReader(StrEnum):

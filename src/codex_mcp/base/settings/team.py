@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from codex_mcp.base.settings.kinds import (
+    AS_CODEX,
     HOUR,
     INSTANT,
     MONTH,
@@ -21,8 +22,6 @@ from codex_mcp.base.settings.kinds import (
     team_name,
     text,
 )
-
-AS_CODEX = "as Codex is configured"
 
 
 @group

@@ -106,22 +106,24 @@ def names_sandbox(spec: ThreadSpec) -> bool:
 def after_turn(spec: ThreadSpec, settings: TurnSettings | None) -> ThreadSpec:
     """The settings of a thread after a turn that changed them.
 
-    They name no sandbox: a resumed thread gets the one of its last turn.
+    After a change of the sandbox they name none: a resumed thread gets the one of its last turn.
     """
     if settings is None:
         return spec
-    config = {
-        key: value for key, value in spec.config.items() if key.partition(".")[0] not in {MODE, PROFILE, WORKSPACE}
-    }
-    config |= {"model_reasoning_summary": settings.summary}
-    config |= {} if settings.effort is None else {"model_reasoning_effort": settings.effort}
+    config, sandbox = dict(spec.config), spec.sandbox
+    if settings.sandbox_policy is not None:
+        sandbox = None
+        config = {
+            key: value for key, value in config.items() if key.partition(".")[0] not in {MODE, PROFILE, WORKSPACE}
+        }
+    reasoning = {"model_reasoning_summary": settings.summary, "model_reasoning_effort": settings.effort}
     return msgspec.structs.replace(
         spec,
-        cwd=settings.cwd,
-        model=settings.model,
-        approval_policy=settings.approval_policy,
-        sandbox=None,
-        config=config,
+        cwd=settings.cwd or spec.cwd,
+        model=settings.model or spec.model,
+        approval_policy=settings.approval_policy or spec.approval_policy,
+        sandbox=sandbox,
+        config=config | {key: value for key, value in reasoning.items() if value is not None},
     )
 
 

@@ -13,12 +13,14 @@ import msgspec
 from msgspec import Raw, Struct
 
 from codex_mcp.codex.config.overrides import flattened, merged
-from codex_mcp.codex.core import ConfigRefused, CoreError, CoreLost, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import ConfigRefused, CoreError, CoreLost, ThreadSpec, TurnSettings, TurnSpec
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost
 from codex_mcp.wire.legacy import CallResult, Tools
 
 START: Final = "codex"
 REPLY: Final = "codex-reply"
+
+EFFORT: Final = "model_reasoning_effort"
 
 Json = Mapping[str, object]
 
@@ -98,12 +100,16 @@ def left_out(spec: ThreadSpec, able: Abilities) -> list[str]:
 
 def check_turn(spec: TurnSpec, thread: ThreadSpec, version: str) -> None:
     """Raise CoreError for features that this Codex lacks."""
+    changed = spec.settings or TurnSettings()
     lacking = [
         name
         for name, asked in (
             ("images", bool(spec.images)),
             ("output schemas", spec.output_schema is not None),
             ("exec-servers", thread.environment is not None),
+            ("reviews", spec.review is not None),
+            ("change of the model in a conversation", changed.model not in (None, thread.model)),
+            ("change of the effort in a conversation", changed.effort not in (None, thread.config.get(EFFORT))),
         )
         if asked
     ]

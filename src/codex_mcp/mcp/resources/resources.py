@@ -145,7 +145,7 @@ class Resources:
     async def _own(self, exchange: Exchange, uri: str) -> Address:
         """Raises RequestFailed, the same for an unknown thread and for that of another principal."""
         address = parsed(uri)
-        if address is None or not await self._threads.belongs_to(address.thread_id, exchange.session.principal):
+        if address is None or await self._threads.owner_of(address.thread_id) != exchange.session.principal:
             raise _not_found(exchange, uri)
         return address
 

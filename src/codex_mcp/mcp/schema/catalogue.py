@@ -1,7 +1,11 @@
-"""Pure. The tools without a team: arguments, results, and descriptions for a model."""
+"""Pure. The tools without a team: arguments, results, and descriptions for a model.
+
+Clients put this list into the context of their model, so every text is as short as it can be.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -13,50 +17,50 @@ from codex_mcp.threads.news import WaitMode
 from codex_mcp.threads.record import Status
 
 COMMON_FIELDS: Final = (
-    Field("images", "Images for the prompt: file paths, or http, https or data URLs.", FieldKind.STRINGS),
-    Field("output-schema", "A JSON Schema; the answer will be JSON that matches it.", FieldKind.OBJECT, free_form=True),
-    Field(
-        "background",
-        "Return at once with status `running` and let the agent work; `codex_wait` collects the answer.",
-        FieldKind.BOOLEAN,
-    ),
+    Field("images", "File paths, or http, https or data URLs.", FieldKind.STRINGS),
+    Field("output-schema", "JSON Schema of the answer.", FieldKind.OBJECT, free_form=True),
+    Field("background", "Return at once; codex_wait collects the answer.", FieldKind.BOOLEAN),
     Field(
         "wait-seconds",
-        "Return with status `running` if the agent has not finished after this many seconds; 0 waits without limit. "
-        "By default the server returns before this client times out.",
+        "Return status `running` after this long; 0: never. Default: before this client times out.",
         FieldKind.NUMBER,
     ),
-    Field("events", "Which `codex/event` notifications this call sends.", choices=tuple(Events)),
+    Field("events", "Which codex/event notifications to send.", choices=tuple(Events)),
 )
 
+SESSION_FIELDS: Final = (
+    Field("sessionId", "A name of your choice (letters, digits, - and _): the conversation continues under it."),
+    Field("resetSession", "Begin that session anew.", FieldKind.BOOLEAN),
+    Field(
+        "reasoningEffort", "How much the model reasons.", choices=("none", "minimal", "low", "medium", "high", "xhigh")
+    ),
+)
+
+WRAPPER_FIELDS: Final = (
+    Field("workingDirectory", "Another name of cwd."),
+    Field("fullAuto", "Means sandbox workspace-write and approval-policy on-request.", FieldKind.BOOLEAN),
+    Field("callbackUri", "The variable CODEX_MCP_CALLBACK_URI of the agent's commands."),
+)
+"""Arguments of an older wrapper. They are always accepted, and listed with its tools."""
+
 CODEX_FIELDS: Final = (
-    Field("prompt", "The task for the agent.", required=True),
-    Field("model", "The model, if not the configured one, for example `gpt-5.5`."),
-    Field("cwd", "The working folder. A relative path is resolved against the server's own working folder."),
+    Field("prompt", "The task.", required=True),
+    Field("model", "For example `gpt-5.5`."),
+    Field("cwd", "Working folder."),
     Field(
         "approval-policy",
-        "When a person is asked before a command runs: `untrusted` asks for all but known safe commands, `on-request` "
-        "when the model wants to leave the sandbox, `never` does not ask; `on-failure` is treated as `on-request`.",
+        "When a person is asked: `untrusted` for all but safe commands, `on-request` to leave the sandbox.",
         choices=("untrusted", "on-failure", "on-request", "never"),
     ),
-    Field(
-        "sandbox",
-        "What commands may do: `read-only`, `workspace-write` (write below the working folder), `danger-full-access`.",
-        choices=("read-only", "workspace-write", "danger-full-access"),
-    ),
-    Field(
-        "config",
-        "Settings that override CODEX_HOME/config.toml; keys may be dotted.",
-        FieldKind.OBJECT,
-        free_form=True,
-    ),
-    Field("base-instructions", "Instructions that replace Codex's own system prompt."),
-    Field("developer-instructions", "Additional instructions, as a developer message."),
-    Field("compact-prompt", "The prompt for compacting a long conversation."),
-    Field("profile", "A profile of Codex: CODEX_HOME/NAME.config.toml or [profiles.NAME]."),
+    Field("sandbox", "What commands may do.", choices=("read-only", "workspace-write", "danger-full-access")),
+    Field("config", "Overrides of config.toml; keys may be dotted.", FieldKind.OBJECT, free_form=True),
+    Field("base-instructions", "Replace Codex's own system prompt."),
+    Field("developer-instructions", "Further instructions."),
+    Field("compact-prompt", "Prompt for compacting a long conversation."),
+    Field("profile", "A profile of Codex's configuration."),
     Field(
         "environment",
-        "Where commands run, if the server uses an exec-server: there (the default), or on the server's own machine.",
+        "Where commands run, if there is an exec-server.",
         choices=(EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT),
     ),
     Field("include-plan-tool", "Give the agent its planning tool.", FieldKind.BOOLEAN),
@@ -64,28 +68,23 @@ CODEX_FIELDS: Final = (
 )
 
 REPLY_FIELDS: Final = (
-    Field("threadId", "The thread to continue, as returned by `codex`."),
-    Field("conversationId", "An older name of threadId."),
+    Field("threadId", "As returned by `codex`."),
+    Field("conversationId", "Older name of threadId."),
     Field("prompt", "What to say next.", required=True),
     *COMMON_FIELDS,
 )
 
 WAIT_FIELDS: Final = (
-    Field(
-        "threadIds",
-        "The threads to wait for. By default, those that you gave a prompt in this session.",
-        FieldKind.STRINGS,
-    ),
+    Field("threadIds", "Default: those that you gave a prompt in this session.", FieldKind.STRINGS),
     Field(
         "mode",
-        "`first` (the default) returns with the first news, `all` when nothing runs any more or a question is open.",
+        "`first` (default): return with the first news; `all`: when nothing runs any more or a question is open.",
         choices=tuple(WaitMode),
     ),
-    Field("again", "Return the latest answers and open questions even if returned before.", FieldKind.BOOLEAN),
+    Field("again", "Also what was returned before.", FieldKind.BOOLEAN),
     Field(
         "timeout-seconds",
-        "Return after this many seconds at the latest, with what is still running; 0 does not wait. "
-        "By default, before this client times out.",
+        "Return by then, with what still runs; 0: at once. Default: before this client times out.",
         FieldKind.NUMBER,
     ),
 )
@@ -96,64 +95,60 @@ class Tool(Struct, frozen=True):
     title: str
     description: str
     fields: tuple[Field, ...]
-    output: dict[str, object]
+    output: dict[str, object] | None
+    """None if its result is only text."""
     read_only: bool
+    unlisted: tuple[Field, ...] = ()
+    """Arguments that are accepted as well."""
+    hints: Mapping[str, bool] = {}
+    """More annotations."""
+
+    @property
+    def accepted(self) -> tuple[Field, ...]:
+        return (*self.fields, *self.unlisted) if self.unlisted else self.fields
 
     def listed(self) -> dict[str, object]:
-        return {
+        listed: dict[str, object] = {
             "name": self.name,
             "title": self.title,
             "description": self.description,
             "inputSchema": input_schema(self.fields),
-            "outputSchema": self.output,
-            "annotations": {"title": self.title, "readOnlyHint": self.read_only, "openWorldHint": not self.read_only},
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": self.read_only,
+                "openWorldHint": not self.read_only,
+                **self.hints,
+            },
         }
+        return listed if self.output is None else {**listed, "outputSchema": self.output}
 
-
-_TOKENS: Final = {
-    "type": "object",
-    "description": "Tokens used by this turn.",
-    "properties": {
-        name: {"type": "integer"}
-        for name in ("inputTokens", "cachedInputTokens", "outputTokens", "reasoningOutputTokens", "totalTokens")
-    },
-}
-
-_FILES: Final = {
-    "type": "array",
-    "description": "Files changed by the agent's patches in this turn.",
-    "items": {
-        "type": "object",
-        "properties": {"path": {"type": "string"}, "kind": {"type": "string", "enum": ["add", "update", "delete"]}},
-        "required": ["path", "kind"],
-    },
-}
 
 TURN_OUTPUT: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
-        "threadId": {"type": "string", "description": "Pass it to codex-reply to continue."},
+        "threadId": {"type": "string", "description": "For codex-reply."},
         "content": {"type": "string", "description": "The agent's last message."},
         "status": {"type": "string", "enum": list(Status)},
-        "usage": _TOKENS,
-        "filesChanged": _FILES,
+        "usage": {"type": "object", "description": "Tokens."},
+        "filesChanged": {"type": "array", "items": {"type": "object"}},
         "durationSeconds": {"type": "number"},
         "warnings": {"type": "array", "items": {"type": "string"}},
+        "session": {"type": "object"},
     },
     "required": ["threadId", "content", "status"],
 }
 
 UNCHANGED_OUTPUT: Final = {
     "type": "array",
-    "description": "Turns that ended and were returned before.",
+    "description": "Ended turns that were returned before.",
     "items": {"type": "object"},
 }
 
 WAIT_OUTPUT: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
-        "finished": {"type": "array", "description": "Turns that have ended.", "items": TURN_OUTPUT},
-        "running": {"type": "array", "description": "Turns that still run; wait again for them.", "items": TURN_OUTPUT},
+        "finished": {"type": "array", "description": "Turns, as codex returns them.", "items": {"type": "object"}},
+        "running": {"type": "array", "items": {"type": "object"}},
         "unchanged": UNCHANGED_OUTPUT,
     },
     "required": ["finished", "running"],
@@ -162,17 +157,17 @@ WAIT_OUTPUT: Final[dict[str, object]] = {
 CODEX: Final = Tool(
     "codex",
     "Codex",
-    "Start a Codex coding agent on a task in a folder and wait for its answer. Returns the answer and a threadId; "
-    "`codex-reply` continues the conversation. A long task may return with status `running`; then call `codex_wait`.",
-    CODEX_FIELDS,
+    "Run a Codex coding agent on a task in a folder and return its answer and a threadId; `codex-reply` continues. "
+    "A long task may return status `running`: then call `codex_wait`.",
+    (*CODEX_FIELDS, *SESSION_FIELDS),
     TURN_OUTPUT,
     read_only=False,
+    unlisted=WRAPPER_FIELDS,
 )
 CODEX_REPLY: Final = Tool(
     "codex-reply",
     "Codex Reply",
-    "Continue a Codex conversation by thread id, including one from an earlier server process. Replies to a busy "
-    "thread wait for their turn.",
+    "Continue a Codex thread, also one of an earlier server. Replies to a busy thread wait for their turn.",
     REPLY_FIELDS,
     TURN_OUTPUT,
     read_only=False,
@@ -180,8 +175,8 @@ CODEX_REPLY: Final = Tool(
 CODEX_WAIT: Final = Tool(
     "codex_wait",
     "Codex Wait",
-    "Wait for news of Codex agents that returned with status `running`: an answer, a question, a pause or a close. "
-    "Each is returned once.",
+    "Wait for news of agents whose status is `running`: an answer, a question, a pause or a close. Each is returned "
+    "once.",
     WAIT_FIELDS,
     WAIT_OUTPUT,
     read_only=True,

@@ -7,6 +7,7 @@ clients show them to their users and models.
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -28,6 +29,7 @@ class FieldKind(StrEnum):
     STRING = "a string"
     BOOLEAN = "a boolean"
     NUMBER = "a number"
+    INTEGER = "an integer"
     OBJECT = "a map"
     STRINGS = "a list of strings"
 
@@ -42,6 +44,8 @@ class Field(Struct, frozen=True, eq=False):
     required: bool = False
     free_form: bool = False
     """For an object: any keys are allowed."""
+    bounds: tuple[int, int] | None = None
+    """For an integer: the least and the greatest value."""
 
     def schema(self) -> dict[str, object]:
         schema: dict[str, object] = {"description": self.description, **_SCHEMAS[self.kind]}
@@ -49,6 +53,8 @@ class Field(Struct, frozen=True, eq=False):
             schema["enum"] = list(self.choices)
         if self.free_form:
             schema["additionalProperties"] = True
+        if self.bounds:
+            schema["minimum"], schema["maximum"] = self.bounds
         return schema
 
 
@@ -56,6 +62,7 @@ _SCHEMAS: Final[Mapping[FieldKind, Mapping[str, object]]] = {
     FieldKind.STRING: {"type": "string"},
     FieldKind.BOOLEAN: {"type": "boolean"},
     FieldKind.NUMBER: {"type": "number", "minimum": 0},
+    FieldKind.INTEGER: {"type": "integer"},
     FieldKind.OBJECT: {"type": "object"},
     FieldKind.STRINGS: {"type": "array", "items": {"type": "string"}},
 }
@@ -114,6 +121,9 @@ def _checked(field: Field, value: object) -> object:
     if field.kind is FieldKind.NUMBER and isinstance(value, (int, float)) and not 0 <= value <= LARGEST_NUMBER:
         shown = f"{value:g}" if abs(value) <= LARGEST_NUMBER else "number"
         raise BadArguments(f"{BAD_ARGUMENTS}invalid value: {shown}, expected a number that is not negative")
+    least, most = field.bounds or (-math.inf, math.inf)
+    if field.bounds and isinstance(value, (int, float)) and not least <= value <= most:
+        raise BadArguments(f"{BAD_ARGUMENTS}invalid value: `{field.name}` must be from {least} to {most}")
     return value
 
 
@@ -125,6 +135,8 @@ def _fits(kind: FieldKind, value: object) -> bool:
             return isinstance(value, bool)
         case FieldKind.NUMBER:
             return isinstance(value, (int, float)) and not isinstance(value, bool)
+        case FieldKind.INTEGER:
+            return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value // 1
         case FieldKind.OBJECT:
             return isinstance(value, dict)
         case FieldKind.STRINGS:

@@ -10,7 +10,14 @@ import msgspec
 from msgspec import Struct, structs
 
 from codex_mcp.mcp.schema import team_catalogue as catalogue
-from codex_mcp.mcp.schema.arguments import Arguments, CodexArguments, ReplyArguments, WaitArguments, tool_arguments
+from codex_mcp.mcp.schema.arguments import (
+    Arguments,
+    CodexArguments,
+    ReplyArguments,
+    WaitArguments,
+    tool_arguments,
+    translated,
+)
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.seal import digest
@@ -42,6 +49,10 @@ class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
     role: str | None = None
     tag: str | None = None
     request_id: str | None = msgspec.field(default=None, name="request_id")
+
+    @property
+    def has_agent(self) -> bool:
+        return any((self.identity, self.agent_file, self.codex_id, self.role, self.tag, self.request_id))
 
 
 class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="kebab"):
@@ -141,7 +152,8 @@ def start_arguments(given: Mapping[str, object]) -> StartArguments:
     arguments = team_arguments(catalogue.CODEX, given, StartArguments)
     if len(arguments.request_id or "") > LONGEST_REQUEST_ID:
         raise _refused(f"`request_id` is longer than {LONGEST_REQUEST_ID} characters; choose a shorter one")
-    return arguments
+    # A session also takes the values of its own thread as they are.
+    return arguments if arguments.session_id is not None else translated(arguments)[0]
 
 
 def request_of(arguments: StartArguments) -> RequestKey | None:

@@ -6,9 +6,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codex_mcp.base.settings.kinds import Surface
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import CODEX_FIELDS, COMMON_FIELDS, TURN_OUTPUT, UNCHANGED_OUTPUT, WAIT_FIELDS, Tool
 from codex_mcp.mcp.schema.fields import Field, FieldKind
+from codex_mcp.mcp.schema.session_catalogue import OWN_TOOLS
 from codex_mcp.team.agent import AgentState, AgentStatus
 
 START_FIELDS: Final = (
@@ -179,6 +181,7 @@ CODEX: Final = replace(
     "`running`; then call `codex_wait`.",
     fields=START_FIELDS,
     output=TEAM_TURN_OUTPUT,
+    unlisted=(*catalogue.SESSION_FIELDS, *catalogue.WRAPPER_FIELDS),
 )
 CODEX_REPLY: Final = replace(
     catalogue.CODEX_REPLY,
@@ -231,6 +234,17 @@ TEAM_TOOLS: Final = (
     CODEX_CLOSE,
     CODEX_APPROVALS,
 )
+
+HAVE_SESSIONS: Final = (Surface.SESSIONS, Surface.ALL)
+
+
+def team_tools(surface: Surface | None) -> tuple[Tool, ...]:
+    """The tools that are offered with a team."""
+    codex = replace(CODEX, fields=CODEX.accepted, unlisted=()) if surface in HAVE_SESSIONS else CODEX
+    own = OWN_TOOLS if surface in HAVE_SESSIONS else ()
+    team = TEAM_TOOLS[3:] if surface in (None, Surface.TEAM, Surface.ALL) else ()
+    return (codex, CODEX_REPLY, CODEX_WAIT, *team, *own)
+
 
 ALIASES: Final = {"agent_sessions": CODEX_THREADS, "agent_status": CODEX_STATUS, "agent_close": CODEX_CLOSE}
 """Names from an earlier implementation, accepted but not listed."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-
-from msgspec.structs import replace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
@@ -16,46 +16,73 @@ from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower, Says
 from codex_mcp.mcp.calls.waiting import NamedThreads, OwnThreads, View, Wait, own_turns
 from codex_mcp.mcp.schema import catalogue, results
-from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments, tool_arguments
+from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitArguments, tool_arguments, translated
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result
-from codex_mcp.mcp.tools.dispatch import Json, Tools
-from codex_mcp.mcp.tools.specs import events_of, new_thread, new_turn
+from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
+from codex_mcp.mcp.tools.specs import events_of, in_default_folder, new_thread, new_turn
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn_queue import QueueFull
+
+if TYPE_CHECKING:
+    from codex_mcp.mcp.tools.session_tools import SessionTools
 
 logger = logging.getLogger(__name__)
 
 
 class CodexTools:
-    def __init__(self, threads: Threads, settings: Settings, key: bytes) -> None:
+    def __init__(
+        self, threads: Threads, settings: Settings, key: bytes, listed: Sequence[catalogue.Tool] = catalogue.TOOLS
+    ) -> None:
         self._threads = threads
         self._settings = settings
-        self.says = Says(lambda _: {}, self._asks, self._goes_on)
+        self._listed = listed
+        self.says = Says(self._names, self._asks, self._goes_on)
         self._follower = Follower(threads, settings.calls, key, self.says)
+        self._sessions_used: SessionTools | None = None
 
     def tools(self) -> Tools:
-        bodies = {
+        bodies: dict[str, Body] = {
             catalogue.CODEX.name: self._codex,
             catalogue.CODEX_REPLY.name: self._codex_reply,
             catalogue.CODEX_WAIT.name: self._codex_wait,
         }
+        if len(self._listed) > len(bodies):
+            bodies |= self._sessions.bodies()
         at_once = {catalogue.CODEX_WAIT.name: self._nothing_to_wait_for}
         return Tools(bodies, self._follower, self._threads.supervisor.warm_up, at_once)
 
+    @property
+    def _sessions(self) -> SessionTools:
+        if self._sessions_used is None:
+            from codex_mcp.mcp.tools.session_tools import SessionTools  # noqa: PLC0415  few servers need it at the start
+
+            self._sessions_used = SessionTools(self._threads, self._settings, self._follower, self._listed)
+        return self._sessions_used
+
+    def _names(self, thread_id: str) -> Mapping[str, object]:
+        return {} if self._sessions_used is None else self._sessions_used.names(thread_id)
+
+    async def aclose(self) -> None:
+        if self._sessions_used is not None:
+            await self._sessions_used.aclose()
+
     async def _codex(self, call: Call, given: Json) -> Result:
-        arguments = tool_arguments(catalogue.CODEX, given, CodexArguments)
-        if arguments.cwd is None:
-            arguments = replace(arguments, cwd=await call.default_folder())
+        asked = tool_arguments(catalogue.CODEX, given, CodexArguments)
+        if asked.session_id is not None:
+            return await self._sessions.codex(call, asked)
+        arguments, warnings = translated(asked)
+        arguments = await in_default_folder(call, arguments, self._settings.core.exec)
         new = new_thread(arguments, self._settings)
         spec = new_turn(arguments, new.spec.cwd or ".")
         async with call.opening():
-            thread = await self._threads.start(new.spec, call.principal, call.caller)
+            thread = await self._threads.start(new.spec, call.principal)
         stay_about(call.subject._replace(thread=thread.id))
         logger.info("thread started in %s", thread.cwd)
         call.send_events(events_of(arguments, self._settings.calls))
         turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
+        turn.record.warn(warnings)
         for warning in new.warnings:
             call.event_happened(thread.id, Event("", {"type": "warning", "message": warning}))
         return await self._follower.followed(call, thread, turn, arguments)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.base.settings.kinds import Protocol
+from codex_mcp.base.settings.kinds import Protocol, Surface
 from codex_mcp.mcp.calls.follower import Says
 from codex_mcp.mcp.features import table as features
 from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Handler, Methods, listing
+from codex_mcp.mcp.schema.catalogue import TOOLS, Tool
 from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tools.codex_tools import CodexTools
 from codex_mcp.mcp.tools.conversation_methods import ConversationTable
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from codex_mcp.team.resuming import Resume
 
 CAPABILITIES: Final[dict[str, object]] = {"tools": {}, **features.CAPABILITIES, EXTENSIONS: {mcp.TASKS_EXTENSION: {}}}
+
+
+NO_TEAM: Final = "mcp-server has no team tools: start `codex-mcp serve`, or choose --tools codex, sessions or all"
 
 
 async def _nothing() -> None:
@@ -55,19 +60,32 @@ def _table(
 
 
 def plain_product(threads: Threads, settings: Settings, key: bytes, around: Around | None = None) -> Product:
-    tools = CodexTools(threads, settings, key)
+    listed = _plain_tools(settings.sessions.tools)
+    tools = CodexTools(threads, settings, key, listed)
     late = features.LateFeatures(threads, settings)
-    table = _table(threads, settings, key, tools.says, late)
+    table = _table(threads, settings, key, tools.says, late) | {"tools/list": listing(listed)}
     stateless = settings.calls.protocol is not Protocol.LEGACY
     methods = Methods(table, CAPABILITIES, stateless, around, logged=late.logged)
-    return Product(methods, tools.tools())
+    return Product(methods, tools.tools(), tools.aclose)
+
+
+def _plain_tools(surface: Surface | None) -> Sequence[Tool]:
+    match surface:
+        case None | Surface.CODEX:
+            return TOOLS
+        case Surface.TEAM:
+            raise Refused(NO_TEAM)
+        case _:
+            from codex_mcp.mcp.schema.session_catalogue import SESSION_TOOLS  # noqa: PLC0415  only on request
+
+            return SESSION_TOOLS
 
 
 def team_product(
     roles: Mapping[str, Role], open_store: OpenStore, resume: Resume | None = None, around: Around | None = None
 ) -> MakeProduct:
     # Not loaded by a server without a team, which starts faster.
-    from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS, TEAM_TOOLS  # noqa: PLC0415
+    from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS, team_tools  # noqa: PLC0415
     from codex_mcp.mcp.schema.team_results import describe_question  # noqa: PLC0415
     from codex_mcp.mcp.tools.team_tools import TeamTools  # noqa: PLC0415
     from codex_mcp.team.closing import LONGEST_GRACE  # noqa: PLC0415
@@ -77,9 +95,10 @@ def team_product(
         team = Team(settings.team, threads, TeamSetup(open_store, describe_question, resume))
         tools = TeamTools(threads, settings, key, team, roles)
         late = features.LateFeatures(threads, settings)
-        table = _table(threads, settings, key, tools.says, late) | {"tools/list": listing(TEAM_TOOLS)}
+        listed = listing(team_tools(settings.sessions.tools))
+        table = _table(threads, settings, key, tools.says, late) | {"tools/list": listed}
         stateless = settings.calls.protocol is not Protocol.LEGACY
         methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS, late.logged)
-        return Product(methods, tools.tools(), team.aclose, LONGEST_GRACE)
+        return Product(methods, tools.tools(), tools.aclose, LONGEST_GRACE)
 
     return make

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.calls import CallSettings
@@ -17,6 +18,7 @@ from codex_mcp.codex.config.overrides import core_config, lift_profile, parse_ov
 from codex_mcp.codex.config.permissions import refuse_trust
 from codex_mcp.codex.config.profiles import read_profile, read_user_config
 from codex_mcp.codex.core import EXEC_ENVIRONMENT, ThreadSpec, TurnSpec
+from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import CodexArguments, TurnArguments
 
 CONFIG_REFUSED: Final = "Failed to load Codex configuration from overrides: "
@@ -24,11 +26,21 @@ CONFIG_REFUSED: Final = "Failed to load Codex configuration from overrides: "
 URL_SCHEMES: Final = ("http:", "https:", "data:")
 
 
+Started = TypeVar("Started", bound=CodexArguments)
+
+
 class NewThread(Struct, frozen=True):
     """The thread to start, and warnings about arguments that Codex supports only in part."""
 
     spec: ThreadSpec
     warnings: tuple[str, ...]
+
+
+async def in_default_folder(call: Call, arguments: Started, settings: ExecSettings) -> Started:
+    """The arguments with the client's root as `cwd`, unless they name a folder or commands run on an exec-server."""
+    if arguments.cwd is not None or _environment(arguments.environment, settings) == EXEC_ENVIRONMENT:
+        return arguments
+    return replace(arguments, cwd=await call.default_folder())
 
 
 def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
@@ -43,7 +55,7 @@ def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
     spec = ThreadSpec(
         cwd=_remote_folder(arguments.cwd) if environment == EXEC_ENVIRONMENT else _folder(arguments.cwd),
         environment=environment,
-        model=arguments.model,
+        model=arguments.model or _default_model(arguments, settings),
         approval_policy=merged.approval_policy,
         sandbox=arguments.sandbox,
         base_instructions=arguments.base_instructions,
@@ -52,6 +64,10 @@ def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
         raw_events=events_of(arguments, settings.calls) is Events.FULL,
     )
     return NewThread(spec, merged.warnings)
+
+
+def _default_model(arguments: CodexArguments, settings: Settings) -> str | None:
+    return None if arguments.profile or "model" in arguments.config else settings.sessions.default_model
 
 
 def _layers(

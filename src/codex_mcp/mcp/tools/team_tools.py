@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from msgspec.structs import replace
-
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
@@ -48,7 +46,8 @@ from codex_mcp.mcp.schema.team_results import (
     threads_result,
 )
 from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
-from codex_mcp.mcp.tools.specs import new_turn
+from codex_mcp.mcp.tools.session_tools import SessionTools
+from codex_mcp.mcp.tools.specs import in_default_folder, new_turn
 from codex_mcp.mcp.tools.team_orders import TeamTurn, ordered
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import names_of
@@ -65,6 +64,11 @@ from codex_mcp.threads.threads import Threads
 logger = logging.getLogger(__name__)
 
 NOT_NAMED: Final = f"{BAD_ARGUMENTS}missing field `codex_id`; name the agent by codex_id, identity or threadId"
+NO_SESSIONS: Final = f"{BAD_ARGUMENTS}named sessions are not offered here; start codex-mcp serve with --tools all"
+AGENT_OR_SESSION: Final = (
+    f"{BAD_ARGUMENTS}`sessionId` excludes `identity`, `codex_id`, `agent_file`, `role`, `tag` and `request_id`, since "
+    "a session is not an agent"
+)
 NOT_DECIDED: Final = f"{BAD_ARGUMENTS}missing field `decision`: one of those that are listed with the question"
 
 
@@ -76,6 +80,14 @@ class TeamTools:
         self._roles = roles
         self.says = Says(self._names, self._asks, self._goes_on)
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
+        self._listed = catalogue.team_tools(settings.sessions.tools)
+        has_sessions = settings.sessions.tools in catalogue.HAVE_SESSIONS
+        self._sessions = SessionTools(threads, settings, self._follower, self._listed) if has_sessions else None
+
+    async def aclose(self) -> None:
+        await self._team.aclose()
+        if self._sessions is not None:
+            await self._sessions.aclose()
 
     def tools(self) -> Tools:
         bodies: dict[str, Body] = {
@@ -87,7 +99,11 @@ class TeamTools:
             catalogue.CODEX_CLOSE.name: self._codex_close,
             catalogue.CODEX_APPROVALS.name: self._codex_approvals,
         }
-        aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items()}
+        if self._sessions is not None:
+            bodies |= self._sessions.bodies()
+        offered = {tool.name for tool in self._listed}
+        bodies = {name: body for name, body in bodies.items() if name in offered}
+        aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items() if tool.name in offered}
         audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
         return Tools(audited, self._follower, self._warm_up, None, self._team.session.audit.written)
 
@@ -97,8 +113,8 @@ class TeamTools:
 
     def _audited(self, name: str, body: Body) -> Body:
         """Turn refusals of the team into results, and audit calls that start no turn."""
-        # These do not change an agent, so that only the call itself is audited.
-        looking = (self._codex_wait, self._codex_threads, self._codex_status)
+        # The others do not change an agent, so that only the call itself is audited.
+        changes_agents = (self._codex, self._codex_reply, self._codex_close, self._codex_approvals)
 
         async def run(call: Call, given: Json) -> Result:
             note = partial(self._team.note_call, name, call.label, call.principal)
@@ -113,13 +129,15 @@ class TeamTools:
             except Explained as exc:
                 note(AuditOutcome.INTERRUPTED if isinstance(exc, GivenUp) else AuditOutcome.FAILED, exc)
                 raise
-            if body in looking:
+            if body not in changes_agents:
                 note(AuditOutcome.OK)
             return result
 
         return run
 
     def _names(self, thread_id: str) -> Mapping[str, object]:
+        if self._sessions is not None and (session := self._sessions.names(thread_id)):
+            return session
         names = self._team.roster.names(thread_id)
         member = self._team.roster.of_thread(thread_id)
         approvals = [] if member is None else [approval.described() for approval in _open_approvals(member)]
@@ -146,6 +164,8 @@ class TeamTools:
 
     async def _codex(self, call: Call, given: Json) -> Result:
         arguments = start_arguments(given)
+        if arguments.session_id is not None:
+            return await self._in_session(call, arguments)
         way = way_of(arguments)
         request = request_of(arguments)
         async with call.opening(), self._team.requests.one_at_a_time(call.principal, request):
@@ -159,6 +179,15 @@ class TeamTools:
             await self._team.session.writer.flush()  # a repeat must find this answer, whatever happens to us
         return result
 
+    async def _in_session(self, call: Call, arguments: StartArguments) -> Result:
+        if self._sessions is None:
+            raise BadArguments(NO_SESSIONS)
+        if arguments.has_agent:
+            raise BadArguments(AGENT_OR_SESSION)
+        result = await self._sessions.codex(call, arguments, self._settings.team.turn_timeout or None)
+        self._team.note_call(catalogue.CODEX.name, call.label, call.principal, AuditOutcome.OK)
+        return result
+
     async def _begun(self, call: Call, arguments: StartArguments, way: Way) -> TeamTurn:
         if way is not Way.PROMPT:
             return await self._begun_with(call, arguments, way, arguments.codex_id)
@@ -170,8 +199,7 @@ class TeamTools:
             turn = TeamTurn(call, arguments, arguments.prompt or GO_ON)
             await self._team.resuming.find(reference, call.principal, resume=True, begin=self._beginning(turn))
             return turn
-        if arguments.cwd is None:
-            arguments = replace(arguments, cwd=await call.default_folder())
+        arguments = await in_default_folder(call, arguments, self._settings.core.exec)
         asked = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
         new_turn(arguments, asked.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
         await self._team.work.check_team()

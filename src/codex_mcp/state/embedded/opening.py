@@ -49,7 +49,7 @@ def open_database(state_dir: str) -> sqlite3.Connection:
         try:
             return _ready(path, check=not others_live)
         except sqlite().DatabaseError as error:
-            if not _is_damage(error, path):
+            if not is_damage(error, path):
                 raise
             trouble = str(error)
         except Damaged as error:
@@ -59,7 +59,7 @@ def open_database(state_dir: str) -> sqlite3.Connection:
                 f"The state in {path} is damaged ({trouble}), and other servers use it. "
                 "Stop all servers of this folder; the next one to start creates a new database."
             )
-        _set_aside(path, trouble)
+        set_aside(path, trouble)
         return _ready(path, check=False)
 
 
@@ -129,12 +129,12 @@ def _migrate(connection: sqlite3.Connection) -> None:
         raise
 
 
-def _is_damage(error: Exception, path: str) -> bool:
+def is_damage(error: Exception, path: str) -> bool:
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or os.path.isdir(path)
 
 
-def _set_aside(path: str, trouble: str) -> None:
+def set_aside(path: str, trouble: str) -> None:
     aside = f"{path}.broken-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(2).hex()}"
     for companion in COMPANIONS:
         with contextlib.suppress(FileNotFoundError):

@@ -5,6 +5,8 @@ Field names are camelCase in messages. Both sides ignore unknown fields, so eith
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from codex_mcp.wire.app.items import Turn
@@ -211,6 +213,37 @@ class TurnStart(Struct, frozen=True, rename="camel", omit_defaults=True):
     model: str | UnsetType = UNSET
     summary: str | UnsetType = UNSET
     effort: str | UnsetType = UNSET
+
+
+class UncommittedChanges(Struct, frozen=True, rename="camel", tag_field="type", tag="uncommittedChanges"):
+    """Staged, unstaged and untracked changes."""
+
+
+class BaseBranch(Struct, frozen=True, rename="camel", tag_field="type", tag="baseBranch"):
+    """The changes since this branch."""
+
+    branch: str
+
+
+class Commit(Struct, frozen=True, rename="camel", tag_field="type", tag="commit", omit_defaults=True):
+    sha: str
+    title: str | UnsetType = UNSET
+
+
+class Instructions(Struct, frozen=True, rename="camel", tag_field="type", tag="custom"):
+    """What the reviewer is asked to look at, in words."""
+
+    instructions: str
+
+
+ReviewTarget: TypeAlias = UncommittedChanges | BaseBranch | Commit | Instructions
+
+
+class ReviewStart(Struct, frozen=True, rename="camel"):
+    thread_id: str
+    target: ReviewTarget
+    delivery: str = "inline"
+    """The review is a turn of this thread, not of a new one."""
 
 
 class TurnStartResponse(Struct, frozen=True, rename="camel"):

@@ -1,0 +1,70 @@
+"""Pure. The results of listSessions, ping and help, and warnings that come after a turn's own result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from codex_mcp.base.timestamps import format_timestamp
+from codex_mcp.mcp.schema.catalogue import Tool
+from codex_mcp.mcp.schema.fields import Field
+from codex_mcp.mcp.schema.results import Result, text_block
+from codex_mcp.sessions.session import NamedSession
+from codex_mcp.threads.record import Status
+
+NONE: Final = "No active sessions"
+
+
+def text_result(text: str) -> Result:
+    return {"content": [text_block(text)]}
+
+
+def sessions_result(sessions: Sequence[NamedSession]) -> Result:
+    """The text has a line for each session, for people."""
+    structured = [
+        {
+            "id": session.id,
+            "createdAt": format_timestamp(session.created),
+            "lastUsedAt": format_timestamp(session.used),
+            "turnCount": session.turns,
+            "conversationId": session.thread,
+            "model": session.model,
+        }
+        for session in sessions
+    ]
+    lines = [
+        f"{each['id']}: {each['turnCount']} turns, last used {each['lastUsedAt']}, created {each['createdAt']}, "
+        f"{each['model'] or 'model unknown'}, conversation {each['conversationId']}"
+        for each in structured
+    ]
+    return {"content": [text_block("\n".join(lines) or NONE)], "structuredContent": {"sessions": structured}}
+
+
+def help_result(tools: Sequence[Tool], version: str) -> Result:
+    lines = [f"codex-mcp {version}: Codex coding agents as MCP tools."]
+    for tool in tools:
+        lines.append(f"\n{tool.name}: {tool.description}")
+        lines += [f"  {_name(field)}: {field.description}" for field in tool.fields]
+    return text_result("\n".join(lines))
+
+
+def _name(field: Field) -> str:
+    return f"{field.name} (required)" if field.required else field.name
+
+
+def with_warning(result: Result, warning: str) -> Result:
+    """A turn's result with one more warning, in its text and its structured content."""
+    structured = result.get("structuredContent")
+    if not isinstance(structured, dict):
+        return result
+    more = {**structured, "warnings": [*structured.get("warnings", ()), warning]}
+    block = text_block(f"Warning: {warning}")
+    content = result.get("content")
+    return {**result, "content": [*(content if isinstance(content, list) else []), block], "structuredContent": more}
+
+
+def with_text_for_silence(result: Result, text: str) -> Result:
+    """A turn's result; if the turn succeeded and its agent said nothing, the text says so."""
+    structured = result.get("structuredContent")
+    is_silent = isinstance(structured, dict) and structured.get("status") == Status.COMPLETED
+    return {**result, "content": [text_block(text)]} if is_silent and result["content"] == [text_block("")] else result

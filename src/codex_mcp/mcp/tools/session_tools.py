@@ -1,0 +1,170 @@
+"""`codex` with a session id, and listSessions, review, websearch, ping and help."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from codex_mcp import __version__
+from codex_mcp.base.logs import stay_about
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.base.settings.kinds import Events
+from codex_mcp.codex.core import TurnSpec
+from codex_mcp.codex.events.translator import Event
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.follower import Follower
+from codex_mcp.mcp.schema import results
+from codex_mcp.mcp.schema import session_catalogue as catalogue
+from codex_mcp.mcp.schema.arguments import CodexArguments, HowToWait, tool_arguments, translated
+from codex_mcp.mcp.schema.catalogue import Tool
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
+from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.schema.session_catalogue import (
+    PingArguments,
+    ReviewArguments,
+    WebsearchArguments,
+    review_target,
+    search_prompt,
+)
+from codex_mcp.mcp.schema.session_results import (
+    help_result,
+    sessions_result,
+    text_result,
+    with_text_for_silence,
+    with_warning,
+)
+from codex_mcp.mcp.tools.dispatch import Body, Json
+from codex_mcp.mcp.tools.specs import events_of, in_default_folder, new_thread, new_turn
+from codex_mcp.sessions.session import Key, fault_of
+from codex_mcp.sessions.sessions import NamedSessions, Order
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Threads
+from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turn_queue import QueueFull
+
+logger = logging.getLogger(__name__)
+
+BACKGROUND_PATIENCE: Final = 5.0
+"""Seconds that a call in the background waits for another server that uses its session."""
+
+SETTINGS_OF_THREADS: Final = (
+    "cwd",
+    "approval_policy",
+    "sandbox",
+    "base_instructions",
+    "developer_instructions",
+    "environment",
+)
+"""Arguments that an existing thread cannot change, besides `config`."""
+
+
+class SessionTools:
+    def __init__(self, threads: Threads, settings: Settings, follower: Follower, listed: Sequence[Tool]) -> None:
+        """`listed` are all tools of the server, which `help` describes."""
+        self._threads = threads
+        self._settings = settings
+        self._follower = follower
+        self._listed = listed
+        self._sessions = NamedSessions(threads, settings.sessions, settings.core.codex_home)
+        self.names = self._sessions.names
+        self.aclose = self._sessions.aclose
+
+    def bodies(self) -> dict[str, Body]:
+        return {
+            catalogue.REVIEW.name: self._review,
+            catalogue.WEBSEARCH.name: self._websearch,
+            catalogue.LIST_SESSIONS.name: self._list_sessions,
+            catalogue.PING.name: self._ping,
+            catalogue.HELP.name: self._help,
+        }
+
+    async def codex(self, call: Call, given: CodexArguments, time_limit: float | None = None) -> Result:
+        """Continue the session that the arguments name, or begin it."""
+        session_id = given.session_id or ""
+        if fault := fault_of(session_id):
+            raise BadArguments(f"{BAD_ARGUMENTS}{fault}")
+        arguments, warnings = translated(given)
+        new = new_thread(await in_default_folder(call, arguments, self._settings.core.exec), self._settings)
+
+        def submit(thread: Thread, spec: TurnSpec) -> Turn:
+            images = new_turn(arguments, thread.cwd).images
+            return self._submitted(call, arguments, thread, replace(spec, images=images, time_limit=time_limit))
+
+        order = Order(
+            spec=new.spec,
+            turn=TurnSpec(arguments.prompt, output_schema=arguments.output_schema),
+            model=arguments.model,
+            effort=arguments.reasoning_effort,
+            reset=arguments.reset_session,
+            given=_given(given, arguments),
+            warnings=warnings,
+        )
+        patience = BACKGROUND_PATIENCE if arguments.background else call.patience(arguments.wait_seconds)
+        try:
+            async with call.opening():
+                use = await self._sessions.begin(Key(call.principal, session_id), order, submit, patience)
+        except QueueFull as exc:
+            return results.refused(
+                f"Session {session_id} is busy and {exc.limit} more prompts wait; wait for one to end."
+            )
+        for warning in new.warnings:
+            call.event_happened(use.thread.id, Event("", {"type": "warning", "message": warning}))
+        result = await self._follower.followed(call, use.thread, use.turn, arguments)
+        if use.turn.ended:
+            await use.saved.wait()
+        result = with_text_for_silence(result, "No output from Codex")
+        return with_warning(result, use.trouble) if use.trouble else result
+
+    def _submitted(self, call: Call, arguments: CodexArguments, thread: Thread, spec: TurnSpec) -> Turn:
+        stay_about(call.subject._replace(thread=thread.id))
+        logger.info("turn of session %s in %s", arguments.session_id, thread.cwd)
+        call.send_events(events_of(arguments, self._settings.calls))
+        return thread.submit(spec, call, full_events=call.events is Events.FULL)
+
+    async def _review(self, call: Call, given: Json) -> Result:
+        arguments = tool_arguments(catalogue.REVIEW, given, ReviewArguments)
+        spec = TurnSpec(review=review_target(arguments))
+        setup = CodexArguments(prompt="", model=arguments.model, cwd=arguments.working_directory)
+        how = HowToWait(background=arguments.background, wait_seconds=arguments.wait_seconds)
+        return with_text_for_silence(await self._once(call, setup, spec, how), "No review output from Codex")
+
+    async def _websearch(self, call: Call, given: Json) -> Result:
+        arguments = tool_arguments(catalogue.WEBSEARCH, given, WebsearchArguments)
+        spec = TurnSpec(search_prompt(arguments))
+        setup = CodexArguments(prompt="", config={"web_search": "live"})
+        how = HowToWait(background=arguments.background, wait_seconds=arguments.wait_seconds)
+        return with_text_for_silence(await self._once(call, setup, spec, how), "No search output from Codex")
+
+    async def _once(self, call: Call, setup: CodexArguments, spec: TurnSpec, how: HowToWait) -> Result:
+        """Run one turn in a new thread, which may change nothing and asks nobody."""
+        setup = await in_default_folder(call, setup, self._settings.core.exec)
+        setup = replace(setup, sandbox="read-only", approval_policy="never")
+        new = new_thread(setup, self._settings)
+        async with call.opening():
+            thread = await self._threads.start(new.spec, call.principal)
+        stay_about(call.subject._replace(thread=thread.id))
+        logger.info("thread started in %s", thread.cwd)
+        turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
+        return await self._follower.followed(call, thread, turn, how)
+
+    async def _list_sessions(self, call: Call, given: Json) -> Result:
+        tool_arguments(catalogue.LIST_SESSIONS, given, dict)
+        return sessions_result(await self._sessions.all_of(call.principal))
+
+    async def _ping(self, call: Call, given: Json) -> Result:
+        return text_result(tool_arguments(catalogue.PING, given, PingArguments).message)
+
+    async def _help(self, call: Call, given: Json) -> Result:
+        tool_arguments(catalogue.HELP, given, dict)
+        return help_result(self._listed, __version__)
+
+
+def _given(given: CodexArguments, arguments: CodexArguments) -> tuple[str, ...]:
+    """The settings of a thread that the caller chose. The effort can change with every turn, so it does not count."""
+    named = [name for name in SETTINGS_OF_THREADS if getattr(arguments, name) is not None]
+    others = (given.profile, given.compact_prompt, given.include_plan_tool, given.callback_uri)
+    has_config = bool(given.config) or any(other is not None for other in others)
+    return (*named, "config") if has_config else tuple(named)
