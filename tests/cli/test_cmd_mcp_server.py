@@ -170,7 +170,8 @@ def test_who_wants_no_traces_does_not_wait_for_their_modules() -> None:
 
 
 def test_stdio_waits_for_no_slow_module() -> None:
-    code = "import sys, codex_mcp.cli.cmd_mcp_server; print(*({'dataclasses', 'tomllib', 'uvloop'} & set(sys.modules)))"
+    slow = {"dataclasses", "tomllib", "uvloop", "codex_mcp.conversations", "codex_mcp.wire.conversations"}
+    code = f"import sys, codex_mcp.cli.cmd_mcp_server, codex_mcp.mcp.serve; print(*({slow} & set(sys.modules)))"
     argv = [sys.executable, "-c", code]
     said = subprocess.run(argv, env={"PYTHONPATH": str(SOURCES)}, capture_output=True, text=True, check=True).stdout
     assert said.strip() == ""

@@ -1,7 +1,8 @@
 """Logs the messages of a channel: at `debug` their kind, id and method, at `trace` their content.
 
 At other levels the channel is not wrapped and nothing is slower. The log masks the secrets that it recognises in a
-message; it cannot recognise one that is split over several messages.
+message; it cannot recognise one that is split over several messages. The content of a message that brings the user's
+API key or token is never logged, not even to stderr.
 """
 
 from __future__ import annotations
@@ -22,6 +23,13 @@ LONGEST: Final = 16 * 1024
 
 LONGEST_NAME: Final = 200
 """Characters of a method or an id that are logged; the other end chooses them."""
+
+
+SIGN_IN: Final = ("loginApiKey", "account/login/start")
+"""Requests with an API key."""
+
+TOKEN: Final = b'"authToken"'
+"""In an answer with the token of the sign-in."""
 
 
 def watched(channel: Channel, far: str) -> Channel:
@@ -52,8 +60,9 @@ class WatchedChannel:
 
 
 def _log(way: str, frame: Frame) -> None:
-    logger.debug("%s: %s", way, _named(frame))
-    if isinstance(frame, bytes) and logger.isEnabledFor(TRACE):
+    name = _named(frame)
+    logger.debug("%s: %s", way, name)
+    if isinstance(frame, bytes) and logger.isEnabledFor(TRACE) and not (name.endswith(SIGN_IN) or TOKEN in frame):
         more = f"… ({len(frame)} bytes)" if len(frame) > LONGEST else ""
         logger.log(TRACE, "%s: %s%s", way, frame[:LONGEST].decode(errors="replace"), more)
 

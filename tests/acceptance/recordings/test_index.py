@@ -38,9 +38,15 @@ GROUPS = {
     "14": ("_mcp_tool_needs_approval", "_mcp_tool_needs_approval_ws"),
     "15": ("_idle_5s", "_rollout"),
     "16": ("_agents_md", "_elicitation_wrong_id_then_right", "_unicode"),
+    "20_old": ("_info_methods",),
+    "21_old": ("_auth_methods",),
+    "22_old": ("_conversation_flow",),
+    "23_old": ("_list_resume",),
+    "24_old": ("_resume_after_restart",),
+    "25_old": ("_tools_codex",),
     "17": ("_broken_config", "_cli_overrides", "_config_broken_later", "_strict_config"),
 }
-"""The names of all recordings of 0.153.4, each group's beginning with its endings."""
+"""The names of all recordings of 0.153.4 and 0.42.0, each group's beginning with its endings."""
 
 RECORDINGS = {beginning + ending for beginning, endings in GROUPS.items() for ending in endings}
 

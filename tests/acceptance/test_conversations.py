@@ -1,0 +1,176 @@
+"""The conversation methods over stdio: queues, questions without a listener, one-off commands, a Codex that dies."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.recordings.exchange import scene, serve
+from tests.support.processes import Process, processes_at, the_core
+from tests.support.servers.conversations import ask, asked, ended, items, listen, new, refusal, say, turn
+from tests.support.servers.doorbell import doorbell
+from tests.support.servers.mcp_server import McpServer
+
+NOT_APPROVED = "The request to run the command was not approved. Reason given: "
+
+FULL = {"mode": "danger-full-access"}
+
+
+async def test_messages_during_a_turn_wait_for_it_and_too_many_are_refused(tmp_path: Path) -> None:
+    async with serve(tmp_path, "--max-turns-waiting", "2") as (server, model):
+        conversation = await new(server)
+        await listen(server, conversation)
+        await say(server, conversation, '[[scene: gate name="first" text="first"]]')
+        await model.wait_for_gate("first")
+        await say(server, conversation, scene("say", text="second"))
+        await say(server, conversation, scene("say", text="third"))
+        code, text = await refusal(server, "sendUserMessage", conversationId=conversation, items=items("fourth"))
+        assert code == -32600
+        assert "2 more messages wait already" in text
+        model.release("first")
+        answers = [(await ended(server, conversation, number))["last_agent_message"] for number in range(3)]
+        assert answers == ["first", "second", "third"]
+
+
+def reasons(model_input: object) -> list[str]:
+    """What the model was told about denials."""
+    assert isinstance(model_input, list)
+    texts = [item["content"][0]["text"] for item in model_input if item["type"] == "message"]
+    return [text.removeprefix(NOT_APPROVED) for text in texts if text.startswith(NOT_APPROVED)]
+
+
+async def test_a_question_without_a_listener_waits_for_one(tmp_path: Path) -> None:
+    async with serve(tmp_path) as (server, model):
+        conversation = await new(server)
+        await say(server, conversation, scene("escalate"))
+        await server.until(lambda: "asked: exec" in server.log)
+        assert [message for message in server.messages if message.get("method") == "execCommandApproval"] == []
+        await listen(server, conversation)
+        assert (await asked(server, "execCommandApproval", 0))["reason"] == "It has to make a file."
+        server.send({"jsonrpc": "2.0", "id": 0, "error": {"code": -32601, "message": "not today"}})
+        await ended(server, conversation, 0)
+        assert reasons(model.requests[-1].json["input"]) == ["the MCP client could not ask the user: not today"]
+        assert not (server.setup.work / "made.txt").exists()
+
+
+@pytest.mark.parametrize("listeners", [0, 1])
+async def test_a_question_that_is_not_answered_in_time_is_denied_with_the_reason(
+    tmp_path: Path, listeners: int
+) -> None:
+    async with serve(tmp_path, "--approval-timeout", "0.2") as (server, model):
+        conversation = await new(server)
+        for _ in range(listeners):
+            await listen(server, conversation)
+        await say(server, conversation, scene("escalate"))
+        await server.until(lambda: len(model.requests) == 2)
+        (why,) = reasons(model.requests[-1].json["input"])
+        nobody = "no person could be asked: the conversation had no listener within 0.2 seconds"
+        assert why == ("no person answered within 0.2 seconds" if listeners else nobody)
+        if listeners:
+            withdrawn = await server.wait_for(lambda message: message.get("method") == "notifications/cancelled")
+            assert withdrawn["params"]["requestId"] == 0
+
+
+async def test_an_interrupt_withdraws_the_question(tmp_path: Path) -> None:
+    async with serve(tmp_path) as (server, _model):
+        conversation = await new(server)
+        await listen(server, conversation)
+        await say(server, conversation, scene("escalate"))
+        await asked(server, "execCommandApproval", 0)
+        assert await ask(server, "interruptConversation", conversationId=conversation) == {"abortReason": "interrupted"}
+        withdrawn = await server.wait_for(lambda message: message.get("method") == "notifications/cancelled")
+        assert withdrawn["params"]["requestId"] == 0
+        assert not (server.setup.work / "made.txt").exists()
+
+
+DETACHED = "(setsid sh -c ': leaves something; echo > bell; sleep 600' &); : leaves something; sleep 600"
+"""A command that leaves a process in a session of its own, whose parent has ended."""
+
+
+def left(server: McpServer) -> list[Process]:
+    """What still runs of the command."""
+    return [each for each in processes_at(server.setup.home) if any("leaves something" in word for word in each.argv)]
+
+
+@pytest.mark.parametrize("policy", [FULL, {"mode": "workspace-write"}])
+async def test_a_timeout_ends_processes_that_have_left_the_command(tmp_path: Path, policy: dict[str, str]) -> None:
+    async with serve(tmp_path, "--request-timeout", "1") as (server, _model):
+        await ask(server, "getAuthStatus")
+        core = the_core(server.setup.home)
+        async with doorbell(server.setup.work / "bell") as rung:
+            command = {"command": ["sh", "-c", DETACHED], "timeoutMs": 3000, "sandboxPolicy": policy}
+            request = server.request("execOneOffCommand", command)
+            await rung.wait()
+        assert len(left(server)) >= 2
+        answer = await server.answer(request)
+        assert answer["error"]["message"] == "exec failed: sandbox error: command timed out"
+        assert left(server) == []
+        # It has run for longer than the limit of a request, and Codex was not given up.
+        assert the_core(server.setup.home).pid == core.pid
+        assert not (server.setup.work / ".git").exists()
+
+
+async def test_a_command_without_an_environment_is_ended_too(tmp_path: Path) -> None:
+    async with serve(tmp_path) as (server, _model):
+        script = "sleep 600 & echo $! > pid; echo > bell; wait"
+        command = {"command": ["env", "-i", "/bin/sh", "-c", script], "timeoutMs": 2000, "sandboxPolicy": FULL}
+        async with doorbell(server.setup.work / "bell") as rung:
+            request = server.request("execOneOffCommand", command)
+            await rung.wait()
+        assert (await server.answer(request))["error"]["code"] == -32603
+        pid = int((server.setup.work / "pid").read_text())
+        await server.until(lambda: not Path(f"/proc/{pid}/exe").exists())
+
+
+async def test_the_end_of_stdin_ends_a_command(tmp_path: Path) -> None:
+    async with serve(tmp_path) as (server, _model):
+        async with doorbell(server.setup.work / "bell") as rung:
+            script = f"echo > {server.setup.work}/bell; exec sleep 600"
+            command = {"command": ["sh", "-c", script], "timeoutMs": 600_000, "sandboxPolicy": FULL}
+            request = server.request("execOneOffCommand", command)
+            await rung.wait()
+        server.close_stdin()
+        answer = await server.answer(request)
+        assert answer["error"]["code"] == -32603
+        assert await server.exit_code() == 0
+
+
+async def test_every_request_is_answered_once_when_codex_dies(tmp_path: Path) -> None:
+    async with serve(tmp_path) as (server, _model):
+        conversation = await new(server)
+        await listen(server, conversation)
+        await say(server, conversation, scene("endless"))
+        await server.wait_for(lambda message: message.get("method") == "codex/event/agent_message_delta")
+        async with doorbell(server.setup.work / "bell") as rung:
+            script = f"echo > {server.setup.work}/bell; exec sleep 600"
+            command = {"command": ["sh", "-c", script], "timeoutMs": 600_000, "sandboxPolicy": FULL}
+            running = server.request("execOneOffCommand", command)
+            await rung.wait()
+        await server.kill_core()
+        answer = await server.answer(running)
+        assert answer["error"]["message"].startswith("exec failed: Codex ended unexpectedly")
+        assert await ask(server, "interruptConversation", conversationId=conversation) == {"abortReason": "interrupted"}
+        # The conversation goes on in the next Codex, with the settings of its last turn.
+        sent = turn(conversation, scene("say", text="again"), server.setup.work)
+        assert await ask(server, "sendUserTurn", **sent) == {}
+        assert (await ended(server, conversation, 2))["last_agent_message"] == "again"
+        ids = [message["id"] for message in server.messages if "id" in message and "method" not in message]
+        assert len(ids) == len(set(ids))
+
+
+async def test_what_a_turn_has_set_stays_when_codex_is_restarted(tmp_path: Path) -> None:
+    async with serve(tmp_path) as (server, model):
+        conversation = await new(server, model="first-model", sandbox="read-only")
+        await listen(server, conversation)
+        other = tmp_path / "other"
+        other.mkdir()
+        sandbox = {"mode": "workspace-write", "exclude_slash_tmp": True, "exclude_tmpdir_env_var": True}
+        sent = turn(conversation, scene("say"), other, model="second-model", sandboxPolicy=sandbox)
+        assert await ask(server, "sendUserTurn", **sent) == {}
+        await ended(server, conversation, 0)
+        await server.kill_core()
+        await say(server, conversation, scene("run", cmd="pwd > here.txt"))
+        await ended(server, conversation, 1)
+        assert model.requests[-1].json["model"] == "second-model"
+        assert (other / "here.txt").read_text() == f"{other}\n"
+        config = server.setup.codex_home / "config.toml"
+        assert not config.exists() or "trust_level" not in config.read_text()
