@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.recordings.exchange import scene, serve
+from codex_mcp.scripted_model.load import load_script
+from codex_mcp.scripted_model.server import ScriptedModel
+from tests.acceptance.recordings.exchange import SCENES, scene, serve
 from tests.support.processes import Process, processes_at, the_core
 from tests.support.servers.conversations import ask, asked, ended, items, listen, new, refusal, say, turn
 from tests.support.servers.doorbell import doorbell
-from tests.support.servers.mcp_server import McpServer
+from tests.support.servers.mcp_server import McpServer, Setup
 
 NOT_APPROVED = "The request to run the command was not approved. Reason given: "
 
@@ -174,3 +176,28 @@ async def test_what_a_turn_has_set_stays_when_codex_is_restarted(tmp_path: Path)
         assert (other / "here.txt").read_text() == f"{other}\n"
         config = server.setup.codex_home / "config.toml"
         assert not config.exists() or "trust_level" not in config.read_text()
+
+
+class WithoutNamespaces(Setup):
+    """A server on a machine where no sandbox can be set up."""
+
+    def argv(self) -> list[str]:
+        """The command line, in a namespace that allows no further ones."""
+        forbid = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
+        return ["unshare", "--user", "--map-root-user", "sh", "-c", forbid, "sh", *super().argv()]
+
+
+async def test_a_command_that_cannot_be_confined_is_not_run(tmp_path: Path) -> None:
+    async with (
+        ScriptedModel(load_script(SCENES)) as model,
+        McpServer(WithoutNamespaces(tmp_path, model.codex_overrides())) as server,
+    ):
+        for mode in ("read-only", "workspace-write"):
+            command = {"command": ["sh", "-c", "echo ran; touch made.txt"], "sandboxPolicy": {"mode": mode}}
+            code, text = await refusal(server, "execOneOffCommand", **command)
+            assert code == -32603
+            assert text.startswith("exec failed: sandbox error: bwrap: ")
+            assert text.endswith("the command was not run")
+        assert not (server.setup.work / "made.txt").exists()
+        unconfined = {"command": ["echo", "ran"], "sandboxPolicy": FULL}
+        assert (await ask(server, "execOneOffCommand", **unconfined))["stdout"] == "ran\n"
