@@ -68,3 +68,21 @@ async def test_a_long_method_is_cut(caplog: pytest.LogCaptureFixture) -> None:
     with level(logging.DEBUG, caplog):
         watched(left, "client").send(codec.encode_notification("m" * 10_000))
     assert len(caplog.messages[0]) < 300
+
+
+async def test_not_even_trace_shows_the_key_or_the_token_of_the_sign_in(caplog: pytest.LogCaptureFixture) -> None:
+    left, right = memory_pair()
+    with level(TRACE, caplog):
+        channel = watched(left, "client")
+        right.send(codec.encode_request(1, "loginApiKey", {"apiKey": "a b c"}))
+        # The method in another spelling of JSON is the same method.
+        right.send(b'{"jsonrpc":"2.0","id":2,"method":"login\\u0041piKey","params":{"api\\u004bey":"a b c"}}')
+        assert [len(await channel.receive()) for _ in range(2)] == [1, 1]
+        channel.send(codec.encode_request(3, "account/login/start", {"type": "apiKey", "apiKey": "a b c"}))
+        channel.send(codec.encode_response(4, {"authMethod": "apikey", "authToken": "a b c"}))
+    assert [message.partition(": ")[2] for message in caplog.messages] == [
+        "request 1 loginApiKey",
+        "request 2 loginApiKey",
+        "request 3 account/login/start",
+        "Response 4",
+    ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, ThreadNotFound, ThreadSpec, TurnSpec
 from codex_mcp.codex.launch import launcher
@@ -349,3 +350,23 @@ async def test_who_waits_for_a_thread_when_the_server_ends_is_told_so(tmp_path: 
         await threads.aclose()
         with pytest.raises(CoreError):
             await starting
+
+
+async def test_a_thread_can_be_opened_with_other_settings_and_its_caller_is_known(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path) as (threads, model):
+        thread = await threads.start(ThreadSpec(), caller="somebody")
+        assert (threads.started_by(thread.id), threads.started_by(UNKNOWN)) == ("somebody", "")
+        await run(thread, say("one"))
+        held = submit(thread, GATE)
+        await model.wait_for_gate("gate")
+        with pytest.raises(Refused, match="is in use"):
+            await threads.change(thread.id, ThreadSpec(model="another"))
+        model.release("gate")
+        await held.wait(PATIENCE)
+        held.mark_delivered()
+        await threads.change(thread.id, ThreadSpec(model="another"))
+        again = await threads.find(thread.id)
+        assert again is not thread
+        assert again.spec.model == "another"
+        threads.archived(thread.id)
+        assert threads.started_by(thread.id) == ""

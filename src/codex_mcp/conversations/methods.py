@@ -25,10 +25,10 @@ Method: TypeAlias = tuple[type[wire.Params], Callable[[Caller, Any], Coroutine[A
 
 class ConversationMethods:
     def __init__(self, threads: Threads, settings: Settings, make_spec: MakeSpec) -> None:
-        self._conversations = Conversations(threads, settings, make_spec)
+        self.conversations = Conversations(threads, settings, make_spec)
         self._accounts = Accounts(threads)
         self._table = {
-            **_conversations(self._conversations, History(self._conversations)),
+            **_conversations(self.conversations, History(self.conversations)),
             **_accounts(self._accounts),
             **_utilities(threads, settings),
         }
@@ -46,7 +46,7 @@ class ConversationMethods:
 
     def caller_gone(self, caller: Caller) -> None:
         self._accounts.caller_gone(caller)
-        self._conversations.caller_gone(caller)
+        self.conversations.caller_gone(caller)
 
 
 def _conversations(conversations: Conversations, history: History) -> dict[str, Method]:

@@ -1,0 +1,204 @@
+"""The conversation methods on the real Codex, called without a transport."""
+
+import os
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from codex_mcp.conversations import conversations
+from codex_mcp.conversations.listeners import MOST
+from tests.support.core.callers import Json, TalkingClient, talking
+
+DONE = "codex/event/task_complete"
+SAY = '[[scene: say text="Hello."]]'
+ASK = "[[scene: escalate]]"
+
+
+def text(prompt: str) -> list[Json]:
+    return [{"type": "text", "text": prompt}]
+
+
+async def conversation_of(client: TalkingClient, prompt: str = SAY) -> Json:
+    """A conversation with a listener, in which something was said."""
+    made = await client.call("newConversation")
+    await client.call("addConversationListener", conversationId=made["conversationId"])
+    await client.call("sendUserMessage", conversationId=made["conversationId"], items=text(prompt))
+    await client.until_told(DONE)
+    return made
+
+
+async def test_a_conversation_is_had_listed_resumed_and_archived(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (methods, _model):
+        client = TalkingClient(methods)
+        made = await conversation_of(client)
+        conversation = {"conversationId": made["conversationId"]}
+        assert await client.call("interruptConversation", **conversation) == {"abortReason": "interrupted"}
+        (listed,) = (await client.call("listConversations"))["items"]
+        assert listed["conversationId"] == made["conversationId"]
+        assert (await client.call("getConversationSummary", rolloutPath=made["rolloutPath"]))["summary"]
+        other = TalkingClient(methods, "two")
+        assert await other.error("sendUserMessage", **conversation, items=text(SAY)) == (
+            -32600,
+            f"conversation not found: {made['conversationId']}",
+        )
+        resumed = await other.call("resumeConversation", path=made["rolloutPath"], overrides={"model": "another"})
+        assert resumed["model"] == "another"
+        assert [method for method, _ in other.told] == ["codex/event"]
+        assert await client.call("archiveConversation", **conversation, rolloutPath=made["rolloutPath"]) == {}
+        for each in (client, other):
+            code, why = await each.error("sendUserMessage", **conversation, items=text(SAY))
+            assert (code, why.partition(":")[0]) == (-32600, "conversation not found")
+
+
+async def test_a_conversation_without_a_message_can_be_archived(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (methods, _model):
+        client = TalkingClient(methods)
+        made = await client.call("newConversation")
+        archive = {"conversationId": made["conversationId"], "rolloutPath": made["rolloutPath"]}
+        assert await client.call("archiveConversation", **archive) == {}
+        assert (await client.error("archiveConversation", **archive))[0] == -32600
+        unknown = {"conversationId": str(uuid4()), "rolloutPath": made["rolloutPath"]}
+        assert "does not match" in (await client.error("archiveConversation", **unknown))[1]
+
+
+async def test_the_next_listener_is_asked_when_a_client_is_lost(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (methods, model):
+        lost, back = TalkingClient(methods), TalkingClient(methods)
+        made = await lost.call("newConversation", sandbox="read-only")
+        conversation = {"conversationId": made["conversationId"]}
+        await lost.call("addConversationListener", **conversation)
+        await lost.call("sendUserMessage", **conversation, items=text(ASK))
+        await lost.until(lambda: lost.asked)
+        lost.lose_connection(0)
+        methods.caller_gone(lost)
+        assert len(lost.asked) == 1
+        await back.call("addConversationListener", **conversation)
+        await back.until(lambda: back.asked)
+        assert back.asked == lost.asked
+        back.refuse(0, "not today")
+        await back.until_told(DONE)
+        assert "not today" in str(model.requests[-1].json["input"])
+
+
+async def test_a_withdrawn_question_is_taken_back(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (methods, _model):
+        client = TalkingClient(methods)
+        made = await client.call("newConversation", sandbox="read-only")
+        conversation = {"conversationId": made["conversationId"]}
+        await client.call("addConversationListener", **conversation)
+        await client.call("sendUserMessage", **conversation, items=text(ASK))
+        await client.until(lambda: client.asked)
+        await client.call("interruptConversation", **conversation)
+        await client.until(lambda: True)
+        assert client.withdrawn == ["the question is no longer open"]
+
+
+async def test_there_are_limits(tmp_path: Path) -> None:
+    async with talking(tmp_path, max_turns_waiting=0) as (methods, model):
+        client = TalkingClient(methods)
+        made = await client.call("newConversation")
+        conversation = {"conversationId": made["conversationId"]}
+        for _ in range(MOST):
+            await client.call("addConversationListener", **conversation)
+        assert f"has {MOST} listeners already" in (await client.error("addConversationListener", **conversation))[1]
+        await client.call("sendUserMessage", **conversation, items=text("[[scene: gate]]"))
+        await model.wait_for_gate("gate")
+        busy = await client.error("sendUserMessage", **conversation, items=text(SAY))
+        assert busy[0] == -32600
+        assert "0 more messages wait already" in busy[1]
+        code, why = await client.error("resumeConversation", **conversation, overrides={"model": "x"})
+        assert code == -32603
+        assert "is in use" in why
+        model.release("gate")
+
+
+async def test_what_a_message_names_must_be_there(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (methods, _model):
+        client = TalkingClient(methods)
+        conversation = {"conversationId": (await client.call("newConversation"))["conversationId"]}
+        picture = [{"type": "localImage", "path": "nothing.png"}]
+        assert "cannot read the image" in (await client.error("sendUserMessage", **conversation, items=picture))[1]
+        turn = {
+            "items": text(SAY),
+            "cwd": str(tmp_path / "nowhere"),
+            "approvalPolicy": "on-failure",
+            "sandboxPolicy": {"mode": "read-only"},
+            "model": "m",
+            "summary": "none",
+        }
+        assert "is not a folder" in (await client.error("sendUserTurn", **conversation, **turn))[1]
+        await client.call("addConversationListener", **conversation)
+        assert await client.call("sendUserTurn", **conversation, **{**turn, "cwd": str(tmp_path)}) == {}
+        await client.until_told(DONE)
+
+
+async def test_a_client_from_elsewhere_may_not_change_the_server(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (methods, _model):
+        client, guest = TalkingClient(methods), TalkingClient(methods, "guest", is_local=False)
+        for method in ("loginApiKey", "loginChatGpt", "cancelLoginChatGpt", "logoutChatGpt", "setDefaultModel"):
+            given = {"apiKey": "sk-x", "loginId": "x", "model": "x"}
+            assert "needs administration" in (await guest.error(method, **given))[1]
+        assert await guest.call("userInfo") == {"allegedUserEmail": None}
+        assert await client.call("loginApiKey", apiKey="sk-test-123") == {}
+        await client.until_told("authStatusChange")
+        assert await client.call("logoutChatGpt") == {}
+        await client.until_told("authStatusChange", 2)
+        assert guest.told == []
+        assert await client.call("userInfo") == {"allegedUserEmail": None}
+        assert (await guest.call("getAuthStatus", includeToken=True)).keys() == {"requiresOpenaiAuth"}
+        assert (await client.error("cancelLoginChatGpt", loginId=str(uuid4())))[1].startswith("login id not found")
+
+
+async def test_the_server_is_described_and_configured(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (methods, _model):
+        client = TalkingClient(methods)
+        assert await client.call("getUserSavedConfig") == {"config": {"profiles": {}}}
+        assert await client.call("setDefaultModel", model="chosen") == {}
+        assert (await client.call("getUserSavedConfig"))["config"]["model"] == "chosen"
+        config = tmp_path / "home/.codex/config.toml"
+        config.write_text("model =")
+        assert (await client.error("setDefaultModel"))[1].startswith("failed to persist overrides: ")
+        config.unlink()
+        config.mkdir()
+        assert (await client.error("getUserSavedConfig"))[1].startswith("failed to load config.toml: ")
+        config.rmdir()
+        assert await client.call("fuzzyFileSearch", query="x", roots=[str(tmp_path / "work")]) == {"files": []}
+        assert (await client.error("gitDiffToRemote", cwd=os.sep))[0] == -32600
+
+
+async def test_commands_run_and_are_ended(tmp_path: Path) -> None:
+    full = {"sandboxPolicy": {"mode": "danger-full-access"}}
+    async with talking(tmp_path) as (methods, _model):
+        client = TalkingClient(methods)
+        done = await client.call("execOneOffCommand", command=["echo", "hi"], **full)
+        assert done == {"exitCode": 0, "stdout": "hi\n", "stderr": ""}
+        slow = {"command": ["sleep", "600"], "timeoutMs": 0, **full}
+        assert await client.error("execOneOffCommand", **slow) == (
+            -32603,
+            "exec failed: sandbox error: command timed out",
+        )
+        assert (await client.error("execOneOffCommand", command=["true"], timeoutMs=10**12))[0] == -32602
+        assert (await client.error("execOneOffCommand", command=[]))[1] == "command must not be empty"
+        assert (await client.error("execOneOffCommand", command=["/no/such"]))[1].startswith(
+            "exec failed: No such file"
+        )
+    async with talking(tmp_path / "second", exec_server="ws://127.0.0.1:9") as (methods, _model):
+        assert (
+            "runs commands elsewhere" in (await TalkingClient(methods).error("execOneOffCommand", command=["true"]))[1]
+        )
+
+
+async def test_the_conversations_used_longest_ago_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "KEPT", 2)
+    async with talking(tmp_path) as (methods, _model):
+        client = TalkingClient(methods)
+        made = [(await client.call("newConversation"))["conversationId"] for _ in range(2)]
+        await client.call("addConversationListener", conversationId=made[0])
+        assert len(methods.conversations) == 2
+        await client.call("newConversation")
+        assert len(methods.conversations) == 2
+        # It was started here, so its owner finds it again.
+        assert await client.call("interruptConversation", conversationId=made[1]) == {"abortReason": "interrupted"}
