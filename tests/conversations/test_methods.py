@@ -58,6 +58,13 @@ async def test_a_conversation_without_a_message_can_be_archived(tmp_path: Path) 
         archive = {"conversationId": made["conversationId"], "rolloutPath": made["rolloutPath"]}
         assert await client.call("archiveConversation", **archive) == {}
         assert (await client.error("archiveConversation", **archive))[0] == -32600
+        for method in ("resumeConversation", "getConversationSummary"):
+            assert (await client.error(method))[0] == -32602
+            assert (await client.error(method, conversationId=str(uuid4())))[1].startswith("conversation not found")
+        assert (await client.error("resumeConversation", path="/no/such"))[1].startswith(
+            "error resuming conversation: "
+        )
+        assert (await client.error("listConversations", cursor="x"))[0] == -32602
         unknown = {"conversationId": str(uuid4()), "rolloutPath": made["rolloutPath"]}
         assert "does not match" in (await client.error("archiveConversation", **unknown))[1]
 
@@ -101,6 +108,8 @@ async def test_there_are_limits(tmp_path: Path) -> None:
         conversation = {"conversationId": made["conversationId"]}
         for _ in range(MOST):
             await client.call("addConversationListener", **conversation)
+        unknown = await client.error("removeConversationListener", subscriptionId="nothing")
+        assert unknown == (-32600, "subscription not found: nothing")
         assert f"has {MOST} listeners already" in (await client.error("addConversationListener", **conversation))[1]
         await client.call("sendUserMessage", **conversation, items=text("[[scene: gate]]"))
         await model.wait_for_gate("gate")
