@@ -12,7 +12,15 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.context import ClientRequestContext
 from mcp.client.stdio import stdio_client
-from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestParams, ElicitResult, TextContent
+from mcp_types import (
+    CallToolResult,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitResult,
+    PromptReference,
+    TextContent,
+    TextResourceContents,
+)
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.scripted_model.load import load_script
@@ -212,3 +220,27 @@ async def test_a_killed_server_is_an_error_for_its_callers_and_leaves_nothing_ru
 
         with pytest.raises(MCPError, match="Connection closed"):
             await call
+
+
+@every_mode
+async def test_it_uses_prompts_resources_and_completion(tmp_path: Path, mode: str) -> None:
+    prompts = tmp_path / "home/.codex/prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "review.md").write_text("Review $FILE, thread $THREAD.")
+    async with connected(tmp_path, mode=mode) as (client, _):
+        thread = structured(await client.call_tool("codex", {"prompt": "hello"}))["threadId"]
+
+        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["review"]
+        got = await client.get_prompt("review", {"FILE": "a.py", "THREAD": "x"})
+        assert isinstance(got.messages[0].content, TextContent)
+        assert got.messages[0].content.text == "Review a.py, thread x."
+        assert len((await client.list_resources()).resources) == 3
+        assert len((await client.list_resource_templates()).resource_templates) == 3
+        (read,) = (await client.read_resource(f"codex://threads/{thread}")).contents
+        assert isinstance(read, TextResourceContents)
+        assert f"# Thread {thread}" in read.text
+        reference = PromptReference(name="review")
+        completed = await client.complete(reference, {"name": "THREAD", "value": thread[:3]})
+        assert completed.completion.values == [thread]
+        with pytest.raises(MCPError, match="Resource not found"):
+            await client.read_resource("codex://threads/x")

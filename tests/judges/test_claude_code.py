@@ -166,3 +166,18 @@ async def test_when_it_leaves_in_mid_turn_nothing_is_left_running(tmp_path: Path
 
             (running,) = desk.model.used
             assert running.json["status"] == "running"
+
+
+@pytest.mark.parametrize("flags", [[], ["--protocol", "legacy"]])
+async def test_our_prompts_are_its_slash_commands(tmp_path: Path, flags: list[str]) -> None:
+    prompts = tmp_path / "home/.codex/prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "review.md").write_text("Review $FILE.")
+
+    async def plan(used: list[Used]) -> Say | Use:
+        return Say("Done.") if used else codex("hello")
+
+    async with at_work(tmp_path, plan, *flags) as (desk, _):
+        said = await desk.finish()
+
+        assert "mcp__codex__review" in said[0]["slash_commands"]

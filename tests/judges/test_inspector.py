@@ -52,3 +52,17 @@ async def test_it_shows_a_failure_as_one(tmp_path: Path) -> None:
     assert result["isError"]
     assert "threadId" in result["content"][0]["text"]
     assert called.code == TOOL_ERROR
+
+
+async def test_it_lists_and_shows_our_prompts_and_resources(tmp_path: Path) -> None:
+    prompts = tmp_path / "home/.codex/prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "review.md").write_text("Review $FILE.")
+
+    listed = await inspect(tmp_path, "--method", "prompts/list")
+    got = await inspect(tmp_path, "--method", "prompts/get", "--prompt-name", "review", "--prompt-args", "FILE=a.py")
+    templates = await inspect(tmp_path, "--method", "resources/templates/list")
+
+    assert [prompt["name"] for prompt in msgspec.json.decode(listed.stdout)["prompts"]] == ["review"]
+    assert msgspec.json.decode(got.stdout)["messages"][0]["content"]["text"] == "Review a.py."
+    assert len(msgspec.json.decode(templates.stdout)["resourceTemplates"]) == 3

@@ -77,6 +77,26 @@ async def test_progress_arrives_a_cancelled_call_stops_and_a_background_turn_is_
         assert [turn["content"] for turn in collected["structuredContent"]["finished"]] == ["The gate is open."]
 
 
+@every_sdk
+async def test_it_uses_prompts_resources_and_completion(tmp_path: Path, sdk: str) -> None:
+    prompts = tmp_path / "home/.codex/prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "review.md").write_text("Review $FILE, thread $THREAD.")
+    async with sdk_client_on_stdio(sdk, tmp_path) as (client, _):
+        thread = (await client.run("codex", {"prompt": "hello"}))["structuredContent"]["threadId"]
+
+        assert [prompt["name"] for prompt in (await client.use("listPrompts"))["prompts"]] == ["review"]
+        got = await client.use("getPrompt", name="review", arguments={"FILE": "a.py", "THREAD": "x"})
+        assert got["messages"][0]["content"]["text"] == "Review a.py, thread x."
+        assert len((await client.use("listResources"))["resources"]) == 3
+        assert len((await client.use("listResourceTemplates"))["resourceTemplates"]) == 3
+        read = await client.use("readResource", uri=f"codex://threads/{thread}")
+        assert f"# Thread {thread}" in read["contents"][0]["text"]
+        ref = {"type": "ref/prompt", "name": "review"}
+        completed = await client.use("complete", ref=ref, argument={"name": "THREAD", "value": thread[:3]})
+        assert completed["completion"]["values"] == [thread]
+
+
 @every_generation
 async def test_a_killed_server_is_an_error_for_its_caller_and_leaves_nothing_running(tmp_path: Path, sdk: str) -> None:
     async with doorbell(tmp_path / "work/bell") as begun, sdk_client_on_stdio(sdk, tmp_path) as (client, _):

@@ -9,6 +9,7 @@
 //   in   {"id": 1, "do": "list"}                                      out  {"id": 1, "result": ...} or {"id": 1, "error": "..."}
 //        {"id": 2, "do": "call", "params": ..., "options": ...}            {"id": 2, "progress": ...}
 //        {"id": 2, "do": "cancel"}                                         {"question": ...}
+//        {"id": 3, "do": "use", "method": "listPrompts", "params": ...}    (any method of the SDK's client)
 //        end of file: the client leaves its server and ends                {"connected": serverInfo, "version": revision}
 
 import { createRequire } from "node:module";
@@ -62,6 +63,8 @@ function perform(command) {
       return client.listTools();
     case "call":
       return start(command);
+    case "use":
+      return client[command.method](command.params);
     default:
       throw new Error(`unknown command ${command.do}`);
   }

@@ -55,6 +55,10 @@ class SdkClient:
         """Ask for the tools; return the request's number."""
         return self._command(do="list")
 
+    async def use(self, method: str, **params: object) -> Json:
+        """Call any method of the SDK's client (TypeScript only) and wait for its result."""
+        return await self.result(self._command(do="use", method=method, params=params))
+
     def cancel(self, number: int) -> None:
         """Take a call back."""
         self._write({"id": number, "do": "cancel"})
