@@ -170,8 +170,9 @@ def test_who_wants_no_traces_does_not_wait_for_their_modules() -> None:
 
 
 def test_stdio_waits_for_no_slow_module() -> None:
-    slow = {"dataclasses", "tomllib", "uvloop", "codex_mcp.conversations", "codex_mcp.wire.conversations"}
-    code = f"import sys, codex_mcp.cli.cmd_mcp_server, codex_mcp.mcp.serve; print(*({slow} & set(sys.modules)))"
+    ours = ("conversations", "wire.conversations", "mcp.features.service", "wire.features")
+    slow = {"dataclasses", "tomllib", "uvloop", *(f"codex_mcp.{name}" for name in ours)}
+    code = f"import sys, codex_mcp.cli.cmd_mcp_server, codex_mcp.mcp.serve; print(*({slow!r} & set(sys.modules)))"
     argv = [sys.executable, "-c", code]
     said = subprocess.run(argv, env={"PYTHONPATH": str(SOURCES)}, capture_output=True, text=True, check=True).stdout
     assert said.strip() == ""
