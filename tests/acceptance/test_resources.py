@@ -70,6 +70,28 @@ async def test_a_thread_can_be_read_as_a_transcript_a_diff_and_a_rollout(tmp_pat
         assert lines[0]["payload"]["id"] == thread
 
 
+async def test_a_long_thread_is_read_in_pieces_and_says_what_is_left_out(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path, "--max-message-bytes", "65536") as (server, _model):
+        await server.initialize()
+        long = f'say text="{"long " * 3000}"'
+        thread = await run(server, long)
+        for _ in range(4):
+            await server.run("codex-reply", {"threadId": thread, "prompt": f"[[scene: {long}]]"})
+        uri: str | None = f"codex://threads/{thread}/rollout"
+        text = ""
+        while uri is not None:
+            found = (await server.result(server.request("resources/read", {"uri": uri})))["contents"]
+            text += found[0]["text"]
+            uri = found[1]["uri"] if len(found) > 1 else None
+        (rollout,) = (tmp_path / "home/.codex/sessions").rglob("*.jsonl")
+        assert text == rollout.read_text()
+        assert len(text) > 2 * 65536
+
+        transcript = (await read(server, f"codex://threads/{thread}"))["text"]
+        assert f"Earlier turns are left out. codex://threads/{thread}/rollout has all of them." in transcript
+        assert 0 < transcript.count("**User:**") < 5
+
+
 async def test_the_templates_are_those_of_threads(tmp_path: Path) -> None:
     async with scripted_server(tmp_path) as (server, _model):
         await server.initialize()

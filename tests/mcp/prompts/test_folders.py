@@ -54,6 +54,13 @@ def test_a_folder_shows_a_bounded_number_of_prompts(tmp_path: Path, monkeypatch:
     assert names(tmp_path) == ["a", "b"]
 
 
+def test_a_folder_shows_a_bounded_number_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "MAX_FOLDER_BYTES", 5)
+    for name, text in {"a": "123", "b": "456", "c": "78"}.items():
+        (tmp_path / f"{name}.md").write_text(text)
+    assert names(tmp_path) == ["a", "c"]
+
+
 def test_the_mark_changes_with_every_file(tmp_path: Path) -> None:
     marks = [mark_of(str(tmp_path))]
     file = tmp_path / "a.md"

@@ -34,7 +34,7 @@ PER_SECOND: Final = 50
 """Records of one session in a second. A turn logs about five."""
 
 MAX_CHARS: Final = 2000
-"""The longest message; a traceback is cut."""
+"""The longest message. Tracebacks stay in the log file."""
 
 Send: TypeAlias = Callable[[LogMessage], None]
 

@@ -19,6 +19,9 @@ MAX_FILES: Final = 500
 MAX_BYTES: Final = 256 * 1024
 """The longest prompt. Codex refuses a prompt of more than 1 Mi characters, and arguments are added to it."""
 
+MAX_FOLDER_BYTES: Final = 8 * 1024 * 1024
+"""All prompts of one folder together, because a list reads all of them. Those beyond it are skipped."""
+
 MAX_NAME: Final = 128
 """The longest name of a prompt, in characters."""
 
@@ -31,10 +34,13 @@ Mark: TypeAlias = tuple[tuple[str, int, int, int], ...]
 def prompts_in(folder: str) -> list[Prompt]:
     """The prompts of this folder. Blocks."""
     found: list[Prompt] = []
+    room = MAX_FOLDER_BYTES
     for entry in _files(folder):
         name = entry.name.removesuffix(SUFFIX)
         try:
-            found.append(parsed(name, _text(entry.path)))
+            data = _read(entry.path, room)
+            room -= len(data)
+            found.append(parsed(name, _text(data)))
         except (OSError, ValueError) as exc:
             why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
             logger.warning("skipped the prompt %s: %s", entry.path, why)
@@ -70,12 +76,18 @@ def _fitting(folder: str, entries: Iterator[os.DirEntry[str]]) -> Iterator[os.Di
         yield entry
 
 
-def _text(path: str) -> str:
+def _read(path: str, room: int) -> bytes:
     descriptor = open_regular(os.path.realpath(path), os.O_RDONLY | os.O_NOFOLLOW)
     with open(descriptor, "rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES} bytes; shorten it, or name a file that the agent is to read")
+    if len(data) > room:
+        raise ValueError(f"the prompts of its folder have more than {MAX_FOLDER_BYTES} bytes; remove some")
+    return data
+
+
+def _text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as exc:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 FOLDER: Final = "prompts"
 PROJECT_FOLDER: Final = os.path.join(".codex", FOLDER)
 
+READS_AT_ONCE: Final = 4
+"""Requests for which folders are read at once; others wait. It bounds the memory that they take."""
+
 FROM_PROJECT: Final = "(from this project)"
 """At the end of a description, because whoever wrote the repository wrote the prompt."""
 
@@ -81,6 +84,7 @@ class Prompts:
         self._home = codex_home
         self._embed = embed
         self._watch = PromptWatch()
+        self._reading = asyncio.Semaphore(READS_AT_ONCE)
 
     async def list_prompts(self, exchange: Exchange, asked: features.Page) -> object:
         if not exchange.client.is_stateless:
@@ -112,7 +116,9 @@ class Prompts:
 
     async def found(self, exchange: Exchange) -> dict[str, Found]:
         """The prompts of a session by their names."""
-        return await asyncio.to_thread(_found, await self._folders(exchange))
+        folders = await self._folders(exchange)
+        async with self._reading:
+            return await asyncio.to_thread(_found, folders)
 
     async def watched(self, exchange: Exchange) -> None:
         """Tell the session's client changes from now on, until the session is closed."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 UPDATED: Final = "notifications/resources/updated"
 
+READS_AT_ONCE: Final = 4
+"""Threads that are read at once; other requests wait. It bounds the memory that large threads take."""
+
 ABOUT_CHARS: Final = 60
 """What the list shows of a thread's first known prompt."""
 
@@ -40,6 +43,7 @@ class _Listed(Struct):
 class Resources:
     def __init__(self, threads: Threads, settings: Settings) -> None:
         self._threads = threads
+        self._reading = asyncio.Semaphore(READS_AT_ONCE)
         # Half of the longest message: a text grows when it is written as JSON.
         self._history = History(threads, settings.core.codex_home, settings.core.max_message_bytes // 2)
 
@@ -65,9 +69,13 @@ class Resources:
         """Raises RequestFailed if there is no such resource, otherwise CoreError or Refused."""
         address = await self._own(exchange, uri)
         try:
-            thread = await self._history.thread(address.thread_id)
+            async with self._reading:
+                return await self._contents(address, uri)
         except (ThreadNotFound, BadThreadId) as exc:
             raise _not_found(exchange, uri) from exc
+
+    async def _contents(self, address: Address, uri: str) -> Sequence[dict[str, object]]:
+        thread = await self._history.thread(address.thread_id)
         if address.view is View.ROLLOUT:
             piece = await self._history.rollout(thread, address.begin)
             content = [{"uri": uri, "mimeType": MIME[View.ROLLOUT], **piece.content()}]
