@@ -100,12 +100,13 @@ class Order(Struct, frozen=True):
 class Use:
     """One turn of a session."""
 
-    def __init__(self, key: Key, session: NamedSession, thread: Thread, turn: Turn, prompt: str) -> None:
+    def __init__(self, key: Key, session: NamedSession, thread: Thread, turn: Turn, asked: tuple[str, Resumed]) -> None:
+        """`asked` is the prompt of the caller, and how the thread was found."""
         self.key = key
         self.session = session
         self.thread = thread
         self.turn = turn
-        self.prompt = prompt
+        self.prompt, self.resumed = asked
         self.saved = asyncio.Event()
         """Set when the outcome is in the store, or cannot be."""
         self.trouble = ""
@@ -227,7 +228,7 @@ class NamedSessions:
         turn = submit(thread, turn_spec)
         turn.record.warn(dict.fromkeys([*order.warnings, *warnings]))
         self._note(key, session, thread, turn, how)
-        return Use(key, session, thread, turn, order.turn.prompt)
+        return Use(key, session, thread, turn, (order.turn.prompt, how))
 
     async def _looked_up(self, key: Key) -> tuple[NamedSession | None, list[str]]:
         """The session as it was, if it exists, and warnings about the store."""

@@ -152,9 +152,11 @@ def initialize(revision: str = "2025-11-25", capabilities: Json | None = None) -
     return request(0, "initialize", protocolVersion=revision, capabilities=capabilities or {}, clientInfo=info)
 
 
-async def shake_hands(port: int, revision: str = "2025-11-25", capabilities: Json | None = None) -> Door:
+async def shake_hands(
+    port: int, revision: str = "2025-11-25", capabilities: Json | None = None, **headers: str
+) -> Door:
     """A client with a session at `/mcp`."""
-    door = Door(port, accept=BOTH)
+    door = Door(port, accept=BOTH, **headers)
     answer = await door.ask("POST", initialize(revision, capabilities))
     assert answer.status == 200, answer
     door.headers |= {SESSION: answer.headers[SESSION], "mcp-protocol-version": revision}

@@ -9,7 +9,7 @@ from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import Field
 from codex_mcp.mcp.schema.results import Result, text_block
-from codex_mcp.sessions.session import NamedSession
+from codex_mcp.sessions.session import NamedSession, Resumed
 from codex_mcp.threads.record import Status
 
 NONE: Final = "No active sessions"
@@ -61,6 +61,14 @@ def with_warning(result: Result, warning: str) -> Result:
     block = text_block(f"Warning: {warning}")
     content = result.get("content")
     return {**result, "content": [*(content if isinstance(content, list) else []), block], "structuredContent": more}
+
+
+def with_path(result: Result, resumed: Resumed) -> Result:
+    """A turn's result that says how this call came by its thread; a later call may have come by it another way."""
+    structured = result.get("structuredContent")
+    if not isinstance(structured, dict) or "session" not in structured:
+        return result
+    return {**result, "structuredContent": {**structured, "session": {**structured["session"], "resumed": resumed}}}
 
 
 def with_text_for_silence(result: Result, text: str) -> Result:

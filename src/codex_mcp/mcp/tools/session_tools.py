@@ -33,6 +33,7 @@ from codex_mcp.mcp.schema.session_results import (
     help_result,
     sessions_result,
     text_result,
+    with_path,
     with_text_for_silence,
     with_warning,
 )
@@ -115,7 +116,7 @@ class SessionTools:
         result = await self._follower.followed(call, use.thread, use.turn, arguments)
         if use.turn.ended:
             await use.saved.wait()
-        result = with_text_for_silence(result, "No output from Codex")
+        result = with_path(with_text_for_silence(result, "No output from Codex"), use.resumed)
         return with_warning(result, use.trouble) if use.trouble else result
 
     def _submitted(self, call: Call, arguments: CodexArguments, thread: Thread, spec: TurnSpec) -> Turn:
