@@ -266,11 +266,14 @@ class NamedSessions:
         deadline = time.monotonic() + HELD_PATIENCE
         while True:
             try:
-                return await self._threads.find(thread_id, principal, spec)
+                thread = await self._threads.find(thread_id, principal, spec)
+                if thread.idle:
+                    await thread.load()  # it may be known here, and be open in the Codex of another server
+                return thread
             except ThreadHeld:
                 if time.monotonic() >= deadline:
                     raise
-            await asyncio.sleep(LOOK_INTERVAL / 4)
+            await asyncio.sleep(LOOK_INTERVAL / 2)
 
     def _note(self, key: Key, session: NamedSession, thread: Thread, turn: Turn, how: Resumed) -> None:
         for thread_id in [each for each in self._conversations if self._threads.open_thread(each) is None]:

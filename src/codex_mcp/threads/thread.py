@@ -320,7 +320,7 @@ class Thread:
                 self._perform(self._queue.start_failed(turn.place))
                 return
             await self._stopper.prepare(turn)
-            core = await self._loaded()
+            core = await self.load()
             if turn.ended:  # it was cancelled before it was sent to the core
                 self._perform(self._queue.start_failed(turn.place))
                 return
@@ -348,7 +348,7 @@ class Thread:
             turn.record.fail(why)
         self._perform(self._queue.start_failed(turn.place))
 
-    async def _loaded(self) -> Core:
+    async def load(self) -> Core:
         if self.gone:
             raise CannotResume(self.gone)
         core = await self._context.cores.core()

@@ -14,6 +14,7 @@ from codex_mcp.mcp.schema.arguments import (
     ReplyArguments,
     WaitArguments,
     tool_arguments,
+    translated,
 )
 from codex_mcp.mcp.schema.catalogue import CODEX, CODEX_REPLY, CODEX_WAIT, Tool
 from codex_mcp.mcp.schema.fields import BadArguments, Field, FieldKind
@@ -112,3 +113,46 @@ def test_no_json_object_breaks_a_reader(
         assert isinstance(reader(arguments), kind)
     except BadArguments:
         return
+
+
+def test_the_arguments_of_the_wrapper_are_expressed_by_ours() -> None:
+    arguments, warnings = translated(
+        CodexArguments(
+            prompt="hi", working_directory="/w", full_auto=True, reasoning_effort="low", callback_uri="http://x"
+        )
+    )
+    assert (arguments.cwd, arguments.sandbox, arguments.approval_policy) == ("/w", "workspace-write", "on-request")
+    assert arguments.config == {
+        "model_reasoning_effort": "low",
+        "shell_environment_policy.set.CODEX_MCP_CALLBACK_URI": "http://x",
+    }
+    assert len(warnings) == 1
+    assert "fullAuto" in warnings[0]
+
+
+def test_what_a_caller_says_itself_wins_over_full_auto() -> None:
+    asked = CodexArguments(prompt="hi", full_auto=True, sandbox="read-only", approval_policy="never")
+    arguments, warnings = translated(asked)
+    assert (arguments.sandbox, arguments.approval_policy) == ("read-only", "never")
+    assert "read-only" in warnings[0]
+
+
+def test_a_call_without_these_arguments_is_unchanged() -> None:
+    asked = CodexArguments(prompt="hi", cwd="/w", config={"a": 1}, session_id="s", reset_session=True)
+    assert translated(asked) == (asked, ())
+    assert translated(CodexArguments(prompt="hi", reset_session=True))[1] == (
+        "resetSession has no effect without sessionId",
+    )
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        CodexArguments(prompt="hi", cwd="/a", working_directory="/b"),
+        CodexArguments(prompt="hi", callback_uri="a\nb"),
+        CodexArguments(prompt="hi", callback_uri="x" * 2049),
+    ],
+)
+def test_two_folders_and_odd_addresses_are_refused(bad: CodexArguments) -> None:
+    with pytest.raises(BadArguments):
+        translated(bad)

@@ -1,0 +1,67 @@
+"""Results about sessions: for people in words, for programs as values."""
+
+from typing import Any
+
+from codex_mcp.mcp.schema.catalogue import TOOLS
+from codex_mcp.mcp.schema.session_results import (
+    help_result,
+    sessions_result,
+    with_path,
+    with_text_for_silence,
+    with_warning,
+)
+from codex_mcp.sessions.session import NamedSession, Resumed
+
+Json = dict[str, Any]
+
+DONE: Json = {
+    "content": [{"type": "text", "text": "hi"}],
+    "structuredContent": {"status": "completed", "content": "hi"},
+}
+REFUSED: Json = {"content": [{"type": "text", "text": "no"}], "isError": True}
+
+
+def words(result: Json) -> list[str]:
+    return [block["text"] for block in result["content"]]
+
+
+def test_a_list_has_a_line_for_each_session() -> None:
+    result = sessions_result([NamedSession(id="s", created=0, used=60, turns=3, thread="t", model="")])
+    assert result["content"] == [
+        {
+            "type": "text",
+            "text": "s: 3 turns, last used 1970-01-01T00:01:00.000Z, created 1970-01-01T00:00:00.000Z, model unknown, "
+            "conversation t",
+        }
+    ]
+    assert sessions_result([])["structuredContent"] == {"sessions": []}
+
+
+def test_a_warning_is_added_to_text_and_values() -> None:
+    warned = with_warning(with_warning(DONE, "one"), "two")
+    assert warned["structuredContent"] == {"status": "completed", "content": "hi", "warnings": ["one", "two"]}
+    assert words(warned) == ["hi", "Warning: one", "Warning: two"]
+    assert with_warning(REFUSED, "one") == REFUSED
+
+
+def test_only_silence_gets_a_text() -> None:
+    silent: Json = {
+        "content": [{"type": "text", "text": ""}],
+        "structuredContent": {"status": "completed", "content": ""},
+    }
+    assert with_text_for_silence(silent, "nothing")["content"] == [{"type": "text", "text": "nothing"}]
+    for result in (DONE, REFUSED):
+        assert with_text_for_silence(result, "nothing") == result
+
+
+def test_a_result_says_how_its_own_call_came_by_the_thread() -> None:
+    result: Json = {"structuredContent": {"session": {"id": "s", "resumed": "native"}}}
+    assert with_path(result, Resumed.NEW) == {"structuredContent": {"session": {"id": "s", "resumed": "new"}}}
+    assert with_path(DONE, Resumed.NEW) == DONE
+
+
+def test_help_names_every_tool_and_argument() -> None:
+    (text,) = words(help_result(TOOLS, "1.2"))
+    for tool in TOOLS:
+        assert f"\n{tool.name}: " in text
+        assert all(field.name in text for field in tool.fields)
