@@ -116,11 +116,10 @@ class Use:
 class _Conversation:
     """A thread as part of a session, for results."""
 
-    def __init__(self, key: Key) -> None:
-        self.key = key
+    def __init__(self, session: NamedSession) -> None:
+        self.session = session
+        """As it will be if its last turn succeeds, but with the turns that are counted already."""
         self.resumed = Resumed.NEW
-        self.model = ""
-        self.turns = 0
         self.unsaved: list[Turn] = []
 
 
@@ -134,7 +133,7 @@ class NamedSessions:
         self._orders: dict[Key, asyncio.Lock] = {}
         self._ordered: Counter[Key] = Counter()
         self._running: Counter[Key] = Counter()
-        self._conversations: dict[str, _Conversation] = {}
+        self._conversations: dict[Thread, _Conversation] = {}
         self._idle: dict[Key, Thread] = {}
         """Threads that are open here although no turn of their session runs."""
         self._looking: asyncio.Task[None] | None = None
@@ -165,11 +164,13 @@ class NamedSessions:
 
     def names(self, thread_id: str) -> Mapping[str, object]:
         """What results say about the session of a thread, if it has one."""
-        found = self._conversations.get(thread_id)
+        thread = self._threads.open_thread(thread_id)
+        found = None if thread is None else self._conversations.get(thread)
         if found is None:
             return {}
         completed = sum(turn.ended and turn.outcome.status is Status.COMPLETED for turn in found.unsaved)
-        told = {"id": found.key.id, "resumed": found.resumed, "turns": found.turns + completed, "model": found.model}
+        session = found.session
+        told = {"id": session.id, "resumed": found.resumed, "turns": session.turns + completed, "model": session.model}
         return {"session": told}
 
     async def aclose(self) -> None:
@@ -209,26 +210,37 @@ class NamedSessions:
         if order.reset and found is not None:
             await self._until_idle(key, found, patience)
         thread, how, spec = await self._opened(key, found, order)
+        session = self._wished(key, found, thread, how, spec)
         turn_spec = order.turn
         if how is Resumed.NATIVE:
-            turn_spec = replace(turn_spec, settings=TurnSettings(model=spec.model, effort=effort_of(spec)))
+            # The model is always named: an earlier turn may have failed with another one.
+            settings = TurnSettings(model=session.model or None, effort=effort_of(spec))
+            turn_spec = replace(turn_spec, settings=settings)
             if changed := changed_settings(spec, order.spec, order.given):
                 warnings.append(KEEPS.format(id=key.id, names=", ".join(changed)))
         elif how is Resumed.FALLBACK and found is not None:
             turn_spec = replace(turn_spec, prompt=fallback_prompt(found.recent, turn_spec.prompt))
             warnings.append(GONE.format(id=key.id, turns=len(found.recent)))
-        now = time.time()
-        model = order.model or spec.model or thread.opened.model
-        session = NamedSession(id=key.id, created=now, used=now, thread=thread.id, model=model, spec=spec)
         try:
             continues = how in (Resumed.NATIVE, Resumed.FALLBACK)
-            session = await self._store.begin_turn(key, session, continues=continues)
+            begun = session if how is not Resumed.NATIVE or found is None else replace(found, used=session.used)
+            turns = (await self._store.begin_turn(key, begun, continues=continues)).turns
         except Unavailable as exc:
             warnings.append(NOT_SAVED.format(id=key.id, why=exc))
+            turns = 0
         turn = submit(thread, turn_spec)
         turn.record.warn(dict.fromkeys([*order.warnings, *warnings]))
-        self._note(key, session, thread, turn, how)
+        self._note(replace(session, turns=turns), thread, turn, how)
         return Use(key, session, thread, turn, (order.turn.prompt, how))
+
+    def _wished(
+        self, key: Key, found: NamedSession | None, thread: Thread, how: Resumed, spec: ThreadSpec
+    ) -> NamedSession:
+        """The session as it will be if the turn succeeds: a model that fails is not kept."""
+        now = time.time()
+        before = found.model if found is not None and how is Resumed.NATIVE else ""
+        model = spec.model or before or thread.opened.model
+        return NamedSession(id=key.id, created=now, used=now, thread=thread.id, model=model, spec=spec)
 
     async def _looked_up(self, key: Key) -> tuple[NamedSession | None, list[str]]:
         """The session as it was, if it exists, and warnings about the store."""
@@ -254,7 +266,10 @@ class NamedSessions:
             thread = await self._threads.start(order.spec, key.principal)
             is_reset = order.reset and found is not None
             return thread, Resumed.RESET if is_reset else Resumed.NEW, order.spec
-        spec = with_wishes(found.spec, order.model, order.effort)
+        known = self._threads.known(found.thread, key.principal)
+        noted = None if known is None else self._conversations.get(known)
+        queued = found.spec if noted is None or not noted.unsaved else noted.session.spec
+        spec = with_wishes(queued, order.model, order.effort)
         try:
             return await self._resumed(found.thread, key.principal, spec), Resumed.NATIVE, spec
         except (ThreadNotFound, CannotResume, BadThreadId) as exc:
@@ -275,56 +290,53 @@ class NamedSessions:
                     raise
             await asyncio.sleep(LOOK_INTERVAL / 2)
 
-    def _note(self, key: Key, session: NamedSession, thread: Thread, turn: Turn, how: Resumed) -> None:
-        for thread_id in [each for each in self._conversations if self._threads.open_thread(each) is None]:
-            del self._conversations[thread_id]
-        noted = self._conversations.setdefault(thread.id, _Conversation(key))
-        noted.resumed, noted.model, noted.turns = how, session.model, session.turns
+    def _note(self, session: NamedSession, thread: Thread, turn: Turn, how: Resumed) -> None:
+        for each in [each for each in self._conversations if self._threads.open_thread(each.id) is not each]:
+            del self._conversations[each]
+        noted = self._conversations.setdefault(thread, _Conversation(session))
+        noted.session, noted.resumed = session, how
         noted.unsaved.append(turn)
 
     async def _followed(self, use: Use) -> None:
         try:
             outcome = await use.turn.wait()
-            self._named(use)
-            if outcome.status is Status.COMPLETED:
-                await self._add(use, outcome.content)
-            elif use.session.thread != use.thread.id:
+            turns = None
+            if use.session.thread != use.thread.id:
                 await self._rename(use)
+            if outcome.status is Status.COMPLETED:
+                turns = await self._add(use, outcome.content)
+            self._counted(use, turns)
         finally:
-            noted = self._conversations.get(use.thread.id)
-            if noted is not None and use.turn in noted.unsaved:
-                noted.unsaved.remove(use.turn)
             use.saved.set()
             self._saving.discard(use)
         await use.turn.left.wait()
         self._left(use.key, use.thread)
 
-    def _named(self, use: Use) -> None:
-        """An old Codex names a thread when its first turn begins."""
-        if use.session.thread in self._conversations and use.session.thread != use.thread.id:
-            self._conversations[use.thread.id] = self._conversations.pop(use.session.thread)
-
     async def _rename(self, use: Use) -> None:
+        """An old Codex names a thread when its first turn begins."""
         try:
             await self._store.rename_thread(use.key, use.session.thread, use.thread.id)
         except Unavailable as exc:
             logger.warning("%s", NOT_SAVED.format(id=use.key.id, why=exc))
 
-    async def _add(self, use: Use, answer: str) -> None:
-        noted = self._conversations.get(use.thread.id)
+    async def _add(self, use: Use, answer: str) -> int | None:
+        """Save a turn that succeeded; return how many there are now, or None if that is not known."""
+        session = replace(use.session, thread=use.thread.id, used=time.time())
         try:
-            if use.session.thread != use.thread.id:
-                await self._rename(use)
-            session = replace(use.session, thread=use.thread.id, used=time.time())
-            session = await self._store.add_turn(use.key, session, use.prompt, answer)
-            turns = session.turns
+            return (await self._store.add_turn(use.key, session, use.prompt, answer)).turns
         except Unavailable as exc:
             use.trouble = NOT_SAVED.format(id=use.key.id, why=exc)
             logger.warning("%s", use.trouble)
-            turns = 1 + (0 if noted is None else noted.turns)
-        if noted is not None:
-            noted.turns = turns
-            noted.unsaved.remove(use.turn)
+            return None
+
+    def _counted(self, use: Use, turns: int | None) -> None:
+        noted = self._conversations.get(use.thread)
+        if noted is None:
+            return
+        if turns is None and use.turn.outcome.status is Status.COMPLETED:
+            turns = noted.session.turns + 1
+        noted.unsaved.remove(use.turn)
+        noted.session = noted.session if turns is None else replace(noted.session, turns=turns)
 
     def _left(self, key: Key, thread: Thread | None) -> None:
         self._running[key] -= 1

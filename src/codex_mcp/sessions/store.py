@@ -67,13 +67,17 @@ class SessionStore:
         return await self._run(_in_transaction(write))
 
     async def add_turn(self, key: Key, session: NamedSession, prompt: str, answer: str) -> NamedSession:
-        """Add a turn that succeeded. It is dropped if the session was reset in the meantime."""
+        """Add a turn that succeeded, with the settings that it had.
+
+        It is dropped if the session was reset in the meantime.
+        """
 
         def write(database: sqlite3.Connection) -> NamedSession:
             before = _found(database, key) or session
             if before.thread != session.thread:
                 return before
-            added = replace(after_turn(before, prompt, answer), used=max(before.used, session.used))
+            added = after_turn(before, prompt, answer)
+            added = replace(added, used=max(before.used, session.used), model=session.model, spec=session.spec)
             _write(database, key, added)
             return added
 

@@ -71,6 +71,19 @@ async def test_the_model_and_the_effort_of_a_call_reach_the_model_and_stay(tmp_p
         await said(server, "hi", sessionId="s")
         assert asked(model) == ("gpt-5.4", "low")
         assert (await sessions(server))[0]["model"] == "gpt-5.4"
+        # a model that fails is not kept
+        await error(server, "codex", prompt="[[scene: fail status=404]]", sessionId="s", model="no-such-model")
+        assert asked(model)[0] == "no-such-model"
+        await said(server, "hi", sessionId="s")
+        assert asked(model) == ("gpt-5.4", "low")
+        # of turns that queue, the later ones have it too
+        first = server.call("codex", {"prompt": "[[scene: gate name=one]]", "sessionId": "s", "model": "gpt-5.5"})
+        second = server.call("codex", {"prompt": "hi", "sessionId": "s"})
+        await model.wait_for_gate("one")
+        model.release("one")
+        for call in (first, second):
+            await server.result(call)
+        assert asked(model) == ("gpt-5.5", "low")
 
 
 async def test_every_effort_is_passed_on(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from codex_mcp.codex.legacy.calls import (
     start_arguments,
 )
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, request_failed
+from codex_mcp.wire.app.requests import UncommittedChanges
 from codex_mcp.wire.jsonrpc import ErrorObject
 from codex_mcp.wire.legacy import InputSchema, Tool, Tools
 
@@ -86,6 +87,9 @@ def test_a_reply_names_its_thread() -> None:
         (TurnSpec("x", output_schema={}), ThreadSpec(), "no output schemas;"),
         (TurnSpec("x", images=("/a.png",), output_schema={}), ThreadSpec(), "no images and no output schemas;"),
         (TurnSpec("x"), ThreadSpec(environment="local"), "no exec-servers;"),
+        (TurnSpec(review=UncommittedChanges()), ThreadSpec(), "no reviews;"),
+        (TurnSpec("x", model="b"), ThreadSpec(model="a"), "no change of the model in a conversation;"),
+        (TurnSpec("x", effort="low"), ThreadSpec(), "no change of the effort in a conversation;"),
     ],
 )
 def test_what_no_old_codex_can_do_is_refused(turn: TurnSpec, thread: ThreadSpec, lacks: str) -> None:
@@ -95,6 +99,8 @@ def test_what_no_old_codex_can_do_is_refused(turn: TurnSpec, thread: ThreadSpec,
 
 def test_a_plain_prompt_is_fine() -> None:
     check_turn(TurnSpec("x"), ThreadSpec(), "0.104.0")
+    spec = ThreadSpec(model="a", config={"model_reasoning_effort": "low"})
+    check_turn(TurnSpec("x", model="a", effort="low"), spec, "0.104.0")
 
 
 @pytest.mark.parametrize(
