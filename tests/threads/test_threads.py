@@ -352,10 +352,10 @@ async def test_who_waits_for_a_thread_when_the_server_ends_is_told_so(tmp_path: 
             await starting
 
 
-async def test_a_thread_can_be_opened_with_other_settings_and_its_caller_is_known(tmp_path: Path) -> None:
+async def test_a_thread_can_be_opened_with_other_settings_and_be_archived(tmp_path: Path) -> None:
     async with scripted_threads(tmp_path) as (threads, model):
-        thread = await threads.start(ThreadSpec(), caller="somebody")
-        assert (threads.started_by(thread.id), threads.started_by(UNKNOWN)) == ("somebody", "")
+        thread = await threads.start(ThreadSpec())
+        threads.callers.note("a caller", thread.id)
         await run(thread, say("one"))
         held = submit(thread, GATE)
         await model.wait_for_gate("gate")
@@ -369,4 +369,4 @@ async def test_a_thread_can_be_opened_with_other_settings_and_its_caller_is_know
         assert again is not thread
         assert again.spec.model == "another"
         threads.archived(thread.id)
-        assert threads.started_by(thread.id) == ""
+        assert not threads.callers.has("a caller", thread.id)

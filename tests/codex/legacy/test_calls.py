@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from codex_mcp.codex.core import ConfigRefused, CoreError, CoreLost, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import ConfigRefused, CoreError, CoreLost, ThreadSpec, TurnSettings, TurnSpec
 from codex_mcp.codex.legacy.calls import (
     Abilities,
     abilities,
@@ -88,8 +88,16 @@ def test_a_reply_names_its_thread() -> None:
         (TurnSpec("x", images=("/a.png",), output_schema={}), ThreadSpec(), "no images and no output schemas;"),
         (TurnSpec("x"), ThreadSpec(environment="local"), "no exec-servers;"),
         (TurnSpec(review=UncommittedChanges()), ThreadSpec(), "no reviews;"),
-        (TurnSpec("x", model="b"), ThreadSpec(model="a"), "no change of the model in a conversation;"),
-        (TurnSpec("x", effort="low"), ThreadSpec(), "no change of the effort in a conversation;"),
+        (
+            TurnSpec("x", settings=TurnSettings(model="b")),
+            ThreadSpec(model="a"),
+            "no change of the model in a conversation;",
+        ),
+        (
+            TurnSpec("x", settings=TurnSettings(effort="low")),
+            ThreadSpec(),
+            "no change of the effort in a conversation;",
+        ),
     ],
 )
 def test_what_no_old_codex_can_do_is_refused(turn: TurnSpec, thread: ThreadSpec, lacks: str) -> None:
@@ -100,7 +108,7 @@ def test_what_no_old_codex_can_do_is_refused(turn: TurnSpec, thread: ThreadSpec,
 def test_a_plain_prompt_is_fine() -> None:
     check_turn(TurnSpec("x"), ThreadSpec(), "0.104.0")
     spec = ThreadSpec(model="a", config={"model_reasoning_effort": "low"})
-    check_turn(TurnSpec("x", model="a", effort="low"), spec, "0.104.0")
+    check_turn(TurnSpec("x", settings=TurnSettings(model="a", effort="low")), spec, "0.104.0")
 
 
 @pytest.mark.parametrize(
