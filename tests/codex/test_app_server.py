@@ -270,6 +270,16 @@ async def test_a_core_that_does_not_answer_is_given_up() -> None:
             await c.app.unload_thread("t")
 
 
+async def test_a_request_with_its_own_timeout_may_take_longer_and_holds_no_other_back() -> None:
+    async with core(request_timeout=0.05, max_requests_in_flight=1) as c:
+        long = c.tasks.spawn(c.app.request("command/exec", {}, dict[str, object], 600), name="long")
+        asked = await c.hear()
+        with pytest.raises(CoreError, match="did not answer thread/unsubscribe"):
+            await c.app.unload_thread("t")
+        c.say(id=asked["id"], result={"exitCode": 0})
+        assert await long == {"exitCode": 0}
+
+
 async def test_a_core_that_ends_leaves_nobody_waiting() -> None:
     async with core() as c:
         calling = c.tasks.spawn(c.app.unload_thread("t"), name="call")

@@ -97,8 +97,11 @@ async def test_a_withdrawn_question_is_taken_back(tmp_path: Path) -> None:
         await client.call("sendUserMessage", **conversation, items=text(ASK))
         await client.until(lambda: client.asked)
         await client.call("interruptConversation", **conversation)
-        await client.until(lambda: True)
         assert client.withdrawn == ["the question is no longer open"]
+        # The interrupt was a submission, the withdrawn question was not.
+        await client.call("sendUserMessage", **conversation, items=text(SAY))
+        await client.until_told(DONE)
+        assert client.told[-1][1]["id"] == "2"
 
 
 async def test_there_are_limits(tmp_path: Path) -> None:

@@ -101,11 +101,11 @@ class Conversation:
             return Denied(NO_REQUEST)
         try:
             async with asyncio.timeout(self._timeout) as limit:
-                return await self._asked(question, request, limit)
+                decision = await self._asked(question, request, limit)
         except TimeoutError:
-            return timed_out(self._timeout) if self._heard.is_set() else self._unheard()
-        finally:
-            self._submissions.count()
+            decision = timed_out(self._timeout) if self._heard.is_set() else self._unheard()
+        self._submissions.count()
+        return decision
 
     def _unheard(self) -> Denied:
         return Denied(f"no person could be asked: the conversation had no listener within {self._timeout:g} seconds")
