@@ -20,10 +20,11 @@ TEMPLATE = {"type": "ref/resource", "uri": "codex://threads/{id}"}
 
 @contextlib.asynccontextmanager
 async def a_server(folder: Path) -> AsyncIterator[ChildServer]:
+    """A server with tokens. Servers of one folder have the same threads."""
     tokens = folder / "tokens"
     tokens.write_text("".join(f"{name} {token}\n" for name, token in TOKENS.items()))
     for name in TOKENS:
-        (folder / name).mkdir()
+        (folder / name).mkdir(exist_ok=True)
     async with ScriptedModel(load_script(TOUR)) as model:
         setup = Setup(folder, model.codex_overrides(), ["--tokens", str(tokens)])
         async with http_server(setup) as server:
@@ -68,6 +69,22 @@ async def test_a_thread_of_another_principal_looks_like_an_unknown_one(tmp_path:
             assert completed["result"]["completion"]["values"] == [his]
             read = await ask(alice.session, "resources/read", uri=f"codex://threads/{hers}")
             assert hers in read["result"]["contents"][0]["text"]
+
+
+async def test_a_thread_that_is_no_longer_open_keeps_its_owner(tmp_path: Path) -> None:
+    async with a_server(tmp_path) as server:
+        alice = McpVisitor(server.port, TOKENS["alice"], "")
+        async with alice.visit():
+            hers = await run(alice.session, tmp_path / "alice")
+    async with a_server(tmp_path) as server:
+        alice = McpVisitor(server.port, TOKENS["alice"], "")
+        bob = McpVisitor(server.port, TOKENS["bob"], "")
+        async with alice.visit(), bob.visit():
+            for method in ("resources/read", "resources/subscribe"):
+                tried = await ask(bob.session, method, uri=f"codex://threads/{hers}")
+                unknown = await ask(bob.session, method, uri=f"codex://threads/{NOWHERE}")
+                assert refused(tried, hers) == refused(unknown, NOWHERE)
+                assert "result" in await ask(alice.session, method, uri=f"codex://threads/{hers}")
 
 
 async def test_another_session_of_the_same_principal_lists_its_own_and_may_read_all(tmp_path: Path) -> None:

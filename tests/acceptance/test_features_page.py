@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from tests.support.servers.mcp_server import Json, scripted_server
 
@@ -13,6 +12,8 @@ EXAMPLE = re.compile(r"^```json\n(.*?)^```\n+```json\n(.*?)^```", re.MULTILINE |
 PROMPT = re.compile(r"^```markdown\n(.*?)^```", re.MULTILINE | re.DOTALL)
 THREAD = "01a1e831-dce0-70c0-9750-9b26e0022257"
 """The thread of the examples."""
+
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 METHODS = (
     "prompts/list",
@@ -49,8 +50,7 @@ def test_every_method_has_an_example() -> None:
     assert sorted(examples()) == sorted(METHODS)
 
 
-@pytest.mark.parametrize("method", METHODS)
-async def test_the_example_is_true(tmp_path: Path, method: str) -> None:
+async def test_every_example_is_true(tmp_path: Path) -> None:
     (prompt,) = PROMPT.findall(PAGE)
     prompts = tmp_path / "home/.codex/prompts"
     prompts.mkdir(parents=True)
@@ -59,12 +59,13 @@ async def test_the_example_is_true(tmp_path: Path, method: str) -> None:
         await server.initialize()
         done = await server.run("codex", {"prompt": "[[scene: patch]]", "sandbox": "workspace-write"})
         thread = done["structuredContent"]["threadId"]
-        request, expected = (
-            msgspec.json.decode(text.replace(THREAD, thread), type=Json) for text in examples()[method]
-        )
-        sent = server.request(request["method"], request["params"])
-        if method == "subscriptions/listen":
-            found = await server.wait_for(lambda message: message.get("method") == expected["method"])
-        else:
-            found = await server.result(sent)
-        assert fits(expected, found), found
+        for method, texts in examples().items():
+            request, expected = (msgspec.json.decode(text.replace(THREAD, thread), type=Json) for text in texts)
+            sent = server.request(method, request["params"])
+            if method == "subscriptions/listen":
+                found = await server.wait_for(
+                    lambda message, wanted=expected: message.get("method") == wanted["method"]
+                )
+            else:
+                found = await server.result(sent)
+            assert fits(expected, found), found

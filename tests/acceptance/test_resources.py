@@ -6,7 +6,6 @@ from typing import Any
 
 import mcp_types
 import msgspec
-import pytest
 
 from codex_mcp.wire.mcp import CAPABILITIES_KEY, LOG_LEVEL_KEY, SUBSCRIPTION_KEY, VERSION_KEY
 from tests.support.servers.mcp_server import Json, McpServer, scripted_server
@@ -104,17 +103,16 @@ async def test_the_templates_are_those_of_threads(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize(
-    "uri", [f"codex://threads/{NOWHERE}", "codex://threads/x", "codex://threads/../x", "file:///etc/passwd", ""]
-)
-async def test_an_unknown_resource_is_named_in_the_error_of_each_era(tmp_path: Path, uri: str) -> None:
+async def test_an_unknown_resource_is_named_in_the_error_of_each_era(tmp_path: Path) -> None:
+    unknown = f"codex://threads/{NOWHERE}", "codex://threads/x", "codex://threads/../x", "file:///etc/passwd", ""
     async with scripted_server(tmp_path) as (server, _model):
         await server.initialize()
-        expected = {"message": f"Resource not found: {uri}", "data": {"uri": uri}}
-        assert await error(server, "resources/read", {"uri": uri}) == {"code": -32002, **expected}
-        assert await error(server, "resources/subscribe", {"uri": uri}) == {"code": -32002, **expected}
-        stateless = await error(server, "resources/read", {"uri": uri, "_meta": STATELESS})
-        assert stateless == {"code": -32602, **expected}
+        for uri in unknown:
+            expected = {"message": f"Resource not found: {uri}", "data": {"uri": uri}}
+            assert await error(server, "resources/read", {"uri": uri}) == {"code": -32002, **expected}
+            assert await error(server, "resources/subscribe", {"uri": uri}) == {"code": -32002, **expected}
+            stateless = await error(server, "resources/read", {"uri": uri, "_meta": STATELESS})
+            assert stateless == {"code": -32602, **expected}
 
 
 async def test_a_subscriber_is_told_while_a_turn_runs_and_once_more_at_its_end(tmp_path: Path) -> None:
