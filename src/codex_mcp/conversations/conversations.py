@@ -46,8 +46,12 @@ MakeSpec: TypeAlias = Callable[[wire.NewConversation], ThreadSpec]
 
 
 class Conversations:
-    def __init__(self, threads: Threads, settings: Settings, make_spec: MakeSpec) -> None:
+    def __init__(
+        self, threads: Threads, settings: Settings, make_spec: MakeSpec, *, takes_tool_threads: bool = True
+    ) -> None:
+        """`takes_tool_threads`: a thread that a client started with a tool is its conversation too."""
         self.threads = threads
+        self._takes_tool_threads = takes_tool_threads
         self.settings = settings
         self._make_spec = make_spec
         self._known: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
@@ -102,10 +106,10 @@ class Conversations:
             self._forget(owner, thread_id)
 
     def owned(self, caller: Caller, conversation_id: str) -> Conversation:
-        """A conversation of this caller; a thread that it started or continued with a tool is one too."""
+        """A conversation of this caller; without a team, so is a thread that it used with a tool."""
         key = (caller.owner, plain_id(conversation_id))
         if key not in self._known:
-            if not self.threads.callers.has(*key):
+            if not self._takes_tool_threads or not self.threads.callers.has(*key):
                 raise conversation_not_found(conversation_id)
             self.adopt(caller, key[1])
         self._known.move_to_end(key)

@@ -24,8 +24,10 @@ Method: TypeAlias = tuple[type[wire.Params], Callable[[Caller, Any], Coroutine[A
 
 
 class ConversationMethods:
-    def __init__(self, threads: Threads, settings: Settings, make_spec: MakeSpec) -> None:
-        self.conversations = Conversations(threads, settings, make_spec)
+    def __init__(
+        self, threads: Threads, settings: Settings, make_spec: MakeSpec, *, takes_tool_threads: bool = True
+    ) -> None:
+        self.conversations = Conversations(threads, settings, make_spec, takes_tool_threads=takes_tool_threads)
         self._accounts = Accounts(threads)
         self._table = {
             **_conversations(self.conversations, History(self.conversations)),

@@ -1,7 +1,8 @@
-"""Prompts, resources and roots of a server with a team."""
+"""Prompts, resources, roots and conversations of a server with a team."""
 
 from pathlib import Path
 
+from tests.support.servers.conversations import items, refusal
 from tests.support.servers.mcp_server import Json
 from tests.support.team.team_server import TeamServer, say, structured, team_server
 
@@ -31,3 +32,10 @@ async def test_an_agent_works_in_the_clients_only_root_and_its_thread_can_be_rea
         assert "**Codex:**\n\nagain" in read["contents"][0]["text"]
         prompts = (await server.result(server.request("prompts/list")))["prompts"]
         assert [prompt["name"] for prompt in prompts] == ["release"]
+
+
+async def test_an_agent_is_no_conversation_because_messages_would_bypass_the_limits(tmp_path: Path) -> None:
+    async with team_server(tmp_path) as (server, _model):
+        agent = await server.start(say("hi"), identity="arch")
+        told = await refusal(server, "sendUserMessage", conversationId=agent["threadId"], items=items(say("more")))
+        assert told == (-32600, f"conversation not found: {agent['threadId']}")

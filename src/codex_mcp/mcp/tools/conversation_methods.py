@@ -54,8 +54,10 @@ class SessionCaller:
 
 
 class ConversationTable:
-    def __init__(self, threads: Threads, settings: Settings) -> None:
+    def __init__(self, threads: Threads, settings: Settings, *, has_team: bool) -> None:
+        """With a team, agents are no conversations: messages to them would bypass the team's limits."""
         self._threads = threads
+        self._has_team = has_team
         self._settings = settings
         self._loaded: ConversationMethods | None = None
         self._callers: dict[Session, SessionCaller] = {}
@@ -75,7 +77,9 @@ class ConversationTable:
             # Few clients use these methods, and every server would start later.
             from codex_mcp.conversations.methods import ConversationMethods  # noqa: PLC0415
 
-            self._loaded = ConversationMethods(self._threads, self._settings, self._spec)
+            self._loaded = ConversationMethods(
+                self._threads, self._settings, self._spec, takes_tool_threads=not self._has_team
+            )
         return self._loaded
 
     def _caller(self, methods: ConversationMethods, session: Session) -> SessionCaller:

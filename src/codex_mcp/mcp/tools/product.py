@@ -11,7 +11,6 @@ from msgspec import Struct
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Protocol, Surface
-from codex_mcp.mcp.calls.follower import Says
 from codex_mcp.mcp.features import table as features
 from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Handler, Methods, listing
 from codex_mcp.mcp.schema.catalogue import TOOLS, Tool
@@ -51,19 +50,18 @@ MakeProduct: TypeAlias = Callable[[Threads, Settings, bytes], Product]
 
 
 def _table(
-    threads: Threads, settings: Settings, key: bytes, says: Says, late: features.LateFeatures
+    threads: Threads, settings: Settings, tasks: Tasks, late: features.LateFeatures, *, has_team: bool
 ) -> dict[str, Handler]:
-    """The methods with and without a team."""
-    conversations = ConversationTable(threads, settings).table()
-    tasks = Tasks(threads, settings.calls, key, says).table()
-    return {**PRODUCT, **late.table(), **tasks, **conversations}
+    conversations = ConversationTable(threads, settings, has_team=has_team)
+    return {**PRODUCT, **late.table(), **tasks.table(), **conversations.table()}
 
 
 def plain_product(threads: Threads, settings: Settings, key: bytes, around: Around | None = None) -> Product:
     listed = _plain_tools(settings.sessions.tools)
     tools = CodexTools(threads, settings, key, listed)
     late = features.LateFeatures(threads, settings)
-    table = _table(threads, settings, key, tools.says, late) | {"tools/list": listing(listed)}
+    tasks = Tasks(threads, settings.calls, key, tools.says)
+    table = _table(threads, settings, tasks, late, has_team=False) | {"tools/list": listing(listed)}
     stateless = settings.calls.protocol is not Protocol.LEGACY
     methods = Methods(table, CAPABILITIES, stateless, around, logged=late.logged)
     return Product(methods, tools.tools(), tools.aclose)
@@ -96,7 +94,8 @@ def team_product(
         tools = TeamTools(threads, settings, key, team, roles)
         late = features.LateFeatures(threads, settings)
         listed = listing(team_tools(settings.sessions.tools))
-        table = _table(threads, settings, key, tools.says, late) | {"tools/list": listed}
+        tasks = Tasks(threads, settings.calls, key, tools.says)
+        table = _table(threads, settings, tasks, late, has_team=True) | {"tools/list": listed}
         stateless = settings.calls.protocol is not Protocol.LEGACY
         methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS, late.logged)
         return Product(methods, tools.tools(), tools.aclose, LONGEST_GRACE)
