@@ -4,6 +4,19 @@ The groups are those of that wrapper's own tests. Where one of them looks at the
 look at the effect: the request that the model receives, the folder, or that no thread was started.
 """
 
+# Groups of the wrapper's 76 behaviours (number), and the tests here and beside this file that cover each:
+#   session (6)           created_on_first_use; test_life: forgotten, expires (there is no tool that deletes)
+#   context-building (5)  created_on_first_use, fails; test_life: thread_is_gone
+#   default-model (8)     model_and_effort, default_model; test_tools: review
+#   model-selection (9)   model_and_effort, every_effort, not_allowed, created_on_first_use
+#   resume (9)            created_on_first_use, default_model, folder (callbackUri); test_life: restart, gone
+#   edge-cases (7)        model_and_effort, without_words, not_allowed, full id charset: created_on_first_use
+#   error-scenarios (11)  not_allowed, 100_000; test_tools: every_failure, without_a_codex, account, two_things;
+#                         test_life: damaged, killed
+#   index (14)            test_tools: the lists, ping_help, search; test_document
+#   working-directory (6) folder, not_allowed; test_tools: review
+#   mcp-stdio (1)         all of them: a real process on stdin and stdout; ids come from Codex, not from printed text
+
 from pathlib import Path
 
 from tests.support.servers.mcp_server import McpServer, Setup, scripted_server

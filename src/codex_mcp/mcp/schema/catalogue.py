@@ -25,7 +25,7 @@ COMMON_FIELDS: Final = (
         "Return status `running` after this long; 0: never. Default: before this client times out.",
         FieldKind.NUMBER,
     ),
-    Field("events", "Which codex/event notifications to send.", choices=tuple(Events)),
+    Field("events", "codex/event notifications.", choices=tuple(Events)),
 )
 
 SESSION_FIELDS: Final = (
@@ -63,7 +63,7 @@ CODEX_FIELDS: Final = (
         "Where commands run, if there is an exec-server.",
         choices=(EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT),
     ),
-    Field("include-plan-tool", "Give the agent its planning tool.", FieldKind.BOOLEAN),
+    Field("include-plan-tool", "Add the planning tool.", FieldKind.BOOLEAN),
     *COMMON_FIELDS,
 )
 
@@ -140,7 +140,7 @@ TURN_OUTPUT: Final[dict[str, object]] = {
 
 UNCHANGED_OUTPUT: Final = {
     "type": "array",
-    "description": "Ended turns that were returned before.",
+    "description": "Returned before.",
     "items": {"type": "object"},
 }
 
