@@ -79,7 +79,7 @@ async def test_its_model_finds_our_tools_and_reads_how_they_introduce_themselves
 
         offered = {tool["name"]: tool for tool in desk.model.requests[-1]["tools"]}
         assert set(TOOLS) <= set(offered)
-        assert offered["mcp__codex__codex"]["description"].startswith("Start a Codex coding agent")
+        assert offered["mcp__codex__codex"]["description"].startswith("Run a Codex coding agent")
         assert offered["mcp__codex__codex"]["input_schema"]["required"] == ["prompt"]
 
 
