@@ -7,7 +7,7 @@ import pytest
 from tests.support.exec.client_scenes import Size, storm
 from tests.support.exec.exec_server import running_exec_server
 
-SMALL = Size(processes=12, lines=80, cut=0.02)
+SMALL = Size(processes=12, lines=80, cut=0.02, ghost=0)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

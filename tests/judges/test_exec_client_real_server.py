@@ -10,7 +10,7 @@ from tests.support.exec.exec_server import codex_exec_server, connected, running
 
 WITHOUT = frozenset({"test_a_server_that_does_not_support_watches_is_not_asked"})  # the newest Codex supports them
 
-FULL = Size(processes=50, lines=400, cut=0.003)
+FULL = Size(processes=50, lines=400, cut=0.003, ghost=0)
 EVENTS = 10_000
 """Half of the processes echo, one event a line; the lines of the others may come together."""
 
@@ -28,7 +28,6 @@ async def test_ten_thousand_events_of_fifty_processes_survive_a_storm(tmp_path: 
     assert weathered.events >= EVENTS
     assert weathered.cuts >= FULL.processes // 5
     assert weathered.repeats >= EVENTS // 100
-    assert weathered.ghosts
 
 
 async def test_a_watch_tells_of_a_file_that_comes_into_being(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class Size:
     lines: int
     cut: float
     """How likely each message is the last of its connection."""
+    ghost: float = 0.3
+    """How likely a cut connection returns as a ghost. A Codex server may keep the session for the ghost for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ async def storm(server_port: int, size: Size, seed: int) -> Weathered:
     """
     async with CuttingProxy(server_port, seed=seed) as proxy, ExecServerClient(proxy.url) as client:
         processes = [await client.start(_argv(number, size), _launch(number)) for number in range(size.processes)]
-        proxy.faults = Faults(cut=size.cut, delay=0.02, repeat=0.05, ghost=0.3)
+        proxy.faults = Faults(cut=size.cut, delay=0.02, repeat=0.05, ghost=size.ghost)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_converse(number, process, size)) for number, process in enumerate(processes)]
         proxy.faults = Faults()
