@@ -2,8 +2,18 @@
 
 from hypothesis import strategies as st
 
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
+SCALARS = st.none() | st.booleans() | st.integers() | st.text()
+
+
+def _nested(leaves: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=6,
+    )
+
+
+JSON_VALUES = _nested(SCALARS | st.floats())
+
+FINITE_VALUES = _nested(SCALARS | st.floats(allow_nan=False, allow_infinity=False))
+"""Without NaN and the infinities, which Python writes and JSON does not have."""

@@ -92,7 +92,7 @@ def write_whole(path: str, data: bytes, *, mode: int = PRIVATE) -> None:
         with contextlib.suppress(OSError):
             os.unlink(draft)
         raise
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def is_named(descriptor: int, path: str) -> bool:
@@ -135,7 +135,8 @@ def _write_and_sync(path: str, data: bytes, mode: int) -> None:
         os.fsync(file.fileno())
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
+    """Make what was created, renamed or removed in this folder survive a loss of power."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -1,0 +1,81 @@
+"""Pure. Loop protection: two agents that answer each other must not go on for ever.
+
+Mail that a person or a caller's turn sends has 0 hops; mail sent in a turn that mail began has one hop more than that
+mail. Mail with `hops` hops begins no turn. Besides, the turns that mail begins are counted: between two agents in
+either direction, and for one agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct
+
+from codex_mcp.mail.address import Address
+from codex_mcp.mail.message import Message
+
+
+class Budget(Struct, frozen=True):
+    hops: int = 8
+    per_pair: int = 30
+    """Turns in a window that two agents may cause each other."""
+    per_agent: int = 60
+    """Turns in a window that mail may cause one agent."""
+    window: float = 3600.0
+
+
+class Verdict(StrEnum):
+    ALLOWED = "allowed"
+    TOO_MANY_HOPS = "too-many-hops"
+    PAIR_EXHAUSTED = "pair-exhausted"
+    AGENT_EXHAUSTED = "agent-exhausted"
+
+
+class Turn(Struct, frozen=True):
+    """A turn that mail began."""
+
+    at: float
+    agent: Address
+    senders: frozenset[Address]
+
+
+Traffic = tuple[Turn, ...]
+"""The turns of the last window, oldest first."""
+
+
+def next_hops(cause: Iterable[Message]) -> int:
+    """The hops of mail that is sent in a turn; `cause` is the mail that began it, if any."""
+    return max((message.hops + 1 for message in cause), default=0)
+
+
+def recorded(traffic: Traffic, turn: Turn, budget: Budget) -> Traffic:
+    """The traffic with one more turn, without those that are older than the window."""
+    return (*(old for old in traffic if old.at > turn.at - budget.window), turn)
+
+
+def verdict(traffic: Traffic, mail: Turn, hops: int, budget: Budget) -> Verdict:
+    """Whether mail of these senders may begin a turn now."""
+    recent = [turn for turn in traffic if turn.at > mail.at - budget.window]
+    if hops >= budget.hops:
+        return Verdict.TOO_MANY_HOPS
+    if sum(turn.agent == mail.agent for turn in recent) >= budget.per_agent:
+        return Verdict.AGENT_EXHAUSTED
+    if any(_between(recent, mail.agent, sender) >= budget.per_pair for sender in mail.senders):
+        return Verdict.PAIR_EXHAUSTED
+    return Verdict.ALLOWED
+
+
+def free_at(traffic: Traffic, mail: Turn, budget: Budget) -> float:
+    """When the counts allow the turn again; now if they do. Hops never become fewer."""
+    moments = sorted(turn.at + budget.window for turn in traffic if turn.at > mail.at - budget.window)
+    for moment in (mail.at, *moments):
+        if verdict(traffic, Turn(moment, mail.agent, mail.senders), 0, budget) is Verdict.ALLOWED:
+            return moment
+    raise AssertionError("after the last turn has left the window, there is none")
+
+
+def _between(turns: Iterable[Turn], one: Address, other: Address) -> int:
+    return sum(
+        (turn.agent == one and other in turn.senders) or (turn.agent == other and one in turn.senders) for turn in turns
+    )

@@ -1,0 +1,79 @@
+"""Hands unread mail to an agent: offered, started, read. The caller runs one turn of an agent at a time.
+
+`next_batch` gives the text for a prompt. When the core has confirmed the turn, call `turn_started`; if it has refused
+the prompt, `turn_refused`. If neither is called, as after a crash, the mail is delivered again, and says so.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from codex_mcp.mail.address import Address
+from codex_mcp.mail.delivery.envelope import Limits, chosen, envelope
+from codex_mcp.mail.delivery.ledger import Ledger
+from codex_mcp.mail.delivery.transitions import Step, is_deliverable, is_redelivery
+from codex_mcp.mail.message import IdKind, Message
+
+if TYPE_CHECKING:
+    from codex_mcp.mail.store import MailStore
+
+Wanted = Callable[[Message], bool]
+
+
+class Batch(Struct, frozen=True):
+    """Mail for one turn: the text for the prompt, and the messages in it."""
+
+    to: Address
+    text: str
+    messages: tuple[Message, ...]
+    redelivered: frozenset[str]
+
+
+class Handover:
+    def __init__(self, store: MailStore, limits: Limits) -> None:
+        self._store = store
+        self._ledger = Ledger(store.database)
+        self._limits = limits
+
+    async def next_batch(self, to: Address, wanted: Wanted = lambda _: True) -> Batch | None:
+        """The next messages for an agent, recorded as offered; None if there are none."""
+        while True:
+            inbox = await self._store.read(to)
+            unread = [message for message in inbox.messages if not message.is_read and wanted(message)]
+            first = chosen(unread, self._limits)
+            if not first:
+                await self._ledger.forget_others(to, {message.id for message in inbox.messages})
+                return None
+            before = await self._ledger.record(to, [message.id for message in first], Step.OFFER)
+            fresh = [message for message in first if is_deliverable(before[message.id])]
+            # Delivered, but a program without locks has undone the mark in the inbox.
+            await self._mark_again(to, [message.id for message in first if message not in fresh])
+            if fresh:
+                again = frozenset(message.id for message in fresh if is_redelivery(before[message.id]))
+                waiting = [*fresh, *unread[len(first) :]]
+                limits = Limits(len(fresh), self._limits.characters)
+                text = envelope(to, waiting, again, secrets.token_hex(16), limits).text
+                return Batch(to, text, tuple(fresh), again)
+
+    async def turn_started(self, batch: Batch) -> None:
+        """The core has confirmed the turn: the mail is marked as read."""
+        ids = [message.id for message in batch.messages]
+        await self._ledger.record(batch.to, ids, Step.START)
+        await self._store.mark(batch.to, ids)
+        await self._ledger.record(batch.to, ids, Step.FINISH)
+        # Such an id may pass to another message when one is removed, so the mark in the inbox must do.
+        derived = [message.id for message in batch.messages if message.id_kind is IdKind.DERIVED]
+        if derived:
+            await self._ledger.forget(batch.to, derived)
+
+    async def turn_refused(self, batch: Batch) -> None:
+        """The core did not take the prompt: the mail stays for the next turn."""
+        await self._ledger.record(batch.to, [message.id for message in batch.messages], Step.WITHDRAW)
+
+    async def _mark_again(self, to: Address, ids: list[str]) -> None:
+        if ids:
+            await self._store.mark(to, ids)

@@ -1,0 +1,70 @@
+"""Pure. How far a message came on its way into an agent's prompt, and what is recorded at each step.
+
+    stage      OFFER                       START     FINISH   WITHDRAW
+    –          OFFERED, delivered          STARTED   READ     –
+    OFFERED    OFFERED, delivered again    STARTED   READ     one offer less; – if it was the only one
+    STARTED    OFFERED, delivered again    STARTED   READ     STARTED
+    READ       READ, not delivered         READ      READ     READ
+
+OFFER is recorded before the prompt goes to the core, START when the core has confirmed the turn, FINISH when the inbox
+says that the message is read. WITHDRAW: the core has refused the prompt, so it was not delivered. After a crash a
+message that is OFFERED or STARTED may have been delivered: it is delivered again, and says so.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+
+class Stage(StrEnum):
+    OFFERED = "offered"
+    STARTED = "started"
+    READ = "read"
+
+
+class Step(StrEnum):
+    OFFER = "offer"
+    START = "start"
+    FINISH = "finish"
+    WITHDRAW = "withdraw"
+
+
+class Progress(Struct, frozen=True):
+    """One message. `offers` counts those of which we do not know that they failed."""
+
+    stage: Stage
+    offers: int
+
+
+NEW: Final = None
+
+
+def after(progress: Progress | None, step: Step) -> Progress | None:
+    """What is recorded after a step; None is no record."""
+    offers = progress.offers if progress else 0
+    stage = progress.stage if progress else None
+    if stage is Stage.READ:
+        return progress
+    match step:
+        case Step.OFFER:
+            return Progress(Stage.OFFERED, offers + 1)
+        case Step.START:
+            return Progress(Stage.STARTED, max(offers, 1))
+        case Step.FINISH:
+            return Progress(Stage.READ, offers)
+        case Step.WITHDRAW if stage is Stage.OFFERED:
+            return Progress(Stage.OFFERED, offers - 1) if offers > 1 else NEW
+        case Step.WITHDRAW:
+            return progress
+
+
+def is_deliverable(progress: Progress | None) -> bool:
+    return progress is None or progress.stage is not Stage.READ
+
+
+def is_redelivery(progress: Progress | None) -> bool:
+    """Whether an offer now would be another one, judged by the record before it."""
+    return progress is not None and progress.offers > 0 and is_deliverable(progress)

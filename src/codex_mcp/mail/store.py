@@ -1,0 +1,254 @@
+"""The mail of all teams: send, read, mark, acknowledge, broadcast, count, prune.
+
+Nothing here blocks the event loop. A message is sent when `send` returns: then it is in the inbox, on the disk, and if
+a program without locks overwrites it, the outbox writes it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import uuid
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.files import PRIVATE, make_private_folder, sync_folder
+from codex_mcp.mail import inbox_file
+from codex_mcp.mail.address import Address, address_of, checked
+from codex_mcp.mail.database import MailDatabase
+from codex_mcp.mail.files.layout import Layout
+from codex_mcp.mail.files.rewriting import contents
+from codex_mcp.mail.message import Inbox, Message, NewMessage, record_of
+from codex_mcp.mail.outbox import Outbox
+from codex_mcp.mail.retention import Retention
+from codex_mcp.mail.team_config import NO_TEAM, TeamConfig, config_in
+from codex_mcp.mail.ulid import RANDOM_BYTES, ulid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LARGEST: Final = 2**20
+"""Bytes of a text. atm refuses larger ones too; a file is the better place for them."""
+
+ACKNOWLEDGED: Final = "Acknowledged."
+"""The answer to a message that is acknowledged without words."""
+
+SHOWN_NAMES: Final = 30
+
+
+class UnknownRecipient(Refused):
+    """The team has no such agent, or there is no such team."""
+
+
+class UnknownMessage(Refused):
+    """The inbox has no message with this id."""
+
+
+class Outgoing(Struct, frozen=True, kw_only=True):
+    """What is sent."""
+
+    text: str
+    summary: str | None = None
+    acknowledges: str | None = None
+    hops: int = 0
+    is_urgent: bool = False
+
+
+class Delivered(Struct, frozen=True):
+    """The outcome for one recipient: an id, or an error."""
+
+    to: Address
+    id: str | None = None
+    error: str | None = None
+
+
+class MailStore:
+    """Open it before use, and close it. All methods raise Refused, other Explained errors, and Unavailable."""
+
+    def __init__(self, teams_dir: str, state_dir: str, clock: Callable[[], float] = time.time) -> None:
+        self.layout = Layout(teams_dir)
+        self.database = MailDatabase(state_dir)
+        self.outbox = Outbox(self.layout, self.database, clock)
+        self._clock = clock
+
+    async def open(self) -> None:
+        """Raises Unavailable; then there is nothing to close."""
+        await self.database.open()
+
+    async def aclose(self) -> None:
+        await self.database.aclose()
+
+    async def send(self, sender: Address, to: Address, mail: Outgoing, *, allow_unknown: bool = False) -> Delivered:
+        """Send a message to one inbox. A recipient that the team does not know is refused unless it is allowed."""
+        _check_text(mail.text)
+        is_rechecked = await self._in_thread(self._prepare, checked(to), allow_unknown)
+        now = self._clock()
+        message = NewMessage(
+            id=ulid(now, os.urandom(RANDOM_BYTES)),
+            claude_id=str(uuid.uuid4()),
+            sender=checked(sender),
+            text=mail.text,
+            sent_at=now,
+            summary=mail.summary,
+            acknowledges=mail.acknowledges,
+            hops=mail.hops,
+            is_urgent=mail.is_urgent,
+        )
+        await self._write(to, message.id, record_of(message), is_rechecked=is_rechecked)
+        return Delivered(to, message.id)
+
+    async def broadcast(self, sender: Address, team: str, mail: Outgoing) -> list[Delivered]:
+        """Send a message to every member of a team except the sender, and say what became of each."""
+        _check_text(mail.text)
+        names = await self._in_thread(self._members, team)
+        outcomes = []
+        for address in (Address(name, team) for name in names):
+            if address != sender:
+                try:
+                    outcomes.append(await self.send(sender, address, mail))
+                except Explained as error:
+                    outcomes.append(Delivered(address, error=str(error)))
+        return outcomes
+
+    async def read(self, address: Address) -> Inbox:
+        """The messages of an inbox. They stay unread."""
+        return await self._in_thread(self.peek, checked(address))
+
+    async def pending(self, address: Address) -> int:
+        """How many messages are unread."""
+        return sum(not message.is_read for message in (await self.read(address)).messages)
+
+    async def mark(self, address: Address, ids: Collection[str]) -> list[str]:
+        """Mark messages as read; return the ids of those that were unread."""
+        return await self._in_thread(inbox_file.mark, self.layout, checked(address), frozenset(ids), self._draft_id())
+
+    async def acknowledge(self, address: Address, message_id: str, answer: Outgoing | None = None) -> Delivered:
+        """Answer the sender of a message, and mark it as read and acknowledged. A second time, nothing happens.
+
+        The answer goes first: after a crash in between, acknowledging again sends it again.
+        """
+        message = await self._message(address, message_id)
+        to = address_of(message.sender, message.sender_team or address.team)
+        if message.is_acknowledged:
+            return Delivered(to)
+        mail = replace(answer or Outgoing(text=ACKNOWLEDGED), acknowledges=message.id)
+        # The sender may have no inbox yet; but a message cannot make us create a team.
+        is_allowed = await self._in_thread(self.layout.has_team, to.team)
+        delivered = await self.send(address, to, mail, allow_unknown=is_allowed)
+        await self._in_thread(inbox_file.acknowledge, self.layout, address, message, self._clock(), self._draft_id())
+        return delivered
+
+    async def prune(self, address: Address, retention: Retention) -> int:
+        """Remove old messages that were read; return how many. Only for inboxes of our own agents."""
+        return await self._in_thread(
+            inbox_file.prune, self.layout, checked(address), retention, self._clock(), self._draft_id()
+        )
+
+    async def known(self, team: str) -> list[str]:
+        """The names in a team: its members, and who has an inbox."""
+        return await self._in_thread(self._known, team)
+
+    async def teams(self) -> list[str]:
+        return await self._in_thread(self.layout.teams)
+
+    def peek(self, address: Address) -> Inbox:
+        """The same as `read`; it blocks."""
+        return inbox_file.read_inbox(contents(self.layout.inbox(address)))
+
+    def config(self, team: str) -> TeamConfig:
+        """What is known of a team; it blocks."""
+        data = contents(self.layout.config(team))
+        return config_in(data) if data else NO_TEAM
+
+    async def _write(self, to: Address, message_id: str, record: str, *, is_rechecked: bool) -> None:
+        await self._in_thread(_create, self.layout.draft(to, message_id))
+        await self.outbox.intend(message_id, to, record, is_rechecked=is_rechecked)
+        try:
+            await self._in_thread(inbox_file.append, self.layout, to, record, message_id)
+        except Explained:
+            await self.outbox.forget(message_id)
+            raise
+        await self.outbox.written(message_id, is_rechecked=is_rechecked)
+
+    async def _message(self, address: Address, message_id: str) -> Message:
+        for message in (await self.read(address)).messages:
+            if message.id == message_id:
+                return message
+        raise UnknownMessage(
+            f"cannot find message {message_id[:64]!a} in the inbox of {address}: check the id, and whose inbox it is in"
+        )
+
+    def _draft_id(self) -> str:
+        return ulid(self._clock(), os.urandom(RANDOM_BYTES))
+
+    async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await asyncio.to_thread(function, *args, **kwargs)
+        except OSError as error:
+            raise Explained(
+                f"cannot use the mail in {error.filename or self.layout.teams_dir}: {error.strerror or error}; "
+                "check that the folder is there, and its permissions"
+            ) from error
+
+    # From here on everything runs in a thread.
+
+    def _prepare(self, to: Address, allow_unknown: bool) -> bool:  # noqa: FBT001  to_thread passes it
+        """Check the recipient and make its folder. Returns whether a missing message there means a lost one."""
+        if not allow_unknown:
+            self._check_recipient(to)
+        inboxes = self.layout.inboxes(to.team)
+        if not os.path.isdir(inboxes):
+            make_private_folder(inboxes)
+            sync_folder(os.path.dirname(inboxes))
+        member = self.config(to.team).member(to.agent)
+        return member is None or member.is_external
+
+    def _check_recipient(self, to: Address) -> None:
+        if not self.layout.has_team(to.team):
+            raise UnknownRecipient(
+                f"cannot send to {to}: there is no team {to.team}; the teams are {_list(self.layout.teams())}"
+            )
+        known = self._known(to.team)
+        if to.agent not in known:
+            raise UnknownRecipient(f"cannot send to {to}: the team has no {to.agent}; it has {_list(known)}")
+
+    def _known(self, team: str) -> list[str]:
+        members = [member.name for member in self.config(team).members]
+        return list(dict.fromkeys([*members, *self.layout.agents(team)]))
+
+    def _members(self, team: str) -> list[str]:
+        """Who gets a broadcast: the members, or all inboxes of a team without a configuration."""
+        if not self.layout.has_team(checked(Address("a", team)).team):
+            raise UnknownRecipient(
+                f"cannot send to team {team}: it does not exist; the teams are {_list(self.layout.teams())}"
+            )
+        return [member.name for member in self.config(team).members] or self.layout.agents(team)
+
+
+def _check_text(text: str) -> None:
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise Refused("cannot send the text: it contains half of a surrogate pair; send valid Unicode") from error
+    if size > LARGEST:
+        raise Refused(
+            f"cannot send the text: it has {size} bytes, and {LARGEST} are allowed; put it in a file and send its path"
+        )
+    if not text.strip():
+        raise Refused("cannot send the text: it is empty; write something")
+
+
+def _create(draft: str) -> None:
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE))
+
+
+def _list(names: list[str]) -> str:
+    shown = ", ".join(names[:SHOWN_NAMES]) or "none"
+    return f"{shown} and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else shown

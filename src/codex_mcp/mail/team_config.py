@@ -1,0 +1,136 @@
+"""Pure. The `config.json` of a team: its members, read with tolerance, and entries added and removed.
+
+A member may be an object with a name or, as early tools wrote it, a name alone. Other entries are skipped and counted.
+Every byte that belongs to others stays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codex_mcp.mail.address import is_agent_name
+from codex_mcp.mail.files.json_text import after_blank, clean, decoded, encoded, value_at
+from codex_mcp.mail.files.members import member_source, with_member
+from codex_mcp.mail.files.records import appended, records_in, salvaged, without
+
+EXTERNAL: Final = "external"
+"""`backendType` of members that Claude Code does not run."""
+
+
+class Member(Struct, frozen=True):
+    name: str
+    agent_type: str | None = None
+    is_external: bool = False
+    """Another program than Claude Code reads its inbox."""
+
+
+class TeamConfig(Struct, frozen=True):
+    """`is_broken`: the file cannot be read as a team; its members are those that could be found."""
+
+    members: tuple[Member, ...] = ()
+    lead: str | None = None
+    skipped: int = 0
+    is_broken: bool = False
+
+    def member(self, name: str) -> Member | None:
+        return next((member for member in self.members if member.name == name), None)
+
+
+class NewMember(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An entry that makes an agent of ours reachable by Claude Code's SendMessage."""
+
+    agent_id: str
+    name: str
+    agent_type: str
+    model: str
+    joined_at: int
+    """Milliseconds since the epoch."""
+    tmux_pane_id: str = ""
+    cwd: str
+    subscriptions: tuple[str, ...] = ()
+    backend_type: str = EXTERNAL
+
+
+NO_TEAM: Final = TeamConfig()
+
+
+def config_in(data: bytes) -> TeamConfig:
+    """What a file says about its team."""
+    root = _root(data)
+    entries = root.get("members", []) if isinstance(root, dict) else None
+    if not isinstance(root, dict) or not isinstance(entries, list):
+        parts = [value_at(source, 0)[0] for source in salvaged(data, lambda value: _member(value) is not None)]
+        return TeamConfig(tuple(filter(None, map(_member, parts))), is_broken=True)
+    found: dict[str, Member] = {}
+    for entry in entries:
+        if member := _member(entry):
+            found.setdefault(member.name, member)
+    lead = root.get("leadAgentId")
+    lead_name = clean(lead).partition("@")[0] if isinstance(lead, str) else None
+    return TeamConfig(tuple(found.values()), lead_name or None, skipped=len(entries) - len(found))
+
+
+def with_new_member(data: bytes, member: NewMember) -> bytes | None:
+    """The file with this entry, in place of others of the same name; None if the file is broken."""
+    cleared = without_members(data, frozenset({member.name}))
+    if cleared is None:
+        return None
+    source = json.dumps(msgspec.to_builtins(member), ensure_ascii=False, indent=2).replace("\n", "\n    ")
+    return _with_members(cleared, lambda array: appended_to(array, source))
+
+
+def without_members(data: bytes, names: frozenset[str]) -> bytes | None:
+    """The file without the external members of these names; None if the file is broken."""
+
+    def removed(array: str) -> str:
+        records = records_in(encoded(array))
+        assert records is not None, "it was parsed before"
+        gone = frozenset(
+            index
+            for index, record in enumerate(records.records)
+            if (member := _member(record.value)) and member.name in names and member.is_external
+        )
+        return decoded(without(records, gone)) if gone else array
+
+    return _with_members(data, removed)
+
+
+def appended_to(array: str, source: str) -> str:
+    records = records_in(encoded(array))
+    assert records is not None, "it was parsed before"
+    return decoded(appended(records, source))
+
+
+def _with_members(data: bytes, change: Callable[[str], str]) -> bytes | None:
+    root, text = _root(data), decoded(data)
+    if not isinstance(root, dict) or not isinstance(root.get("members", []), list):
+        return None
+    array = member_source(text, "members") or "[]"
+    changed = change(array)
+    return data if changed == array else encoded(with_member(text, ("members",), changed))
+
+
+def _root(data: bytes) -> object:
+    text = decoded(data)
+    try:
+        value, end = value_at(text, after_blank(text, 0))
+    except ValueError:
+        return None
+    return value if after_blank(text, end) == len(text) else None
+
+
+def _member(entry: object) -> Member | None:
+    if isinstance(entry, str):
+        return Member(entry) if is_agent_name(entry) else None
+    if not isinstance(entry, Mapping):
+        return None
+    name, kind = entry.get("name"), entry.get("agentType")
+    if not isinstance(name, str) or not is_agent_name(name):
+        return None
+    is_external = entry.get("backendType") == EXTERNAL or isinstance(entry.get("externalBackendType"), str)
+    return Member(name, clean(kind) if isinstance(kind, str) else None, is_external)
