@@ -84,8 +84,10 @@ class Outbox:
             self._news.clear()
             due = await self.settle(self._clock())
             patience = LOOK_EVERY if due is None else min(max(due - self._clock(), SHORTEST), LOOK_EVERY)
+            # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with the event.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), patience)
+                async with asyncio.timeout(patience):
+                    await self._news.wait()
 
     async def _settle(self, row: OutboxRow) -> None:
         try:

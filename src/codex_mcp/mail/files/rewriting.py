@@ -106,12 +106,14 @@ def _under_locks(path: str, draft: str, change: Change, prepared: _Prepared, hel
             if new is not None:
                 _write_draft(draft, new.data, now.status)
         base = now
-        if new is None or (new.is_repair and not has_settled) or _has_changed(path, now.status):
+        if new is None or (new.is_repair and not has_settled):
             continue
         if not held.are_ours():
             break
         if new.is_repair:
             _keep_aside(path)
+        if _has_changed(path, now.status):
+            continue
         os.rename(draft, path)
         return _Prepared(base, new, is_done=True)
     return _Prepared(base, new)

@@ -1,0 +1,69 @@
+"""What a process does before it is killed, and how the world goes on: scenes for `dying`."""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from codex_mcp.mail.delivery.envelope import Limits
+from codex_mcp.mail.delivery.handover import Handover
+from codex_mcp.mail.store import Outgoing
+from tests.support.mail.fixtures import inbox_bytes
+from tests.support.mail.folders import ALICE, BOB, make_team, member, opened
+
+TEXT = "the message of the one that dies"
+
+Prepare = Callable[[Path], None]
+Scene = Callable[[Path], Awaitable[None]]
+SceneSet = tuple[Prepare, Scene, Prepare]
+
+
+def inbox_of(folder: Path) -> Path:
+    """Bob's."""
+    return folder / "teams" / "alpha" / "inboxes" / "bob.json"
+
+
+def with_inbox(name: str, *, is_external: bool = True) -> Prepare:
+    """Bob has the mail of a fixture; he is ours, or Claude Code's."""
+
+    def prepare(folder: Path) -> None:
+        make_team(folder, member("alice"), member("bob", is_external=is_external))
+        inbox_of(folder).write_bytes(inbox_bytes(name))
+
+    return prepare
+
+
+async def send(folder: Path) -> None:
+    """Alice sends a message; a file says that she was told so."""
+    async with opened(folder) as store:
+        await store.send(ALICE, BOB, Outgoing(text=TEXT))
+        (folder / "accepted").write_text("")
+
+
+async def deliver(folder: Path) -> None:
+    """A server gives Bob his mail until there is none; `core.jsonl` is the memory of the core."""
+    async with opened(folder) as store:
+        handover = Handover(store, Limits(messages=2))
+        while batch := await handover.next_batch(BOB):
+            turn = {message.id: message.id in batch.redelivered for message in batch.messages}
+            descriptor = os.open(folder / "core.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            os.write(descriptor, json.dumps(turn).encode() + b"\n")
+            os.close(descriptor)
+            await handover.turn_started(batch)
+
+
+def let_locks_age(folder: Path) -> None:
+    """Ten seconds pass for the locks of the dead."""
+    for lock in folder.rglob("*.json.lock"):
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(lock, (time.time() - 11, time.time() - 11))
+
+
+SCENES: dict[str, SceneSet] = {
+    "send": (with_inbox("mixed"), send, let_locks_age),
+    "send-to-claude": (with_inbox("mixed", is_external=False), send, let_locks_age),
+    "send-to-broken": (with_inbox("truncated"), send, let_locks_age),
+    "deliver": (with_inbox("one-bad-record"), deliver, let_locks_age),
+}
