@@ -11,7 +11,7 @@ from codex_mcp.mail.address import Address
 from codex_mcp.mail.inbox_file import read_inbox
 from codex_mcp.mail.message import IdKind
 from codex_mcp.mail.retention import Retention
-from codex_mcp.mail.store import Outgoing, UnknownMessage, UnknownRecipient
+from codex_mcp.mail.store_types import Outgoing, UnknownMessage, UnknownRecipient
 from codex_mcp.mail.ulid import is_ulid
 from codex_mcp.state.contract import Unavailable
 from tests.support.json_values import FINITE_VALUES
@@ -131,10 +131,10 @@ async def test_a_message_is_acknowledged_once_and_answered(tmp_path: Path, inbox
         assert answered.to == Address("arch", "beta")
         (answer,) = (await store.read(answered.to)).messages
         assert (answer.text, answer.acknowledges, answer.hops, answer.sender) == ("done", pending.id, 2, "bob")
-        assert (await store.acknowledge(BOB, pending.id)).id is None
+        assert (await store.acknowledge(BOB, pending.id, HELLO)).id is None
         assert len((await store.read(answered.to)).messages) == 1
         with pytest.raises(UnknownMessage, match="cannot find message 'nothing' in the inbox of bob@alpha"):
-            await store.acknowledge(BOB, "nothing")
+            await store.acknowledge(BOB, "nothing", HELLO)
     record = records(inboxes, "bob")[1]
     assert "pendingAckAt" not in record
     assert "acknowledgedAt" in record
@@ -146,7 +146,7 @@ async def test_a_message_cannot_have_a_team_made(tmp_path: Path, inboxes: Path) 
     (inboxes / "bob.json").write_bytes(inbox_bytes("atm-forward"))
     async with opened(tmp_path) as store:
         with pytest.raises(UnknownRecipient, match="there is no team beta"):
-            await store.acknowledge(BOB, "01JCQ9V3E8ZK4N7W2R5T6Y8M0A")
+            await store.acknowledge(BOB, "01JCQ9V3E8ZK4N7W2R5T6Y8M0A", HELLO)
     assert json.loads(inbox_bytes("atm-forward")) == records(inboxes, "bob")
 
 
@@ -200,7 +200,7 @@ async def test_a_write_leaves_every_foreign_record_as_it_is(
     async with opened(folder) as store:
         sent = await store.send(ALICE, BOB, HELLO)
         await store.mark(BOB, [sent.id or ""])
-        await store.acknowledge(BOB, sent.id or "")
+        await store.acknowledge(BOB, sent.id or "", HELLO)
         await store.prune(BOB, Retention())
     written = (inboxes / "bob.json").read_text()
     assert written.startswith(text.rstrip()[:-1])

@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "threads": "list the agents of the state folder, and forget old ones",
     "summary": "show the summary that an agent wrote of its work when it was closed",
     "audit": "show what the agents did, and the results",
+    "mail": "send and read the messages of a team: agents, Claude Code, people",
     "demo": "watch an agent fix a failing test, without an account or a network",
 }
 
@@ -63,6 +64,19 @@ def _load(name: str) -> Command:
             from codex_mcp.cli import cmd_config
 
             return cmd_config
+        case "mail":
+            from codex_mcp.cli.mail import cmd_mail
+
+            return cmd_mail
+        case "demo":
+            from codex_mcp.cli.demo import cmd_demo
+
+            return cmd_demo
+    return _load_state_command(name)
+
+
+def _load_state_command(name: str) -> Command:
+    match name:
         case "threads":
             from codex_mcp.cli.state import cmd_threads
 
@@ -71,13 +85,9 @@ def _load(name: str) -> Command:
             from codex_mcp.cli.state import cmd_summary
 
             return cmd_summary
-        case "audit":
-            from codex_mcp.cli.state import cmd_audit
+    from codex_mcp.cli.state import cmd_audit
 
-            return cmd_audit
-    from codex_mcp.cli.demo import cmd_demo
-
-    return cmd_demo
+    return cmd_audit
 
 
 FAILED: Final = 1

@@ -25,6 +25,7 @@ from codex_mcp.team.profile.roles import Role
 REPO_FILE: Final = ".atm.toml"
 HOME_FILE: Final = os.path.join(".config", "atm", "config.toml")
 STATE_FOLDER: Final = os.path.join(".config", "atm", "codex-sessions")
+TEAMS_FOLDER: Final = os.path.join(".claude", "teams")
 OUR_PREFIX: Final = "CODEX_MCP_"
 CLIENTS_TOKEN: Final = "CODEX_MCP_TOKEN"
 """Not a setting: docs/clients.md tells clients to keep their token in it."""
@@ -89,8 +90,7 @@ def _add_flag(arguments: argparse._ArgumentGroup, name: str, setting: Setting, d
 
 def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loaded:
     """Load the settings. Raises BadSetting with one sentence: source, name, value, and what is allowed."""
-    home = environ.get("HOME") or os.path.expanduser("~")
-    here = _Surroundings(environ, cwd, home, environ.get("ATM_HOME", "").strip() or home)
+    here = _Surroundings(environ, cwd, _home(environ), _atm_home(environ))
     warnings: list[str] = []
     layers = _layers(flags, here, warnings)
     sources = combined(layers)
@@ -103,6 +103,19 @@ def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loa
     _check_role(settings.team.role, sources.get("role"), roles)
     plain_roles = {name: found.role for name, found in roles.items()}
     return Loaded(settings, known | sources, tuple(warnings), plain_roles, roles)
+
+
+def teams_folder(environ: Mapping[str, str]) -> str:
+    """Where Claude Code and atm keep their teams and their mail."""
+    return os.path.join(_atm_home(environ), TEAMS_FOLDER)
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    return environ.get("HOME") or os.path.expanduser("~")
+
+
+def _atm_home(environ: Mapping[str, str]) -> str:
+    return environ.get("ATM_HOME", "").strip() or _home(environ)
 
 
 def _layers(flags: argparse.Namespace, here: _Surroundings, warnings: list[str]) -> list[Layer]:

@@ -10,12 +10,11 @@ import asyncio
 import os
 import time
 import uuid
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import PRIVATE, make_private_folder, sync_folder
 from codex_mcp.mail import inbox_file
 from codex_mcp.mail.address import Address, address_of, checked
@@ -25,6 +24,7 @@ from codex_mcp.mail.files.rewriting import contents
 from codex_mcp.mail.message import Inbox, Message, NewMessage, record_of
 from codex_mcp.mail.outbox import Outbox
 from codex_mcp.mail.retention import Retention
+from codex_mcp.mail.store_types import Delivered, Outgoing, UnknownMessage, UnknownRecipient, check_text, listed
 from codex_mcp.mail.team_config import NO_TEAM, TeamConfig, config_in
 from codex_mcp.mail.ulid import RANDOM_BYTES, ulid
 
@@ -33,40 +33,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-LARGEST: Final = 2**20
-"""Bytes of a text. atm refuses larger ones too; a file is the better place for them."""
-
-ACKNOWLEDGED: Final = "Acknowledged."
-"""The answer to a message that is acknowledged without words."""
-
-SHOWN_NAMES: Final = 30
-
-
-class UnknownRecipient(Refused):
-    """The team has no such agent, or there is no such team."""
-
-
-class UnknownMessage(Refused):
-    """The inbox has no message with this id."""
-
-
-class Outgoing(Struct, frozen=True, kw_only=True):
-    """What is sent."""
-
-    text: str
-    summary: str | None = None
-    acknowledges: str | None = None
-    hops: int = 0
-    is_urgent: bool = False
-
-
-class Delivered(Struct, frozen=True):
-    """The outcome for one recipient: an id, or an error."""
-
-    to: Address
-    id: str | None = None
-    error: str | None = None
 
 
 class MailStore:
@@ -87,7 +53,7 @@ class MailStore:
 
     async def send(self, sender: Address, to: Address, mail: Outgoing, *, allow_unknown: bool = False) -> Delivered:
         """Send a message to one inbox. A recipient that the team does not know is refused unless it is allowed."""
-        _check_text(mail.text)
+        check_text(mail.text)
         is_rechecked = await self._in_thread(self._prepare, checked(to), allow_unknown)
         now = self._clock()
         message = NewMessage(
@@ -106,7 +72,7 @@ class MailStore:
 
     async def broadcast(self, sender: Address, team: str, mail: Outgoing) -> list[Delivered]:
         """Send a message to every member of a team except the sender, and say what became of each."""
-        _check_text(mail.text)
+        check_text(mail.text)
         names = await self._in_thread(self._members, team)
         outcomes = []
         for address in (Address(name, team) for name in names):
@@ -129,7 +95,7 @@ class MailStore:
         """Mark messages as read; return the ids of those that were unread."""
         return await self._in_thread(inbox_file.mark, self.layout, checked(address), frozenset(ids), self._draft_id())
 
-    async def acknowledge(self, address: Address, message_id: str, answer: Outgoing | None = None) -> Delivered:
+    async def acknowledge(self, address: Address, message_id: str, answer: Outgoing) -> Delivered:
         """Answer the sender of a message, and mark it as read and acknowledged. A second time, nothing happens.
 
         The answer goes first: after a crash in between, acknowledging again sends it again.
@@ -138,7 +104,7 @@ class MailStore:
         to = address_of(message.sender, message.sender_team or address.team)
         if message.is_acknowledged:
             return Delivered(to)
-        mail = replace(answer or Outgoing(text=ACKNOWLEDGED), acknowledges=message.id)
+        mail = replace(answer, acknowledges=message.id)
         # The sender may have no inbox yet; but a message cannot make us create a team.
         is_allowed = await self._in_thread(self.layout.has_team, to.team)
         delivered = await self.send(address, to, mail, allow_unknown=is_allowed)
@@ -213,11 +179,11 @@ class MailStore:
     def _check_recipient(self, to: Address) -> None:
         if not self.layout.has_team(to.team):
             raise UnknownRecipient(
-                f"cannot send to {to}: there is no team {to.team}; the teams are {_list(self.layout.teams())}"
+                f"cannot send to {to}: there is no team {to.team}; the teams are {listed(self.layout.teams())}"
             )
         known = self._known(to.team)
         if to.agent not in known:
-            raise UnknownRecipient(f"cannot send to {to}: the team has no {to.agent}; it has {_list(known)}")
+            raise UnknownRecipient(f"cannot send to {to}: the team has no {to.agent}; it has {listed(known)}")
 
     def _known(self, team: str) -> list[str]:
         members = [member.name for member in self.config(team).members]
@@ -227,28 +193,10 @@ class MailStore:
         """Who gets a broadcast: the members, or all inboxes of a team without a configuration."""
         if not self.layout.has_team(checked(Address("a", team)).team):
             raise UnknownRecipient(
-                f"cannot send to team {team}: it does not exist; the teams are {_list(self.layout.teams())}"
+                f"cannot send to team {team}: it does not exist; the teams are {listed(self.layout.teams())}"
             )
         return [member.name for member in self.config(team).members] or self.layout.agents(team)
 
 
-def _check_text(text: str) -> None:
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise Refused("cannot send the text: it contains half of a surrogate pair; send valid Unicode") from error
-    if size > LARGEST:
-        raise Refused(
-            f"cannot send the text: it has {size} bytes, and {LARGEST} are allowed; put it in a file and send its path"
-        )
-    if not text.strip():
-        raise Refused("cannot send the text: it is empty; write something")
-
-
 def _create(draft: str) -> None:
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE))
-
-
-def _list(names: list[str]) -> str:
-    shown = ", ".join(names[:SHOWN_NAMES]) or "none"
-    return f"{shown} and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else shown

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.store import Outgoing
+from codex_mcp.mail.store_types import Outgoing
 from tests.support.mail.folders import BOB, opened
 from tests.support.mail.foreign_writers import write_messages
 from tests.support.patience import PATIENCE
