@@ -50,7 +50,7 @@ $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
 	@.venv-mcp1/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/mcp1.txt
 	@touch $@
 
-soak: setup ## run real servers with 500 badly behaved clients and 10,000 short processes
+soak: setup ## run real servers with 500 badly behaved clients and 10,000 short processes; race writers of mail
 	@$(BIN)/python -m tests.soak
 
 walks: setup ## count how often a turn, an approval, a process and an agent change packages (OLD=../old/src compares)

@@ -1,5 +1,5 @@
 """`make soak`: five hundred clients at once, several times over, and what the server holds after each time; then the
-exec-server, with two hundred clients at once and ten thousand short processes."""
+exec-server, with two hundred clients at once and ten thousand short processes; then writers of one mail file."""
 
 import argparse
 import asyncio
@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests.soak.exec_storm import forgotten, held_at_once, many_short, soaked_exec_server
+from tests.soak.mail_storm import MIXES, mail_storm
 from tests.soak.storm import calm, numbers, soaked_server, storm
 from tests.support.exec.wire import session
 
@@ -62,6 +63,14 @@ async def soak_exec_server(folder: Path, processes: int) -> None:
                 assert after.kibibytes <= before.kibibytes + EXEC_GROWTH, "the memory grows"
 
 
+async def soak_mail(messages: int) -> None:
+    """Run every mix of writers."""
+    for mix in MIXES:
+        left = await mail_storm(mix, messages)
+        lost = ", ".join(f"{count} of {left.sent[kind]} of {kind}" for kind, count in left.lost.items())
+        sys.stdout.write(f"mail by {' + '.join(mix)}: lost are {lost}\n")
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
@@ -69,14 +78,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=10_000)
-    parser.add_argument("--only", choices=["http", "exec"])
+    parser.add_argument("--messages", type=int, default=300)
+    parser.add_argument("--only", choices=["http", "exec", "mail"])
     chosen = parser.parse_args()
-    if chosen.only != "exec":
+    if chosen.only in (None, "http"):
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(soak(Path(folder), chosen.sessions, chosen.rounds, chosen.seed))
-    if chosen.only != "http":
+    if chosen.only in (None, "exec"):
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(soak_exec_server(Path(folder), chosen.processes))
+    if chosen.only in (None, "mail"):
+        asyncio.run(soak_mail(chosen.messages))
 
 
 if __name__ == "__main__":

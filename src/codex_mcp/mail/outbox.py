@@ -103,9 +103,20 @@ class Outbox:
     def _action(self, row: OutboxRow) -> Action:
         if not os.path.isdir(self._layout.inboxes(row.to.team)):
             return Action.GIVE_UP
-        has_draft = os.path.exists(self._layout.draft(row.to, row.id))
+        has_draft = self._has_draft(row)
         ids = {message.id for message in read_inbox(contents(self._layout.inbox(row.to))).messages}
         return next_action(row.sent, has_draft=has_draft, is_there=row.id in ids)
+
+    def _has_draft(self, row: OutboxRow) -> bool:
+        """Whether the draft still waits for its place. After an exchange it is the version from before: remove it."""
+        draft = self._layout.draft(row.to, row.id)
+        if not os.path.exists(draft):
+            return False
+        data = contents(draft)
+        if not data or row.id.encode() in data:
+            return True
+        os.unlink(draft)
+        return False
 
     async def _record(self, row: OutboxRow, action: Action) -> None:
         match action:

@@ -1,8 +1,8 @@
-"""Replace a file that other programs write too: draft, fsync, both locks, check, rename, fsync of the folder.
+"""Replace a file that other programs write too: draft, fsync, both locks, check, exchange, fsync of the folder.
 
-The draft is written before the locks are taken, so that they are usually held for the time of one read and one rename.
-Only if the file changed in between is the draft written again under the locks. A writer that takes no lock can still
-overwrite ours; `outbox` finds that out.
+The draft is written before the locks are taken, so that they are usually held for one read and one exchange. Only if
+the file changed in between is the draft written again under the locks. A writer that takes no lock can still overwrite
+ours; `outbox` finds that out.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import PRIVATE, open_regular, sync_folder
+from codex_mcp.mail.files.exchange import put_in_place
 from codex_mcp.mail.files.locks import PATIENCE, HeldLocks, Locked, both_locks
 
 logger = logging.getLogger(__name__)
@@ -112,10 +113,8 @@ def _under_locks(path: str, draft: str, change: Change, prepared: _Prepared, hel
             break
         if new.is_repair:
             _keep_aside(path)
-        if _has_changed(path, now.status):
-            continue
-        os.rename(draft, path)
-        return _Prepared(base, new, is_done=True)
+        if put_in_place(draft, path, now.status):
+            return _Prepared(base, new, is_done=True)
     return _Prepared(base, new)
 
 
@@ -148,16 +147,6 @@ def _version(path: str) -> _Version:
         if status.st_size > LARGEST:
             raise TooLarge(f"cannot read {path}: it has {status.st_size} bytes, more than {LARGEST}; move it away")
         return _Version(file.read(), status)
-
-
-def _has_changed(path: str, before: os.stat_result | None) -> bool:
-    try:
-        now = os.lstat(path)
-    except FileNotFoundError:
-        return before is not None
-    return before is None or any(
-        getattr(now, name) != getattr(before, name) for name in ("st_dev", "st_ino", "st_size", "st_mtime_ns")
-    )
 
 
 def _write_draft(draft: str, data: bytes, like: os.stat_result | None) -> None:
