@@ -55,7 +55,9 @@ def messages(folder: Path) -> tuple[Message, ...]:
 def test_no_message_is_lost_or_doubled_whenever_its_sender_dies(tmp_path: Path, scene: str, inbox: str) -> None:
     before = read_inbox(inbox_bytes(inbox)).messages
     counts = set()
+    recovered = 0
     for folder in runs(tmp_path, scene):
+        already = sum(message.text == TEXT for message in messages(folder))
         was_intended = asyncio.run(go_on(folder))
         was_accepted = (folder / "accepted").exists()
         texts = [message.text for message in messages(folder)]
@@ -66,12 +68,14 @@ def test_no_message_is_lost_or_doubled_whenever_its_sender_dies(tmp_path: Path, 
         if was_accepted or was_intended:
             assert count == 1, folder
         counts.add((count, was_accepted))
+        recovered += count - already
         kept = [path for path in inbox_of(folder).parent.iterdir() if ".corrupt-" in path.name]
         assert scene != "send-to-broken" or count == 0 or kept[0].read_bytes() == inbox_bytes(inbox)
         if was_intended or was_accepted:
             drafts = [name for name in leftovers(inbox_of(folder).parent) if ".tmp." in name]
             assert drafts == [], folder
     assert counts == {(0, False), (1, False), (1, True)}
+    assert recovered > 0, "no message of a dead sender was sent by the next process"
 
 
 @pytest.mark.parametrize("crashes", [1, 2])

@@ -12,7 +12,8 @@ from codex_mcp.mail.files.rewriting import Rewrite, rewrite
 from codex_mcp.mail.message import Inbox, Message, acknowledged, inbox_of, is_message, marked_read
 from codex_mcp.mail.retention import Retention, outdated
 
-Edit = Callable[[Records, Inbox], bytes | None]
+Edit = Callable[[Records], bytes | None]
+"""From the records of a file to its new contents; None changes nothing."""
 
 
 def read_inbox(data: bytes) -> Inbox:
@@ -23,9 +24,12 @@ def read_inbox(data: bytes) -> Inbox:
 def append(layout: Layout, to: Address, record: str, message_id: str) -> bool:
     """Append a record unless its message is there already."""
 
-    def edit(records: Records, inbox: Inbox) -> bytes | None:
-        is_there = any(message.id == message_id for message in inbox.messages)
-        return None if is_there else appended(records, record)
+    def edit(records: Records) -> bytes | None:
+        # Most of the time the id is new, and then a thousand messages need not be read.
+        may_be_there = message_id in records.text
+        if may_be_there and any(message.id == message_id for message in _inbox(records).messages):
+            return None
+        return appended(records, record)
 
     return _edited(layout, to, edit, message_id)
 
@@ -34,8 +38,8 @@ def mark(layout: Layout, address: Address, ids: Collection[str], draft_id: str) 
     """Mark messages as read; return the ids of those that were unread."""
     marked: list[str] = []
 
-    def edit(records: Records, inbox: Inbox) -> bytes | None:
-        found = [message for message in inbox.messages if message.id in ids and _has_unread(records, message)]
+    def edit(records: Records) -> bytes | None:
+        found = [message for message in _inbox(records).messages if message.id in ids and _has_unread(records, message)]
         marked[:] = [message.id for message in found]
         sources = {place: marked_read(records.source(place)) for message in found for place in message.places}
         return replaced(records, sources) if sources else None
@@ -47,8 +51,8 @@ def mark(layout: Layout, address: Address, ids: Collection[str], draft_id: str) 
 def acknowledge(layout: Layout, address: Address, message: Message, at: float, draft_id: str) -> bool:
     """Mark one message as read and acknowledged."""
 
-    def edit(records: Records, inbox: Inbox) -> bytes | None:
-        found = next((one for one in inbox.messages if one.id == message.id), None)
+    def edit(records: Records) -> bytes | None:
+        found = next((one for one in _inbox(records).messages if one.id == message.id), None)
         if found is None or found.is_acknowledged:
             return None
         values = {place: cast("Mapping[str, object]", records.records[place].value) for place in found.places}
@@ -62,9 +66,9 @@ def prune(layout: Layout, address: Address, retention: Retention, now: float, dr
     """Remove old messages that were read and need no answer; return how many. What cannot be read stays."""
     removed = 0
 
-    def edit(records: Records, inbox: Inbox) -> bytes | None:
+    def edit(records: Records) -> bytes | None:
         nonlocal removed
-        gone = outdated(inbox.messages, retention, now)
+        gone = outdated(_inbox(records).messages, retention, now)
         removed = len(gone)
         places = frozenset(place for message in gone for place in message.places)
         return without(records, places) if places else None
@@ -76,7 +80,7 @@ def prune(layout: Layout, address: Address, retention: Retention, now: float, dr
 def _edited(layout: Layout, address: Address, edit: Edit, draft_id: str) -> bool:
     def change(data: bytes) -> Rewrite | None:
         records, is_broken = _records(data)
-        changed = edit(records, _inbox(records))
+        changed = edit(records)
         return None if changed is None else Rewrite(changed, is_repair=is_broken)
 
     return rewrite(layout.inbox(address), layout.draft(address, draft_id), change)

@@ -69,10 +69,12 @@ def verdict(traffic: Traffic, mail: Turn, hops: int, budget: Budget) -> Verdict:
 def free_at(traffic: Traffic, mail: Turn, budget: Budget) -> float:
     """When the counts allow the turn again; now if they do. Hops never become fewer."""
     moments = sorted(turn.at + budget.window for turn in traffic if turn.at > mail.at - budget.window)
-    for moment in (mail.at, *moments):
-        if verdict(traffic, Turn(moment, mail.agent, mail.senders), 0, budget) is Verdict.ALLOWED:
-            return moment
-    raise AssertionError("after the last turn has left the window, there is none")
+    # After the last turn has left the window, there is none left, so one of the moments fits.
+    return next(
+        moment
+        for moment in (mail.at, *moments)
+        if verdict(traffic, Turn(moment, mail.agent, mail.senders), 0, budget) is Verdict.ALLOWED
+    )
 
 
 def _between(turns: Iterable[Turn], one: Address, other: Address) -> int:

@@ -55,10 +55,9 @@ def after(progress: Progress | None, step: Step) -> Progress | None:
             return Progress(Stage.STARTED, max(offers, 1))
         case Step.FINISH:
             return Progress(Stage.READ, offers)
-        case Step.WITHDRAW if stage is Stage.OFFERED:
-            return Progress(Stage.OFFERED, offers - 1) if offers > 1 else NEW
-        case Step.WITHDRAW:
-            return progress
+    if stage is Stage.OFFERED:
+        return Progress(Stage.OFFERED, offers - 1) if offers > 1 else NEW
+    return progress
 
 
 def is_deliverable(progress: Progress | None) -> bool:

@@ -1,0 +1,104 @@
+"""Team mail beside a plain rewrite of the JSON file, without locks, fsync and record; and how soon a write wakes us."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import time
+from pathlib import Path
+
+from benchmarks.clients import Stopwatch
+from benchmarks.place import Place
+from benchmarks.rows import Aim, Row, Unit
+from codex_mcp.mail.address import Address
+from codex_mcp.mail.files.layout import Layout
+from codex_mcp.mail.store import MailStore
+from codex_mcp.mail.store_types import Outgoing
+from codex_mcp.mail.watch import changes
+
+ROUNDS = 5
+SECONDS = 20.0
+APPENDS = 50
+FULL = 1000
+"""Messages in an inbox at which Claude Code becomes slow."""
+
+WAKINGS = 20
+IDENTITIES = 50
+POLLING = 5000.0
+"""Milliseconds: what the server that we replace waits between two looks."""
+
+WAKING = Aim(at_most=100)
+BOB, ALICE = Address("bob", "alpha"), Address("alice", "alpha")
+
+
+def run(place: Place) -> list[Row]:
+    """In turn: a plain writer and ours, into an empty inbox and into one with a thousand messages."""
+    return asyncio.run(_run(place))
+
+
+async def _run(place: Place) -> list[Row]:
+    rows = []
+    for before in (0, FULL):
+        theirs, ours = [], []
+        for number in place.effort.rounds(ROUNDS, SECONDS):
+            folder = place.folder / f"mail-{before}-{number}"
+            theirs.append(_plain(_filled(folder / "plain", before)))
+            ours.append(await _ours(folder / "ours", before))
+        what = f"mail: appends to an inbox with {before:,} messages; theirs: a plain rewrite"
+        rows.append(Row(what, Unit.PER_SECOND, theirs, ours))
+    woken = [await _woken(place.folder / f"mail-watch-{number}") for number in place.effort.rounds(ROUNDS, SECONDS)]
+    slowest = [max(one) for one in woken]
+    what = f"mail: file written → noticed, slowest of {WAKINGS}, {IDENTITIES} inboxes; theirs: polling"
+    return [*rows, Row(what, Unit.MILLISECONDS, [POLLING] * len(slowest), slowest, WAKING)]
+
+
+def _filled(folder: Path, count: int) -> Path:
+    inboxes = folder / "teams" / "alpha" / "inboxes"
+    inboxes.mkdir(parents=True)
+    records = [{"from": "alice", "text": "x" * 500, "msg_id": str(number), "read": True} for number in range(count)]
+    (inboxes / "bob.json").write_text(json.dumps(records, indent=2))
+    return inboxes / "bob.json"
+
+
+def _plain(inbox: Path) -> float:
+    watch = Stopwatch()
+    for number in range(APPENDS):
+        records = json.loads(inbox.read_bytes())
+        records.append({"from": "alice", "text": "hello", "msg_id": f"new-{number}", "read": False})
+        draft = inbox.with_suffix(".tmp")
+        draft.write_text(json.dumps(records, indent=2))
+        draft.replace(inbox)
+    return APPENDS / watch.milliseconds() * 1000
+
+
+async def _ours(folder: Path, before: int) -> float:
+    _filled(folder, before)
+    store = MailStore(str(folder / "teams"), str(folder / "state"))
+    await store.open()
+    try:
+        watch = Stopwatch()
+        for _ in range(APPENDS):
+            await store.send(ALICE, BOB, Outgoing(text="hello"))
+        return APPENDS / watch.milliseconds() * 1000
+    finally:
+        await store.aclose()
+
+
+async def _woken(folder: Path) -> list[float]:
+    inbox = _filled(folder, 0)
+    agents = [Address(f"agent-{number}", "alpha") for number in range(IDENTITIES)]
+    took = []
+    async with contextlib.aclosing(changes(Layout(str(folder / "teams")), lambda: [BOB, *agents])) as changed:
+        await anext(changed)
+        for number in range(WAKINGS):
+            waiting = asyncio.ensure_future(anext(changed))
+            await asyncio.sleep(0.05)  # until it waits
+            draft = inbox.with_suffix(".tmp")
+            draft.write_text(f"[{number}]")
+            began = time.perf_counter()
+            os.replace(draft, inbox)
+            await waiting
+            took.append((time.perf_counter() - began) * 1000)
+    return took
