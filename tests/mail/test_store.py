@@ -216,6 +216,14 @@ async def test_a_message_without_an_id_can_be_marked(tmp_path: Path, inboxes: Pa
     assert [record["read"] for record in records(inboxes, "bob")] == [False, True]
 
 
+async def test_a_message_that_cannot_be_recorded_is_not_written(tmp_path: Path, inboxes: Path) -> None:
+    async with opened(tmp_path) as store:
+        await store.database.write(lambda db: db.execute("DROP TABLE outgoing"))
+        with pytest.raises(Unavailable, match="no such table"):
+            await store.send(ALICE, BOB, HELLO)
+    assert files_below(inboxes) == []
+
+
 async def test_a_folder_that_cannot_hold_the_database_is_explained(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
     with pytest.raises(Unavailable, match=r"The mail's database .*mail\.db cannot be used"):

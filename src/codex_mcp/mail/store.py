@@ -85,7 +85,7 @@ class MailStore:
 
     async def read(self, address: Address) -> Inbox:
         """The messages of an inbox. They stay unread."""
-        return await self._in_thread(self.peek, checked(address))
+        return await self._in_thread(self._read, checked(address))
 
     async def pending(self, address: Address) -> int:
         """How many messages are unread."""
@@ -124,18 +124,18 @@ class MailStore:
     async def teams(self) -> list[str]:
         return await self._in_thread(self.layout.teams)
 
-    def peek(self, address: Address) -> Inbox:
-        """The same as `read`; it blocks."""
-        return inbox_file.read_inbox(contents(self.layout.inbox(address)))
-
-    def config(self, team: str) -> TeamConfig:
-        """What is known of a team; it blocks."""
-        data = contents(self.layout.config(team))
-        return config_in(data) if data else NO_TEAM
+    async def config(self, team: str) -> TeamConfig:
+        """What is known of a team."""
+        return await self._in_thread(self._config, team)
 
     async def _write(self, to: Address, message_id: str, record: str, *, is_rechecked: bool) -> None:
-        await self._in_thread(_create, self.layout.draft(to, message_id))
-        await self.outbox.intend(message_id, to, record, is_rechecked=is_rechecked)
+        draft = self.layout.draft(to, message_id)
+        await self._in_thread(_create, draft)
+        try:
+            await self.outbox.intend(message_id, to, record, is_rechecked=is_rechecked)
+        except Explained:
+            await self._in_thread(os.unlink, draft)
+            raise
         try:
             await self._in_thread(inbox_file.append, self.layout, to, record, message_id)
         except Explained:
@@ -165,6 +165,13 @@ class MailStore:
 
     # From here on everything runs in a thread.
 
+    def _read(self, address: Address) -> Inbox:
+        return inbox_file.read_inbox(contents(self.layout.inbox(address)))
+
+    def _config(self, team: str) -> TeamConfig:
+        data = contents(self.layout.config(team))
+        return config_in(data) if data else NO_TEAM
+
     def _prepare(self, to: Address, allow_unknown: bool) -> bool:  # noqa: FBT001  to_thread passes it
         """Check the recipient and make its folder. Returns whether a missing message there means a lost one."""
         if not allow_unknown:
@@ -173,7 +180,7 @@ class MailStore:
         if not os.path.isdir(inboxes):
             make_private_folder(inboxes)
             sync_folder(os.path.dirname(inboxes))
-        member = self.config(to.team).member(to.agent)
+        member = self._config(to.team).member(to.agent)
         return member is None or member.is_external
 
     def _check_recipient(self, to: Address) -> None:
@@ -186,7 +193,7 @@ class MailStore:
             raise UnknownRecipient(f"cannot send to {to}: the team has no {to.agent}; it has {listed(known)}")
 
     def _known(self, team: str) -> list[str]:
-        members = [member.name for member in self.config(team).members]
+        members = [member.name for member in self._config(team).members]
         return list(dict.fromkeys([*members, *self.layout.agents(team)]))
 
     def _members(self, team: str) -> list[str]:
@@ -195,7 +202,7 @@ class MailStore:
             raise UnknownRecipient(
                 f"cannot send to team {team}: it does not exist; the teams are {listed(self.layout.teams())}"
             )
-        return [member.name for member in self.config(team).members] or self.layout.agents(team)
+        return [member.name for member in self._config(team).members] or self.layout.agents(team)
 
 
 def _create(draft: str) -> None:

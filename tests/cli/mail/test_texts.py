@@ -56,10 +56,10 @@ def test_messages_are_selected_by_sender_time_and_state() -> None:
 def test_an_inbox_is_counted() -> None:
     inbox = Inbox((message(sent_at=1.8e9), message(is_read=True, is_ack_pending=True)), unreadable=3)
     view = InboxView("bob", "codex", inbox)
-    assert inbox_row(view) == ("bob", "1", "2", "1", "codex", "2027-01-15T08:00:00.000Z")
-    assert len(inbox_row(view)) == len(INBOX_TITLES)
-    assert inbox_entry(view)["unreadable_records"] == 3
-    assert inbox_row(InboxView("bob", "codex", Inbox(())))[-1] == ""
+    assert inbox_row(view, 1.8e9 + 120) == ("bob", "1", "2", "1", "codex", "2 min")
+    assert len(inbox_row(view, 1.8e9)) == len(INBOX_TITLES)
+    assert (inbox_entry(view)["unreadable_records"], inbox_entry(view)["latest"]) == (3, "2027-01-15T08:00:00.000Z")
+    assert inbox_row(InboxView("bob", "codex", Inbox(())), 1.8e9)[-1] == ""
 
 
 def test_the_last_line_says_what_happened() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import time
 from typing import Final
 
 from codex_mcp.cli.mail.place import Place
@@ -59,15 +60,15 @@ def list_inboxes(arguments: argparse.Namespace, place: Place) -> int:
         inboxes = [inbox_entry(view) for view in views]
         print_json({"schema": SCHEMA, "team": place.me.team, "inboxes": inboxes})
         return 0
-    print_table(INBOX_TITLES, [inbox_row(view) for view in views], whole=1, optional=INBOX_OPTIONAL)
+    print_table(INBOX_TITLES, [inbox_row(view, time.time()) for view in views], whole=1, optional=INBOX_OPTIONAL)
     if not views and terminal_width() is not None:
-        teams = ", ".join(place.store().layout.teams()) or "none"
+        teams = ", ".join(asyncio.run(place.store().teams())) or "none"
         print_text(f"team {place.me.team} has no members and no inboxes; the teams are {teams}")
     return 0
 
 
 async def _views(store: MailStore, team: str) -> list[InboxView]:
-    config = await asyncio.to_thread(store.config, team)
+    config = await store.config(team)
     names = await store.known(team)
     return [InboxView(name, _reader(config, name), await store.read(Address(name, team))) for name in names]
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from codex_mcp.base.printable import one_line, visible
 from codex_mcp.base.timestamps import format_timestamp
+from codex_mcp.cli.state.agents import age
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.message import Inbox, Message
 from codex_mcp.mail.store_types import Delivered
@@ -80,10 +81,10 @@ def entry(message: Message) -> dict[str, object]:
     }
 
 
-def inbox_row(view: InboxView) -> tuple[str, ...]:
+def inbox_row(view: InboxView, now: float) -> tuple[str, ...]:
     """The cells of an inbox, one for each of INBOX_TITLES."""
     counts = (view.unread, len(view.inbox.messages), view.to_acknowledge)
-    return (view.name, *map(str, counts), view.reader, _time(view.latest))
+    return (view.name, *map(str, counts), view.reader, "" if view.latest is None else age(now - view.latest))
 
 
 def inbox_entry(view: InboxView) -> dict[str, object]:
