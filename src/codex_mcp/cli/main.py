@@ -1,7 +1,5 @@
 """The program `codex-mcp`: loads one command and runs it; a refusal becomes one sentence and exit code 2."""
 
-# ruff: noqa: PLC0415  each start loads only the command that it runs
-
 from __future__ import annotations
 
 import argparse
@@ -9,7 +7,8 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from importlib import import_module
+from typing import Any, Final, Protocol
 
 from codex_mcp import __version__
 from codex_mcp.base.errors import Explained, Refused
@@ -38,56 +37,29 @@ COMMANDS: Final = {
     "summary": "show the summary that an agent wrote of its work when it was closed",
     "audit": "show what the agents did, and the results",
     "mail": "send and read the messages of a team: agents, Claude Code, people",
+    "install": "add codex-mcp to an MCP client",
+    "uninstall": "remove codex-mcp from an MCP client",
+    "migrate": "replace old Codex servers in the files of your MCP clients",
     "demo": "watch an agent fix a failing test, without an account or a network",
 }
 
 
+FOLDERS: Final = {
+    "clients": ("install", "uninstall", "migrate"),
+    "demo": ("demo",),
+    "exec": ("exec-server", "exec"),
+    "mail": ("mail",),
+    "state": ("threads", "summary", "audit"),
+}
+"""The folders of commands that are not in this one."""
+
+
 def _load(name: str) -> Command:
-    match name:
-        case "mcp-server":
-            from codex_mcp.cli import cmd_mcp_server
-
-            return cmd_mcp_server
-        case "serve":
-            from codex_mcp.cli import cmd_serve
-
-            return cmd_serve
-        case "exec-server":
-            from codex_mcp.cli.exec import cmd_exec_server
-
-            return cmd_exec_server
-        case "exec":
-            from codex_mcp.cli.exec import cmd_exec
-
-            return cmd_exec
-        case "config":
-            from codex_mcp.cli import cmd_config
-
-            return cmd_config
-        case "mail":
-            from codex_mcp.cli.mail import cmd_mail
-
-            return cmd_mail
-        case "demo":
-            from codex_mcp.cli.demo import cmd_demo
-
-            return cmd_demo
-    return _load_state_command(name)
-
-
-def _load_state_command(name: str) -> Command:
-    match name:
-        case "threads":
-            from codex_mcp.cli.state import cmd_threads
-
-            return cmd_threads
-        case "summary":
-            from codex_mcp.cli.state import cmd_summary
-
-            return cmd_summary
-    from codex_mcp.cli.state import cmd_audit
-
-    return cmd_audit
+    """Import the module of this command: each start loads only the command that it runs."""
+    folder = next((f"{folder}." for folder, names in FOLDERS.items() if name in names), "")
+    module: Any = import_module(f"codex_mcp.cli.{folder}cmd_{name.replace('-', '_')}")
+    command: Command = module
+    return command
 
 
 FAILED: Final = 1

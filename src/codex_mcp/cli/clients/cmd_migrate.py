@@ -1,0 +1,158 @@
+"""`codex-mcp migrate`: old Codex servers in the files of all clients, replaced by codex-mcp."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from codex_mcp.base.errors import Explained
+from codex_mcp.base.secrets.redact import redact
+from codex_mcp.cli.clients.config_files import check_writable, read_config, save_backup, write_config
+from codex_mcp.cli.clients.config_text.documents import Uneditable
+from codex_mcp.cli.clients.config_text.unreadable import Unreadable
+from codex_mcp.cli.clients.editing import current, diff, unusable
+from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, place
+from codex_mcp.cli.clients.migration import Found, becomes, migrated, old_entries
+from codex_mcp.cli.clients.surroundings import folders_here, is_our_wrapper, our_program, roots, short
+from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
+
+DESCRIPTION: Final = (
+    "Find entries that start `codex mcp-server`, the session wrapper codex-mcp-server or one of its relatives, in the "
+    "files of all known MCP clients, yours and this project's, and let them start codex-mcp under the same name."
+)
+
+TITLES: Final = ("SERVER", "CLIENT", "STARTS", "WILL START", "FILE")
+TO_DO: Final = 1
+"""The exit code if something is left to do."""
+
+
+class Change(Struct, frozen=True):
+    """A file and what it becomes."""
+
+    place: Place
+    before: bytes
+    after: bytes
+    found: list[Found]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="show the changes, and change nothing")
+    parser.add_argument("--json", action="store_true", help="print JSON; changes nothing without --yes")
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    where = folders_here(environment, cwd)
+    program = our_program()
+    problems: list[str] = []
+    changes = list(_changes(where, program, environment, problems))
+    for problem in problems:
+        print(f"codex-mcp migrate: {problem}", file=sys.stderr)
+    if not arguments.json:
+        _show(changes, where)
+    if arguments.dry_run and not arguments.json:
+        for change in changes:
+            print_text("\n" + diff(short(change.place.file, where.home), change.before, change.after))
+    is_wanted = bool(changes) and not arguments.dry_run and (arguments.yes or _agreed(as_json=arguments.json))
+    backups = {change.place.file: _write(change, where) for change in changes} if is_wanted else {}
+    if arguments.json:
+        print_json(
+            {"schema": SCHEMA, "changed": is_wanted, "entries": _entries(changes, program), "problems": problems}
+        )
+    for file, backup in backups.items() if not arguments.json else ():
+        print_text(f"Changed {short(file, where.home)}; as it was before: {short(backup, where.home)}")
+    left = bool(changes) and not is_wanted and not arguments.dry_run
+    return TO_DO if left or problems else 0
+
+
+def _changes(
+    where: Folders, program: Sequence[str], environment: Mapping[str, str], problems: list[str]
+) -> Iterator[Change]:
+    """What there is to do. Files that cannot be read or changed become problems."""
+    for here in _places(where):
+        try:
+            before, values = current(here)
+            found = list(old_entries(here, values, lambda word: is_our_wrapper(word, environment)))
+            if before is None or not found:
+                continue
+            check_writable(here.file, roots(where))
+            yield Change(here, before, migrated(here.client.form, before, found, program), found)
+        except (Unreadable, Uneditable) as error:
+            problems.append(str(unusable(here, error)))
+        except Explained as error:
+            problems.append(str(error))
+
+
+def _places(where: Folders) -> Iterator[Place]:
+    """Each file once: in the home folder, the user's and the project's file may be the same."""
+    seen: set[str] = set()
+    for client in CLIENTS.values():
+        for scope in (Scope.USER, Scope.PROJECT):
+            if scope in client.scopes() and (here := place(client, scope, where)).file not in seen:
+                seen.add(here.file)
+                yield here
+
+
+def _show(changes: Sequence[Change], where: Folders) -> None:
+    if not changes:
+        print_text("No client starts an old Codex server: nothing to do.")
+        return
+    rows = [_row(found, where) for change in changes for found in change.found]
+    print_table(TITLES, rows, whole=1, optional=("FILE", "CLIENT"))
+    for change in changes:
+        for found in change.found:
+            for note in found.old.notes:
+                print_text(f"{found.name} of {change.place.title}: {note}")
+
+
+def _row(found: Found, where: Folders) -> tuple[str, ...]:
+    inside = f" [{short(found.project, where.home)}]" if found.project else ""
+    file = short(found.place.file, where.home) + inside
+    new = shlex.join(["codex-mcp", *found.old.args])
+    return found.name, found.place.client.title, redact(shlex.join(found.was)), redact(new), file
+
+
+def _agreed(*, as_json: bool) -> bool:
+    """Ask a person; without one, the answer is no."""
+    if as_json or not sys.stdin.isatty() or terminal_width() is None:
+        if not as_json:
+            print_text("Nothing was changed; --yes changes it.")
+        return False
+    try:
+        answer = input("Change them? [y/N] ")
+    except (EOFError, KeyboardInterrupt):
+        print_text("")
+        return False
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _write(change: Change, where: Folders) -> str:
+    file = change.place.file
+    if read_config(file) != change.before:
+        raise Explained(f"cannot change {short(file, where.home)}: another program has just changed it; try again")
+    backup = save_backup(file, change.before, change.after)
+    write_config(file, change.after)
+    return backup
+
+
+def _entries(changes: Sequence[Change], program: Sequence[str]) -> list[dict[str, object]]:
+    return [
+        {
+            "name": found.name,
+            "client": found.place.client.name,
+            "scope": Scope.LOCAL if found.project else found.place.scope,
+            "project": found.project,
+            "file": found.place.file,
+            "kind": found.old.kind,
+            "was": [redact(word) for word in found.was],
+            "becomes": [redact(word) for word in becomes(found, program)],
+            "notes": list(found.old.notes),
+        }
+        for change in changes
+        for found in change.found
+    ]

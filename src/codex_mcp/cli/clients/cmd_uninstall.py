@@ -1,0 +1,71 @@
+"""`codex-mcp uninstall CLIENT`: remove our server from the configuration of a client."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from typing import Final
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.cli.clients import own_commands
+from codex_mcp.cli.clients.cmd_install import add_place_arguments
+from codex_mcp.cli.clients.config_files import Original, backups_of, check_writable, restore
+from codex_mcp.cli.clients.config_text.documents import are_same, read
+from codex_mcp.cli.clients.config_text.values import at, without
+from codex_mcp.cli.clients.editing import Edit, apply, apply_with, current, diff, first_original, removing
+from codex_mcp.cli.clients.entries import checked_name, is_ours
+from codex_mcp.cli.clients.known import CLIENTS, place
+from codex_mcp.cli.clients.surroundings import folders_here, own_command, roots, short
+from codex_mcp.cli.output import NOT_FOUND, print_text
+
+DESCRIPTION: Final = (
+    "Remove codex-mcp from the servers of an MCP client. If nothing else has changed its configuration file since "
+    "`install`, the file becomes exactly what it was."
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_place_arguments(parser)
+    parser.add_argument("--force", action="store_true", help="remove a server of this name that is not codex-mcp")
+
+
+def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    where = folders_here(environment, cwd)
+    here = place(CLIENTS[arguments.client], arguments.scope, where)
+    name = checked_name(arguments.name)
+    before, values = current(here)
+    now = at(values, (*here.path, name))
+    file = short(here.file, where.home)
+    if before is None or now is None:
+        print_text(f"{here.title} has no server {name}: {file} is unchanged.")
+        return NOT_FOUND
+    edit = removing(here, name, before)
+    original = _exact(edit, values)
+    if original is None and not is_ours(now) and not arguments.force:
+        raise Refused(f"cannot remove {name} from {file}: it does not start codex-mcp; --force removes it anyway")
+    own = None if original else own_command(own_commands.removing(here, name), environment)
+    if arguments.dry_run:
+        if own is not None:
+            print_text(f"would run: {shlex.join(own)}")
+        print_text(diff(file, before, original.data if original else edit.after))
+        return 0
+    check_writable(here.file, roots(where))
+    if original is not None:
+        restore(here.file, original)
+    elif own is not None:
+        apply_with(own, edit, environment, cwd, with_backup=False)
+    else:
+        apply(edit, with_backup=False)
+    print_text(f"Removed the server {name} from {here.title}: {file}{' is what it was before' if original else ''}")
+    for backup in backups_of(here.file):
+        print_text(f"An older copy of it is left in {short(backup, where.home)}")
+    return 0
+
+
+def _exact(edit: Edit, values: Mapping[str, object]) -> Original | None:
+    """The file before our entry was added, if nothing else was changed since."""
+    original = first_original(edit)
+    if original is None or not are_same(read(edit.place.client.form, original.data), without(values, edit.path)):
+        return None
+    return original

@@ -1,0 +1,161 @@
+"""Changes the entry of a client, with the client's own command or by editing its file, and shows the change."""
+
+from __future__ import annotations
+
+import difflib
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codex_mcp.base.errors import Explained
+from codex_mcp.base.printable import visible
+from codex_mcp.base.secrets.redact import redact
+from codex_mcp.cli.clients.config_files import Original, forget, original_of, read_config, save_backup, write_config
+from codex_mcp.cli.clients.config_text.documents import Uneditable, are_same, read, with_entry, without_entry
+from codex_mcp.cli.clients.config_text.unreadable import Unreadable
+from codex_mcp.cli.clients.config_text.values import at, without
+from codex_mcp.cli.clients.known import Place, Scope
+from codex_mcp.cli.clients.surroundings import on_path
+
+COMMAND_PATIENCE: Final = 60.0
+"""Seconds for a client's own command, which takes less than one; npm's wrappers on a cold disk take longer."""
+
+
+class Edit(Struct, frozen=True):
+    """A change of one entry of a file: what the file is, and what it becomes."""
+
+    place: Place
+    name: str
+    wanted: object
+    """The entry; None to remove it."""
+
+    before: bytes | None
+    after: bytes
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return (*self.place.path, self.name)
+
+
+def current(place: Place) -> tuple[bytes | None, Mapping[str, object]]:
+    """The file of a place: its bytes and its values. Raises Explained."""
+    data = read_config(place.file)
+    try:
+        return data, read(place.client.form, data)
+    except Unreadable as error:
+        raise unusable(place, error) from error
+
+
+def unusable(place: Place, error: Exception) -> Explained:
+    fix = "edit it yourself" if isinstance(error, Uneditable) else "fix the file and try again"
+    return Explained(f"cannot change {place.file}: it cannot be read as {place.client.form}: {error}; {fix}")
+
+
+def setting(place: Place, name: str, before: bytes | None, entry: object) -> Edit:
+    """The edit that sets this entry. Raises Explained."""
+    try:
+        after = with_entry(place.client.form, before, (*place.path, name), entry)
+    except (Unreadable, Uneditable) as error:
+        raise unusable(place, error) from error
+    return Edit(place, name, entry, before, after)
+
+
+def removing(place: Place, name: str, before: bytes) -> Edit:
+    """The edit that removes this entry. Raises Explained."""
+    try:
+        after = without_entry(place.client.form, before, (*place.path, name))
+    except (Unreadable, Uneditable) as error:
+        raise unusable(place, error) from error
+    return Edit(place, name, None, before, after)
+
+
+def apply(edit: Edit, *, with_backup: bool = True) -> str:
+    """Write the file; return its backup. Raises Explained."""
+    if read_config(edit.place.file) != edit.before:
+        raise Explained(f"cannot change {edit.place.file}: another program has just changed it; try again")
+    return _write(edit, edit.before, with_backup=with_backup)
+
+
+def apply_with(
+    command: Sequence[str], edit: Edit, environment: Mapping[str, str], cwd: str, *, with_backup: bool = True
+) -> str:
+    """Let the client's own command make this change, and complete it; return the backup. Raises Explained.
+
+    If the command changed nothing else, or failed, the file gets exactly the bytes of our edit, so that its layout and
+    its comments stay.
+    """
+    _run(command, environment, cwd)
+    form = edit.place.client.form
+    now, values = current(edit.place)
+    if not are_same(without(values, edit.path), without(read(form, edit.before), edit.path)):
+        edit = replace(edit, after=_completed(edit, now or b"", values))
+    return _write(edit, now, with_backup=with_backup)
+
+
+def _completed(edit: Edit, now: bytes, values: Mapping[str, object]) -> bytes:
+    if at(values, edit.path) == edit.wanted:
+        return now
+    if edit.wanted is None:
+        return removing(edit.place, edit.name, now).after
+    return setting(edit.place, edit.name, now, edit.wanted).after
+
+
+def _write(edit: Edit, now: bytes | None, *, with_backup: bool) -> str:
+    file = edit.place.file
+    backup = ""
+    if with_backup:
+        first = first_original(edit)
+        backup = save_backup(file, first.data if first else edit.before, edit.after)
+        if first and first.backup != backup:
+            forget(first)
+    if edit.after != now:
+        write_config(file, edit.after, is_shared=edit.place.scope is Scope.PROJECT)
+    return backup
+
+
+def first_original(edit: Edit) -> Original | None:
+    """What the file was before our entry was first added, if that is known."""
+    known = None if edit.before is None else original_of(edit.place.file, edit.before)
+    if known is not None and at(read(edit.place.client.form, known.data), edit.path) is None:
+        return known
+    return None
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], cwd: str) -> None:
+    """Run a client's own command. A failure is told on stderr."""
+    program = on_path(command[0], environment)
+    assert program is not None  # the caller has looked
+    shown = " ".join(command[:3])
+    try:
+        ended = subprocess.run(
+            [program, *command[1:]],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=COMMAND_PATIENCE,
+            check=False,
+            env=dict(environment),
+            cwd=cwd,
+        )
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        print(f"codex-mcp: `{shown}` failed ({exc}); editing the file instead", file=sys.stderr)
+        return
+    if ended.returncode:
+        said = redact(visible((ended.stderr or ended.stdout).decode(errors="replace").strip())) or "it said nothing"
+        print(f"codex-mcp: `{shown}` failed ({said}); editing the file instead", file=sys.stderr)
+
+
+def diff(file: str, before: bytes | None, after: bytes | None) -> str:
+    """The change as a unified diff, with secrets masked."""
+    old = _lines(before)
+    new = _lines(after)
+    names = (file if before is not None else "/dev/null", file if after is not None else "/dev/null")
+    lines = [line.rstrip("\r\n") for line in difflib.unified_diff(old, new, *names)]
+    return redact(visible("\n".join(lines)))
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode(errors="replace").splitlines(keepends=True)

@@ -1,0 +1,230 @@
+"""Pure. The known clients: where each keeps its servers on Linux and macOS, and what it is told about ours.
+
+This is the one table to edit when a client moves its file, or when a client is added. `{config}` and the other names in
+braces are explained at `Folders`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.cli.clients.config_text.documents import Format
+
+HOUR: Final = 3600
+DAY_MS: Final = 24 * HOUR * 1000
+HOUR_MS: Final = HOUR * 1000
+
+
+class Scope(StrEnum):
+    """For whom a server is configured."""
+
+    USER = "user"
+    PROJECT = "project"
+    LOCAL = "local"
+
+
+class Folders(Struct, frozen=True):
+    """The folders in which clients keep their files."""
+
+    home: str
+    project: str
+    repository: str
+    """The Git repository around the project, else the project."""
+
+    config: str
+    """XDG_CONFIG_HOME, else ~/.config; on macOS, ~/.config."""
+
+    support: str
+    """Where desktop programs keep their files: as `config`; on macOS, ~/Library/Application Support."""
+
+    claude: str
+    """CLAUDE_CONFIG_DIR, else the home folder."""
+
+    codex: str
+    """CODEX_HOME, else ~/.codex."""
+
+    gemini: str
+    """GEMINI_CLI_HOME, else the home folder."""
+
+    inspector: str
+    """MCP_CATALOG_PATH, else ~/.mcp-inspector/mcp.json: a file."""
+
+
+class Client(Struct, frozen=True):
+    """A program that starts MCP servers."""
+
+    name: str
+    title: str
+    user: str
+    """The file of a user."""
+
+    project: str | None = None
+    """The file of a project; None if it has none."""
+
+    key: str = "mcpServers"
+    """The object of the file that holds the servers."""
+
+    form: Format = Format.JSON
+    stdio: Mapping[str, object] = {}
+    """What stands beside `command` and `args`."""
+
+    url: str | None = "url"
+    """What the address of a server is called; None if it takes none."""
+
+    http: Mapping[str, object] = {}
+    """What stands beside the address."""
+
+    has_local: bool = False
+    """It also keeps servers per project in the user's file."""
+
+    next_step: str = ""
+    """What to do afterwards."""
+
+    def scopes(self) -> Sequence[Scope]:
+        wanted = {Scope.USER: True, Scope.PROJECT: self.project is not None, Scope.LOCAL: self.has_local}
+        return [scope for scope, is_there in wanted.items() if is_there]
+
+
+CLIENTS: Final = {
+    client.name: client
+    for client in (
+        Client(
+            "claude",
+            "Claude Code",
+            "{claude}/.claude.json",
+            ".mcp.json",
+            # A limit of its own would end a call in spite of its progress; a day is practically none.
+            stdio={"type": "stdio", "timeout": DAY_MS},
+            http={"type": "http", "timeout": DAY_MS},
+            has_local=True,
+            next_step="Start Claude Code, or type /mcp in one that runs.",
+        ),
+        Client(
+            "codex",
+            "Codex",
+            "{codex}/config.toml",
+            ".codex/config.toml",
+            key="mcp_servers",
+            form=Format.TOML,
+            stdio={"tool_timeout_sec": HOUR, "supports_parallel_tool_calls": True},
+            http={"tool_timeout_sec": HOUR, "supports_parallel_tool_calls": True},
+            next_step="Start Codex again.",
+        ),
+        Client("cursor", "Cursor", "{home}/.cursor/mcp.json", ".cursor/mcp.json", next_step="Reload Cursor's window."),
+        Client(
+            "vscode",
+            "VS Code",
+            "{support}/Code/User/mcp.json",
+            ".vscode/mcp.json",
+            key="servers",
+            stdio={"type": "stdio"},
+            http={"type": "http"},
+            next_step="Run `MCP: List Servers` in VS Code and start it.",
+        ),
+        Client(
+            # No time limit: older versions read its `timeout` as milliseconds, newer ones as seconds.
+            "zed",
+            "Zed",
+            "{config}/zed/settings.json",
+            ".zed/settings.json",
+            key="context_servers",
+            next_step="Zed reads the file at once.",
+        ),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            "{gemini}/.gemini/settings.json",
+            ".gemini/settings.json",
+            stdio={"timeout": HOUR_MS},
+            url="httpUrl",
+            http={"timeout": HOUR_MS},
+            next_step="Start Gemini CLI again.",
+        ),
+        Client(
+            "desktop",
+            "Claude Desktop",
+            "{support}/Claude/claude_desktop_config.json",
+            url=None,
+            next_step="Quit Claude Desktop and start it again.",
+        ),
+        Client(
+            "inspector",
+            "MCP Inspector",
+            "{inspector}",
+            stdio={"type": "stdio", "requestTimeout": HOUR_MS},
+            http={"type": "streamable-http", "requestTimeout": HOUR_MS},
+            next_step="Run npx @modelcontextprotocol/inspector.",
+        ),
+    )
+}
+
+
+class Place(Struct, frozen=True):
+    """Where a client keeps its servers: a file, and the path of an object in it."""
+
+    client: Client
+    scope: Scope
+    file: str
+    path: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """For people: the client, and for whom."""
+        return f"{self.client.title} ({self.scope})"
+
+
+def folders(environment: Mapping[str, str], *, home: str, project: str, repository: str, is_macos: bool) -> Folders:
+    """Relative paths in the environment are ignored."""
+
+    def named(variable: str, default: str) -> str:
+        value = environment.get(variable, "")
+        return value.rstrip("/") or default if value.startswith("/") else default
+
+    config = f"{home}/.config" if is_macos else named("XDG_CONFIG_HOME", f"{home}/.config")
+    return Folders(
+        home=home,
+        project=project,
+        repository=repository,
+        config=config,
+        support=f"{home}/Library/Application Support" if is_macos else config,
+        claude=named("CLAUDE_CONFIG_DIR", home),
+        codex=named("CODEX_HOME", f"{home}/.codex"),
+        gemini=named("GEMINI_CLI_HOME", home),
+        inspector=named("MCP_CATALOG_PATH", f"{home}/.mcp-inspector/mcp.json"),
+    )
+
+
+def place(client: Client, scope: Scope, where: Folders) -> Place:
+    """Where this client keeps the servers of this scope. Raises Refused."""
+    if scope not in client.scopes():
+        known = " or ".join(client.scopes())
+        raise Refused(f"cannot use --scope {scope} for {client.title}: it has only {known}")
+    if scope is Scope.PROJECT:
+        return Place(client, scope, f"{where.project}/{client.project}", (client.key,))
+    inside = ("projects", where.repository, client.key) if scope is Scope.LOCAL else (client.key,)
+    file = client.user.format_map({name: getattr(where, name) for name in where.__struct_fields__})
+    return Place(client, scope, file, inside)
+
+
+def entry(client: Client, command: Sequence[str]) -> dict[str, object]:
+    """What this client is told about a server that it starts with this command."""
+    program, *args = command
+    return _type_first({"command": program, "args": args, **client.stdio})
+
+
+def entry_of_url(client: Client, url: str) -> dict[str, object]:
+    """What this client is told about a server at this address. Raises Refused."""
+    if client.url is None:
+        raise Refused(
+            f"cannot use --http for {client.title}: its file has no servers with an address; leave --http out"
+        )
+    return _type_first({client.url: url, **client.http})
+
+
+def _type_first(fields: dict[str, object]) -> dict[str, object]:
+    return {"type": fields["type"], **fields} if "type" in fields else fields

@@ -1,0 +1,295 @@
+"""`install` and `uninstall` on real files, in a home folder of their own."""
+
+import os
+import random
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.cli.clients.config_text.documents import read
+from codex_mcp.cli.clients.config_text.values import at
+from codex_mcp.cli.clients.editing import current
+from codex_mcp.cli.clients.known import CLIENTS, Scope
+from tests.support.clients.config_texts import file_of, randoms
+from tests.support.clients.home import World
+
+PLACES = [(client.name, scope) for client in CLIENTS.values() for scope in client.scopes()]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def scratch() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp())
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(("client", "scope"), PLACES)
+@given(rng=randoms)
+@settings(max_examples=10)
+def test_uninstall_restores_any_file(scratch: Path, client: str, scope: Scope, rng: random.Random) -> None:
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    world = World(folder)
+    file = world.file(client, scope)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    real = file.parent / "real" if rng.random() < 0.3 else file
+    real.write_bytes(file_of(rng, world.place(client, scope)))
+    real.chmod(0o640)
+    if real != file:
+        file.symlink_to(real.name)
+    before = world.files()
+    words = [client, "--scope", scope, "--name", "ours"]
+    assert world.run("install", *words) == 0
+    assert at(current(world.place(client, scope))[1], (*world.place(client, scope).path, "ours"))
+    assert file.is_symlink() == (real != file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    if rng.random() < 0.3:
+        assert world.run("install", *words, "--team") == 0
+    assert world.run("uninstall", *words) == 0
+    assert world.files() == before
+
+
+@pytest.mark.parametrize(("client", "scope"), PLACES)
+def test_a_file_that_did_not_exist_is_gone_after_uninstall(world: World, client: str, scope: Scope) -> None:
+    assert world.run("install", client, "--scope", scope) == 0
+    assert world.file(client, scope).is_file()
+    assert world.run("uninstall", client, "--scope", scope) == 0
+    assert world.files() == {}
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+def test_a_file_that_was_changed_since_loses_only_our_entry(world: World, client: str) -> None:
+    assert world.run("install", client) == 0
+    assert world.run("install", client, "--name", "second", "--team") == 0
+    here = world.place(client)
+    before = current(here)[1]
+    assert world.run("uninstall", client) == 0
+    after = current(here)[1]
+    assert at(after, (*here.path, "codex")) is None
+    assert at(after, (*here.path, "second")) == at(before, (*here.path, "second"))
+
+
+def test_two_servers_are_uninstalled_in_any_order(world: World) -> None:
+    file = world.file("cursor")
+    file.parent.mkdir()
+    file.write_bytes(b'{"mcpServers": {"x": {"command": "y"}}}')
+    for name in ("one", "two"):
+        world.run("install", "cursor", "--name", name)
+    world.run("uninstall", "cursor", "--name", "one")
+    world.run("uninstall", "cursor", "--name", "two")
+    assert file.read_bytes() == b'{"mcpServers": {"x": {"command": "y"}}}'
+
+
+@pytest.mark.parametrize(("client", "scope"), PLACES)
+def test_a_dry_run_shows_a_diff_and_changes_nothing(
+    world: World, client: str, scope: Scope, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert world.run("install", client, "--scope", scope, "--dry-run") == 0
+    assert world.files() == {}
+    shown = capsys.readouterr().out
+    assert shown.startswith("--- /dev/null\n+++ ~/")
+    assert "/codex-mcp" in shown
+    world.run("install", client, "--scope", scope)
+    files = world.files()
+    assert world.run("uninstall", client, "--scope", scope, "--dry-run") == 0
+    assert world.files() == files
+
+
+def test_a_diff_does_not_show_secrets(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    file = world.file("cursor")
+    file.parent.mkdir()
+    secret = "sk-proj-" + "a1B2" * 10
+    file.write_text(
+        f'{{\n  "mcpServers": {{\n    "x": {{"command": "y", "env": {{"OPENAI_API_KEY": "{secret}"}}}}\n  }}\n}}\n'
+    )
+    world.run("install", "cursor", "--dry-run")
+    shown = capsys.readouterr().out
+    assert "OPENAI_API_KEY" in shown
+    assert secret not in shown
+
+
+def test_the_entries_name_our_program_by_its_absolute_path_and_set_time_limits(world: World) -> None:
+    for client in CLIENTS:
+        world.run("install", client)
+    entries = {name: at(current(world.place(name))[1], (*world.place(name).path, "codex")) for name in CLIENTS}
+    commands = {name: at(entry, ("command",)) for name, entry in entries.items()}
+    assert all(isinstance(command, str) and os.path.isabs(command) for command in commands.values())
+    assert all(at(entry, ("args",)) == ["mcp-server"] for entry in entries.values())
+    assert at(entries["claude"], ("timeout",)) == 86_400_000
+    assert (at(entries["codex"], ("tool_timeout_sec",)), at(entries["gemini"], ("timeout",))) == (3600, 3_600_000)
+    assert at(entries["codex"], ("supports_parallel_tool_calls",)) is True
+
+
+@pytest.mark.parametrize(
+    ("client", "expected"),
+    [
+        ("claude", {"type": "http", "url": "http://127.0.0.1:1/mcp", "timeout": 86_400_000}),
+        ("codex", {"url": "http://127.0.0.1:1/mcp", "tool_timeout_sec": 3600, "supports_parallel_tool_calls": True}),
+        ("cursor", {"url": "http://127.0.0.1:1/mcp"}),
+        ("vscode", {"type": "http", "url": "http://127.0.0.1:1/mcp"}),
+        ("zed", {"url": "http://127.0.0.1:1/mcp"}),
+        ("gemini", {"httpUrl": "http://127.0.0.1:1/mcp", "timeout": 3_600_000}),
+        ("inspector", {"type": "streamable-http", "url": "http://127.0.0.1:1/mcp", "requestTimeout": 3_600_000}),
+    ],
+)
+def test_an_address_is_written_as_the_client_reads_it(world: World, client: str, expected: dict[str, object]) -> None:
+    world.run("install", client, "--http", "http://127.0.0.1:1/mcp")
+    here = world.place(client)
+    assert at(current(here)[1], (*here.path, "codex")) == expected
+    assert world.run("uninstall", client) == 0
+    assert world.files() == {}
+
+
+def test_an_entry_of_others_is_replaced_and_removed_only_by_force(world: World) -> None:
+    file = world.file("cursor")
+    file.parent.mkdir()
+    file.write_bytes(b'{"mcpServers": {"codex": {"command": "y"}}}')
+    for command in ("install", "uninstall"):
+        with pytest.raises(Refused, match="--force"):
+            world.run(command, "cursor")
+    assert list(world.files()) == [".cursor/mcp.json"]
+    assert world.run("install", "cursor", "--force") == 0
+    assert world.run("uninstall", "cursor") == 0
+    assert file.read_bytes() == b'{"mcpServers": {}}'
+
+
+def test_a_second_install_changes_nothing(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.run("install", "zed")
+    files = world.files()
+    assert world.run("install", "zed") == 0
+    assert world.files() == files
+    assert capsys.readouterr().out.endswith("already has the server codex: ~/.config/zed/settings.json is unchanged.\n")
+
+
+def test_what_is_not_installed_cannot_be_removed(world: World) -> None:
+    assert world.run("uninstall", "zed") == 3
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_a_read_only_file_is_refused(world: World, command: str) -> None:
+    file = world.file("gemini")
+    world.run("install", "gemini", "--name", "codex" if command == "uninstall" else "other")
+    file.chmod(0o444)
+    files = world.files()
+    with pytest.raises(Explained, match=r"settings\.json: it is read-only; run chmod u\+w on it"):
+        world.run(command, "gemini")
+    assert world.files() == files
+
+
+@pytest.mark.parametrize(
+    ("client", "text", "said"),
+    [
+        ("cursor", b'{\n  "mcpServers": {,}\n}', r"as JSON: line 2, column 18: a name in \"quotes\" or } was expected"),
+        ("codex", b"[mcp_servers\n", r"as TOML: line 1, column 13: "),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_with_the_place(
+    world: World, client: str, text: bytes, said: str
+) -> None:
+    file = world.file(client)
+    file.parent.mkdir()
+    file.write_bytes(text)
+    with pytest.raises(Explained, match=said):
+        world.run("install", client)
+    assert list(world.files().values()) == [text]
+
+
+def test_a_link_out_of_the_home_folder_is_not_followed(world: World) -> None:
+    outside = world.home.parent / "outside.json"
+    outside.write_text("{}")
+    (world.project / ".mcp.json").symlink_to(outside)
+    with pytest.raises(Explained, match="which is outside of your home folder and of this project"):
+        world.run("install", "claude", "--scope", "project")
+    assert outside.read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["desktop", "--http", "http://127.0.0.1:1/mcp"], "cannot use --http for Claude Desktop"),
+        (["desktop", "--scope", "project"], "cannot use --scope project for Claude Desktop: it has only user"),
+        (["zed", "--scope", "local"], "cannot use --scope local for Zed: it has only user or project"),
+        (["zed", "--http", "127.0.0.1"], "it must be an address such as"),
+        (["zed", "--http", "http://127.0.0.1:1/mcp", "--team"], "cannot use --team with --http"),
+        (["zed", "--name", "a b"], "cannot use --name 'a b'"),
+    ],
+)
+def test_what_makes_no_sense_is_a_sentence(world: World, words: list[str], said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        world.run("install", *words)
+    assert world.files() == {}
+
+
+def test_the_folders_that_the_environment_names_are_used(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    variables = {
+        "CLAUDE_CONFIG_DIR": "claude",
+        "CODEX_HOME": "codex",
+        "XDG_CONFIG_HOME": "config",
+        "GEMINI_CLI_HOME": "gemini",
+        "MCP_CATALOG_PATH": "catalog.json",
+    }
+    world = World(tmp_path, {name: str(elsewhere / value) for name, value in variables.items()})
+    for client in ("claude", "codex", "vscode", "zed", "gemini", "inspector"):
+        world.run("install", client)
+    written = {str(path.relative_to(elsewhere)) for path in elsewhere.rglob("*.*") if "before-codex" not in path.name}
+    assert {name for name in written if (elsewhere / name).is_file()} == {
+        "claude/.claude.json",
+        "codex/config.toml",
+        "config/Code/User/mcp.json",
+        "config/zed/settings.json",
+        "gemini/.gemini/settings.json",
+        "catalog.json",
+    }
+    assert world.files() == {}
+
+
+def own_program(world: World, name: str, script: str) -> None:
+    """A program of a client, on PATH."""
+    path = Path(world.environment["PATH"]) / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def test_a_client_s_own_command_is_used_and_completed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.file("codex").parent.mkdir()
+    world.file("codex").write_text("# mine\nmodel = 'x'\n")
+    own_program(
+        world,
+        "codex",
+        'echo "$@" > "$HOME/called"; printf "model = \\"x\\"\\n[mcp_servers.codex]\\n" > "$HOME/.codex/config.toml"',
+    )
+    world.run("install", "codex")
+    assert (world.home / "called").read_text().startswith("mcp add codex -- /")
+    assert world.file("codex").read_text().startswith("# mine\nmodel = 'x'\n\n[mcp_servers.codex]\ncommand = ")
+    assert "failed" not in capsys.readouterr().err
+    world.run("uninstall", "codex")
+    assert world.file("codex").read_text() == "# mine\nmodel = 'x'\n"
+
+
+def test_what_the_client_s_own_command_changes_besides_is_kept(world: World) -> None:
+    world.file("codex").parent.mkdir()
+    world.file("codex").write_text("model = 'x'\n")
+    own_program(world, "codex", 'printf "model = \\"new\\"\\n" > "$HOME/.codex/config.toml"')
+    world.run("install", "codex")
+    values = read(CLIENTS["codex"].form, world.file("codex").read_bytes())
+    assert values["model"] == "new"
+    assert at(values, ("mcp_servers", "codex", "tool_timeout_sec")) == 3600
+
+
+def test_if_the_client_s_own_command_fails_the_file_is_edited(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    own_program(world, "gemini", "echo no such command >&2; exit 1")
+    assert world.run("install", "gemini") == 0
+    assert "`gemini mcp add` failed (no such command); editing the file instead" in capsys.readouterr().err
+    assert at(current(world.place("gemini"))[1], ("mcpServers", "codex", "args")) == ["mcp-server"]

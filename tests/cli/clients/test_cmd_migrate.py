@@ -1,0 +1,181 @@
+"""`migrate` on real files: what it finds, shows, asks and rewrites."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.cli.clients.config_text.documents import read
+from codex_mcp.cli.clients.config_text.values import at
+from codex_mcp.cli.clients.editing import current
+from codex_mcp.cli.clients.known import CLIENTS, Scope
+from tests.support.clients.home import World
+from tests.support.servers.terminal import Terminal
+
+PROGRAM = str(Path(sys.executable).parent / "codex-mcp")
+
+CLAUDE = """{
+  "numStartups": 3,
+  "mcpServers": {
+    "codex": {
+      "type": "stdio",
+      "command": "codex",
+      "args": ["mcp-server"],
+      "env": {"CODEX_HOME": "/elsewhere"}
+    },
+    "other": {"command": "npx", "args": ["-y", "something"]}
+  },
+  "projects": {
+    "/some/project": {"mcpServers": {"sessions": {"command": "npx", "args": ["-y", "codex-mcp-server"]}}}
+  }
+}
+"""
+
+CODEX = b"""# mine\r
+[mcp_servers.codex-agents] # theirs\r
+command = "env" # why\r
+args = ["A=b", "codex", "mcp-server"]\r
+startup_timeout_sec = 20\r
+\r
+# other\r
+[tui]\r
+x = 1\r
+"""
+
+ZED = """{
+  // mine
+  "context_servers": {"old": {"command": {"path": "codex", "args": ["mcp-server"]}, "settings": {}}},
+}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    texts = {"claude": CLAUDE.encode(), "codex": CODEX, "zed": ZED.encode()}
+    for client, text in texts.items():
+        world.file(client).parent.mkdir(parents=True, exist_ok=True)
+        world.file(client).write_bytes(text)
+    (world.project / ".mcp.json").write_text(
+        '{"mcpServers": {"codex": {"command": "uvx", "args": ["codex-as-mcp@latest"]}}}'
+    )
+    return world
+
+
+def test_it_rewrites_old_entries_and_nothing_else(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    before = world.files()
+    assert world.run("migrate", "--yes") == 0
+    program = json.dumps(PROGRAM)
+    sessions = ["mcp-server", "--tools", "sessions"]
+    expected = CLAUDE.replace('"command": "codex"', f'"command": {program}')
+    expected = expected.replace(
+        '"npx", "args": ["-y", "codex-mcp-server"]', f'{program}, "args": {json.dumps(sessions)}'
+    )
+    assert world.file("claude").read_text() == expected
+    codex = CODEX.replace(b'"env" # why', f"{program} # why".encode())
+    codex = codex.replace(b'args = ["A=b", "codex", "mcp-server"]', b'args = ["mcp-server"]')
+    codex = codex.replace(b"startup_timeout_sec = 20\r\n", b'startup_timeout_sec = 20\r\nenv = { A = "b" }\r\n')
+    assert world.file("codex").read_bytes() == codex
+    assert world.file("zed").read_text() == ZED.replace('"codex"', program)
+    assert at(read(CLIENTS["claude"].form, (world.project / ".mcp.json").read_bytes()), ("mcpServers", "codex")) == {
+        "command": PROGRAM,
+        "args": ["mcp-server"],
+    }
+    backups = {
+        name.partition(".before-codex-mcp-")[0]: data for name, data in world.files().items() if "before" in name
+    }
+    assert backups == before
+    assert "codex of Claude Code (project): its tools had other names" in capsys.readouterr().out
+    assert world.run("migrate") == 0
+    assert capsys.readouterr().out == "No client starts an old Codex server: nothing to do.\n"
+
+
+def test_without_a_terminal_it_shows_the_plan_and_exits_with_1(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = world.files()
+    assert world.run("migrate") == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["SERVER", "CLIENT", "STARTS", "WILL", "START", "FILE"]
+    assert "codex mcp-server" in lines[1]
+    assert "codex-mcp mcp-server --tools sessions" in lines[2]
+    assert lines[-1] == "Nothing was changed; --yes changes it."
+    assert world.files() == before
+
+
+def test_a_dry_run_shows_diffs_and_changes_nothing(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    before = world.files()
+    assert world.run("migrate", "--dry-run", "--yes") == 0
+    shown = capsys.readouterr().out
+    assert shown.count("\n--- ~/") == 4
+    assert f'+      "command": "{PROGRAM}",' in shown
+    assert world.files() == before
+
+
+def test_json_lists_the_entries(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert world.run("migrate", "--json") == 1
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["schema"], plan["changed"], plan["problems"]) == (1, False, [])
+    assert [(entry["client"], entry["scope"], entry["name"], entry["kind"]) for entry in plan["entries"]] == [
+        ("claude", "user", "codex", "codex mcp-server"),
+        ("claude", "local", "sessions", "session wrapper"),
+        ("claude", "project", "codex", "bridge"),
+        ("codex", "user", "codex-agents", "codex mcp-server"),
+        ("zed", "user", "old", "codex mcp-server"),
+    ]
+    assert plan["entries"][1]["project"] == "/some/project"
+    assert plan["entries"][0]["becomes"] == [PROGRAM, "mcp-server"]
+    assert world.run("migrate", "--json", "--yes") == 0
+    assert json.loads(capsys.readouterr().out)["changed"] is True
+    assert world.run("migrate", "--json") == 0
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1), ("", 1), ("\x04", 1), ("\x03", 1)])
+def test_at_a_terminal_it_asks(world: World, answer: str, code: int) -> None:
+    before = world.files()
+    with Terminal([PROGRAM, "migrate"], world.environment, 80) as terminal:
+        terminal.wait_for("Change them? [y/N] ")
+        lines = terminal.shown.splitlines()
+        terminal.type(answer if answer in ("\x03", "\x04") else answer + "\n")
+        assert terminal.exit_code() == code
+    assert max(map(len, lines)) <= 80
+    assert (world.files() == before) == bool(code)
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_others_are_changed(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.file("claude").write_text('{"mcpServers": {')
+    assert world.run("migrate", "--yes") == 1
+    assert ".claude.json: it cannot be read as JSON: line 1, column 17: " in capsys.readouterr().err
+    here = world.place("zed")
+    assert at(current(here)[1], (*here.path, "old", "command", "path")) == PROGRAM
+
+
+def test_a_read_only_file_is_told_and_the_others_are_changed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.file("claude").chmod(0o444)
+    assert world.run("migrate", "--yes") == 1
+    assert ".claude.json: it is read-only" in capsys.readouterr().err
+    assert world.file("claude").read_text() == CLAUDE
+    assert PROGRAM in world.file("zed").read_text()
+
+
+def test_uninstall_after_migrate_does_not_bring_the_old_entry_back(world: World) -> None:
+    world.run("migrate", "--yes")
+    assert world.run("uninstall", "claude") == 0
+    servers = at(current(world.place("claude"))[1], ("mcpServers",))
+    assert servers == {"other": {"command": "npx", "args": ["-y", "something"]}}
+
+
+def test_our_own_wrapper_is_no_old_server_and_npm_s_is(world: World) -> None:
+    ours = Path(sys.executable).parent / "codex-mcp-server"
+    file = world.file("cursor", Scope.USER)
+    file.parent.mkdir()
+    file.write_text(
+        json.dumps({"mcpServers": {"ours": {"command": str(ours)}, "npm": {"command": "codex-mcp-server"}}})
+    )
+    world.run("migrate", "--yes")
+    servers = at(current(world.place("cursor"))[1], ("mcpServers",))
+    assert at(servers, ("ours",)) == {"command": str(ours)}
+    assert at(servers, ("npm", "args")) == ["mcp-server", "--tools", "sessions"]

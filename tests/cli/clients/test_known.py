@@ -1,0 +1,47 @@
+"""The table of the clients."""
+
+import pytest
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.cli.clients.known import CLIENTS, Scope, folders, place
+
+MACOS = folders({"XDG_CONFIG_HOME": "/ignored"}, home="/Users/me", project="/p", repository="/r", is_macos=True)
+LINUX = folders({}, home="/home/me", project="/p", repository="/r", is_macos=False)
+
+
+@pytest.mark.parametrize(
+    ("client", "linux", "macos"),
+    [
+        ("claude", "/home/me/.claude.json", "/Users/me/.claude.json"),
+        ("codex", "/home/me/.codex/config.toml", "/Users/me/.codex/config.toml"),
+        ("cursor", "/home/me/.cursor/mcp.json", "/Users/me/.cursor/mcp.json"),
+        ("vscode", "/home/me/.config/Code/User/mcp.json", "/Users/me/Library/Application Support/Code/User/mcp.json"),
+        ("zed", "/home/me/.config/zed/settings.json", "/Users/me/.config/zed/settings.json"),
+        ("gemini", "/home/me/.gemini/settings.json", "/Users/me/.gemini/settings.json"),
+        (
+            "desktop",
+            "/home/me/.config/Claude/claude_desktop_config.json",
+            "/Users/me/Library/Application Support/Claude/claude_desktop_config.json",
+        ),
+        ("inspector", "/home/me/.mcp-inspector/mcp.json", "/Users/me/.mcp-inspector/mcp.json"),
+    ],
+)
+def test_each_client_has_its_file_on_linux_and_macos(client: str, linux: str, macos: str) -> None:
+    assert place(CLIENTS[client], Scope.USER, LINUX).file == linux
+    assert place(CLIENTS[client], Scope.USER, MACOS).file == macos
+
+
+def test_project_files_are_in_the_project_and_local_entries_belong_to_the_repository() -> None:
+    assert place(CLIENTS["vscode"], Scope.PROJECT, LINUX).file == "/p/.vscode/mcp.json"
+    local = place(CLIENTS["claude"], Scope.LOCAL, LINUX)
+    assert (local.file, local.path) == ("/home/me/.claude.json", ("projects", "/r", "mcpServers"))
+
+
+def test_a_relative_path_in_the_environment_is_ignored() -> None:
+    where = folders({"CODEX_HOME": "codex"}, home="/home/me", project="/p", repository="/p", is_macos=False)
+    assert where.codex == "/home/me/.codex"
+
+
+def test_a_scope_that_a_client_lacks_is_refused() -> None:
+    with pytest.raises(Refused, match="it has only user"):
+        place(CLIENTS["inspector"], Scope.PROJECT, LINUX)
