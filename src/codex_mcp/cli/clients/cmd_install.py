@@ -70,7 +70,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         return 0
     check_writable(here.file, roots(where))
     backup = apply(edit) if own is None else apply_with(own, edit, environment, cwd)
-    print_text(f"Added the server {name} to {here.title}: {file}")
+    done = f"Added the server {name} to" if now is None else f"Changed the server {name} of"
+    print_text(f"{done} {here.title}: {file}")
     if not backup.endswith(ABSENT):
         print_text(f"The file as it was before: {short(backup, where.home)}")
     print_text(here.client.next_step)

@@ -10,7 +10,7 @@ from typing import Final
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients import own_commands
 from codex_mcp.cli.clients.cmd_install import add_place_arguments
-from codex_mcp.cli.clients.config_files import Original, backups_of, check_writable, restore
+from codex_mcp.cli.clients.config_files import Original, backups_of, check_writable, forget_absent, restore
 from codex_mcp.cli.clients.config_text.documents import are_same, read
 from codex_mcp.cli.clients.config_text.values import at, without
 from codex_mcp.cli.clients.editing import Edit, apply, apply_with, current, diff, first_original, removing
@@ -58,6 +58,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     else:
         apply(edit, with_backup=False)
     print_text(f"Removed the server {name} from {here.title}: {file}{' is what it was before' if original else ''}")
+    if original is None:
+        forget_absent(here.file)
     for backup in backups_of(here.file):
         print_text(f"An older copy of it is left in {short(backup, where.home)}")
     return 0

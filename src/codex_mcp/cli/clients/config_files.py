@@ -111,6 +111,13 @@ def forget(original: Original) -> None:
         os.unlink(original.backup)
 
 
+def forget_absent(path: str) -> None:
+    """Remove the backups that only say that there was no file."""
+    for backup in backups_of(path):
+        if backup.endswith(ABSENT):
+            forget(Original(backup, None))
+
+
 def backups_of(path: str) -> list[str]:
     """The backups of a file, the newest first."""
     folder, name = os.path.split(path)

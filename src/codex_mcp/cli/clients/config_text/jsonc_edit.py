@@ -60,8 +60,8 @@ def remove(text: str, path: Sequence[str]) -> str:
         found = _member(text, members, key)
         if found is None:
             raise KeyError(key)
-        node = found.node
-    return _without(text, members, members.index(found))
+        outer, node = node, found.node
+    return _without(text, outer, members.index(found))
 
 
 def _nested(path: Sequence[str], value: Value) -> Value:
@@ -154,19 +154,22 @@ def _added_in_line(text: str, node: Node, added: str, layout: _Layout) -> str:
     return text[:end] + (layout.comma if last.comma is None else layout.comma[1:]) + added + text[end:]
 
 
-def _without(text: str, members: Sequence[Member], number: int) -> str:
-    """The text without one of these members, its comma, and its line if nothing else is on it."""
+def _without(text: str, outer: Node, number: int) -> str:
+    """The text without one of the members of this object, its comma, and its line if nothing else is on it."""
+    members = outer.members or ()
     member = members[number]
     start, end = member.start, (member.node.end if member.comma is None else member.comma + 1)
+    if not (text[outer.start + 1 : start] + text[end : outer.end - 1]).strip():  # it was all that the object had
+        return text[: outer.start + 1] + text[outer.end - 1 :]
+    is_last = number + 1 == len(members)
     line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", end)
-    line_end = len(text) if line_end < 0 else line_end + 1
-    if not text[line_start:start].strip() and not text[end:line_end].strip() and line_end > end:
+    line_end = text.find("\n", end) + 1
+    if line_end and not (text[line_start:start] + text[end:line_end]).strip():
         start, end = line_start, line_end
-    elif number + 1 < len(members) and "\n" not in text[end : members[number + 1].start]:
+    elif not is_last and "\n" not in text[end : members[number + 1].start]:
         end += len(text[end:]) - len(text[end:].lstrip(" \t"))
-    elif number > 0:
-        start = len(text[:start].rstrip(" \t")) if "\n" not in text[members[number - 1].node.end : start] else start
-    before = members[number - 1].comma if number > 0 and number + 1 == len(members) and member.comma is None else None
+    elif number > 0 and "\n" not in text[members[number - 1].node.end : start]:
+        start = len(text[:start].rstrip(" \t"))
+    before = members[number - 1].comma if number > 0 and is_last and member.comma is None else None
     kept = text[:start] if before is None else text[:before] + text[before + 1 : start]
     return kept + text[end:]
