@@ -99,7 +99,7 @@ class JsonWriter:
 def json_file(rng: random.Random, holder: tuple[str, ...]) -> bytes:
     """A file of a client that reads JSON."""
     if rng.random() < 0.05:
-        return rng.choice([b"", b"\n", b"{}", b"{}\n", b"// nothing yet\n", b"{\r\n}\r\n"])
+        return rng.choice([b"", b"\n", b"{}", b"{}\n", b"// nothing yet\n", b"// nothing yet\r\n", b"{\r\n}\r\n"])
     writer = JsonWriter(rng)
     mark = "\ufeff" if rng.random() < 0.2 else ""
     text = writer.gap(0) + writer.write(values_around(rng, holder)) + writer.gap(0) + rng.choice(["", writer.newline])

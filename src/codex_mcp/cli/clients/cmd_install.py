@@ -65,10 +65,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     own = own_command(own_commands.adding(here, name, wanted), environment) if now is None else None
     if arguments.dry_run:
         if own is not None:
-            print_text(f"would run: {shlex.join(own)}")
+            print_text(f"Would run {shlex.join(own)}")
         print_text(diff(file, before, edit.after))
         return 0
     check_writable(here.file, roots(where))
+    if own is not None:
+        print_text(f"Running {shlex.join(own[:3])} …")
     backup = apply(edit) if own is None else apply_with(own, edit, environment, cwd)
     done = f"Added the server {name} to" if now is None else f"Changed the server {name} of"
     print_text(f"{done} {here.title}: {file}")

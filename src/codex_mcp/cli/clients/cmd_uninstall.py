@@ -47,13 +47,14 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     own = None if original else own_command(own_commands.removing(here, name), environment)
     if arguments.dry_run:
         if own is not None:
-            print_text(f"would run: {shlex.join(own)}")
+            print_text(f"Would run {shlex.join(own)}")
         print_text(diff(file, before, original.data if original else edit.after))
         return 0
     check_writable(here.file, roots(where))
     if original is not None:
         restore(here.file, original)
     elif own is not None:
+        print_text(f"Running {shlex.join(own[:3])} …")
         apply_with(own, edit, environment, cwd, with_backup=False)
     else:
         apply(edit, with_backup=False)

@@ -36,8 +36,9 @@ class _Layout(Struct, frozen=True):
 def set_value(text: str, path: Sequence[str], value: Value) -> str:
     """The text with this value at this path; missing objects on the way are added. Raises Unreadable."""
     if is_blank(text):
-        kept = text if not text or text.endswith("\n") else text + "\n"
-        return kept + json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
+        newline = _newline(text)
+        kept = text if not text or text.endswith("\n") else text + newline
+        return kept + _shown(_nested(path, value), _Layout(newline, "  ", is_one_line=False), "") + newline
     root = parse(text)
     layout = _layout_of(text, root)
     node = root
@@ -84,14 +85,17 @@ def _member(text: str, members: Sequence[Member], key: str) -> Member | None:
     return found[0] if found else None
 
 
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
 def _layout_of(text: str, root: Node) -> _Layout:
-    newline = "\r\n" if "\r\n" in text else "\n"
     inner = [_indent_at(text, member.start) for member in root.members or ()]
     unit = next(filter(None, inner), "  ")
     is_one_line = "\n" not in text[root.start : root.end] and bool(root.members)
     if is_one_line and not re.search(r'":\s', text):
-        return _Layout(newline, unit, is_one_line, ":", ",")
-    return _Layout(newline, unit, is_one_line)
+        return _Layout(_newline(text), unit, is_one_line, ":", ",")
+    return _Layout(_newline(text), unit, is_one_line)
 
 
 def _indent_at(text: str, at: int) -> str:
