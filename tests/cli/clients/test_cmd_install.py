@@ -293,3 +293,13 @@ def test_if_the_client_s_own_command_fails_the_file_is_edited(world: World, caps
     assert world.run("install", "gemini") == 0
     assert "`gemini mcp add` failed (no such command); editing the file instead" in capsys.readouterr().err
     assert at(current(world.place("gemini"))[1], ("mcpServers", "codex", "args")) == ["mcp-server"]
+
+
+def test_a_client_s_own_command_is_not_used_for_a_link(world: World) -> None:
+    own_program(world, "codex", 'rm "$HOME/.codex/config.toml"; echo "x = 1" > "$HOME/.codex/config.toml"')
+    (world.home / "dotfiles.toml").write_text("model = 'x'\n")
+    world.file("codex").parent.mkdir()
+    world.file("codex").symlink_to("../dotfiles.toml")
+    world.run("install", "codex")
+    assert world.file("codex").is_symlink()
+    assert (world.home / "dotfiles.toml").read_text().startswith("model = 'x'\n\n[mcp_servers.codex]\n")

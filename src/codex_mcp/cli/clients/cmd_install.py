@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         )
     edit = setting(here, name, before, wanted)
     # Some clients refuse to replace an entry with their own command.
-    own = own_command(own_commands.adding(here, name, wanted), environment) if now is None else None
+    own = own_command(own_commands.adding(here, name, wanted), here.file, environment) if now is None else None
     if arguments.dry_run:
         if own is not None:
             print_text(f"Would run {shlex.join(own)}")

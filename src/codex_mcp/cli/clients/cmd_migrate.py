@@ -15,10 +15,11 @@ from codex_mcp.base.secrets.redact import redact
 from codex_mcp.cli.clients.config_files import check_writable, read_config, save_backup, write_config
 from codex_mcp.cli.clients.config_text.documents import Uneditable
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
-from codex_mcp.cli.clients.editing import current, diff, unusable
-from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, place
-from codex_mcp.cli.clients.migration import Found, becomes, migrated, old_entries
-from codex_mcp.cli.clients.surroundings import folders_here, is_our_wrapper, our_program, roots, short
+from codex_mcp.cli.clients.editing import diff, unusable
+from codex_mcp.cli.clients.known import Folders, Place, Scope
+from codex_mcp.cli.clients.migration import Found, becomes, migrated
+from codex_mcp.cli.clients.scan import files_with_old_servers
+from codex_mcp.cli.clients.surroundings import folders_here, our_program, roots, short
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
 
 DESCRIPTION: Final = (
@@ -74,28 +75,15 @@ def _changes(
     where: Folders, program: Sequence[str], environment: Mapping[str, str], problems: list[str]
 ) -> Iterator[Change]:
     """What there is to do. Files that cannot be read or changed become problems."""
-    for here in _places(where):
+    for file in files_with_old_servers(where, environment, problems):
+        here = file.place
         try:
-            before, values = current(here)
-            found = list(old_entries(here, values, lambda word: is_our_wrapper(word, environment)))
-            if before is None or not found:
-                continue
             check_writable(here.file, roots(where))
-            yield Change(here, before, migrated(here.client.form, before, found, program), found)
+            yield Change(here, file.data, migrated(here.client.form, file.data, file.found, program), file.found)
         except (Unreadable, Uneditable) as error:
             problems.append(str(unusable(here, error)))
         except Explained as error:
             problems.append(str(error))
-
-
-def _places(where: Folders) -> Iterator[Place]:
-    """Each file once: in the home folder, the user's and the project's file may be the same."""
-    seen: set[str] = set()
-    for client in CLIENTS.values():
-        for scope in (Scope.USER, Scope.PROJECT):
-            if scope in client.scopes() and (here := place(client, scope, where)).file not in seen:
-                seen.add(here.file)
-                yield here
 
 
 def _show(changes: Sequence[Change], where: Folders) -> None:

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     original = _exact(edit, values)
     if original is None and not is_ours(now) and not arguments.force:
         raise Refused(f"cannot remove {name} from {file}: it does not start codex-mcp; --force removes it anyway")
-    own = None if original else own_command(own_commands.removing(here, name), environment)
+    own = None if original else own_command(own_commands.removing(here, name), here.file, environment)
     if arguments.dry_run:
         if own is not None:
             print_text(f"Would run {shlex.join(own)}")

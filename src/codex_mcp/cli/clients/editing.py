@@ -50,9 +50,11 @@ def current(place: Place) -> tuple[bytes | None, Mapping[str, object]]:
         raise unusable(place, error) from error
 
 
-def unusable(place: Place, error: Exception) -> Explained:
-    fix = "edit it yourself" if isinstance(error, Uneditable) else "fix the file and try again"
-    return Explained(f"cannot change {place.file}: it cannot be read as {place.client.form}: {error}; {fix}")
+def unusable(place: Place, error: Unreadable | Uneditable) -> Explained:
+    if isinstance(error, Uneditable):
+        return Explained(f"cannot change {place.file}: {error}; edit it yourself")
+    read_as = f"it cannot be read as {place.client.form}"
+    return Explained(f"cannot change {place.file}: {read_as}: {error}; fix the file and try again")
 
 
 def setting(place: Place, name: str, before: bytes | None, entry: object) -> Edit:

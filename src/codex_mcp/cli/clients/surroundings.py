@@ -15,8 +15,8 @@ from codex_mcp.cli.clients.known import Folders, folders
 
 PROGRAM: Final = "codex-mcp"
 
-PASSING: Final = ("/uv/archive-", "/uv/builds-", "/.cache/")
-"""Parts of the paths of environments that uvx and pipx run make for one start."""
+PASSING: Final = ("/uv/archive-", "/uv/builds-", "/.cache/pipx/", "/pipx/.cache/")
+"""Parts of the paths of environments that `uvx` and `pipx run` make for one start."""
 
 
 SCRIPT_BYTES: Final = 1024
@@ -41,9 +41,9 @@ def roots(where: Folders) -> Iterable[str]:
     return [str(folder) for folder in msgspec.structs.astuple(where)]
 
 
-def our_program() -> Sequence[str]:
+def our_program(started: str | None = None) -> Sequence[str]:
     """The absolute command that starts this program. Raises Refused if it will soon be gone."""
-    started = os.path.abspath(sys.argv[0])
+    started = os.path.abspath(started or sys.argv[0])
     beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
     for path in (started, beside):
         if os.path.basename(path) == PROGRAM and os.access(path, os.X_OK):
@@ -81,9 +81,11 @@ def is_our_wrapper(word: str, environment: Mapping[str, str]) -> bool:
         return False
 
 
-def own_command(command: Sequence[str] | None, environment: Mapping[str, str]) -> Sequence[str] | None:
-    """A client's own command; None if its program is not installed."""
-    return command if command and on_path(command[0], environment) else None
+def own_command(command: Sequence[str] | None, file: str, environment: Mapping[str, str]) -> Sequence[str] | None:
+    """A client's own command; None if its program is not installed, or might replace a symbolic link by a file."""
+    if command is None or os.path.islink(file):
+        return None
+    return command if on_path(command[0], environment) else None
 
 
 def short(path: str, home: str) -> str:
