@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -120,6 +122,20 @@ async def test_who_is_not_signed_in_is_told_at_once(tmp_path: Path) -> None:
         provider = {"name": "x", "base_url": "http://127.0.0.1:9/v1"}
         config = {"model_provider": "x", "model_providers.x": provider}
         assert (await threads.start(ThreadSpec(config=config))).idle
+    finally:
+        await threads.aclose()
+
+
+async def test_who_signs_in_meanwhile_can_start_a_thread(tmp_path: Path) -> None:
+    settings, environment = settings_below(tmp_path), environment_below(tmp_path)
+    threads = Threads(settings.core, settings.calls, launcher(settings.core, environment), no_pace)
+    try:
+        with pytest.raises(CoreError, match="not signed in"):
+            await threads.start(ThreadSpec())
+        login = [sys.executable, "-m", "codex_mcp", "login", "--with-api-key"]
+        await asyncio.to_thread(subprocess.run, login, env=environment, input=b"sk-test", check=True, timeout=PATIENCE)
+        assert (await threads.start(ThreadSpec())).idle
+        assert threads.supervisor.last_exit is None
     finally:
         await threads.aclose()
 

@@ -28,6 +28,8 @@ class Command(Protocol):
 
 
 COMMANDS: Final = {
+    "login": "sign in to OpenAI, as the agents need it",
+    "logout": "remove the sign-in",
     "mcp-server": "serve Codex agents to an MCP client over stdio",
     "serve": "serve a team of agents with names to an MCP client",
     "exec-server": "run commands and access files for an agent, on this or another machine",
@@ -45,6 +47,7 @@ COMMANDS: Final = {
 
 
 FOLDERS: Final = {
+    "account": ("login", "logout"),
     "clients": ("install", "uninstall", "migrate"),
     "demo": ("demo",),
     "exec": ("exec-server", "exec"),

@@ -310,6 +310,11 @@ class Supervisor:
         self._listener.core_lost(running.app, reason)
         logger.info("core %d ended with %s", running.child.pid, ended)
 
+    async def retire(self, core: Core) -> None:
+        """End this core if it still runs. The next call starts another."""
+        if self._running is not None and self._running.app is core:
+            await self._end(self._running)
+
     async def stop(self) -> None:
         """End the core and refuse to start another. Repeatable."""
         self._stopped = True

@@ -61,8 +61,9 @@ SPECS_KEPT: Final = 1000
 """Settings kept of unloaded threads; an older thread is resumed with the settings in config.toml."""
 
 NOT_SIGNED_IN: Final = (
-    "Codex is not signed in. Run `codex login` (or `codex login --with-api-key`) with the same CODEX_HOME, "
-    "or name a model provider in config.toml."
+    "Codex is not signed in. Run `codex-mcp login` with the same CODEX_HOME (with an API key: "
+    "`printenv OPENAI_API_KEY | codex-mcp login --with-api-key`), or name a model provider in config.toml, "
+    "and call again."
 )
 
 
@@ -213,6 +214,8 @@ class Threads:
         account = await core.account()
         if account.requires_openai_auth and account.account is None:
             await core.unload_thread(opened.thread_id)
+            if not self._threads:  # Codex reads the sign-in only when it starts; a thread without a turn would be lost
+                await self.supervisor.retire(core)
             raise CoreError(NOT_SIGNED_IN)
         self._signed_in = core
 
