@@ -54,22 +54,24 @@ def test_help_fits_the_terminal(tmp_path: Path, name: str, columns: int) -> None
 
 
 @pytest.mark.parametrize("words", [[], ["frobnicate"], ["--frobnicate"], ["--", "mcp-server"], ["mcp-serve"]])
-def test_what_is_no_command_is_a_sentence_and_exit_code_2(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    heard = capsys.readouterr()
-    assert ended.value.code == 2
-    assert heard.out == ""
-    assert "codex-mcp: error: " in heard.err
-    assert "Traceback" not in heard.err
+def test_what_is_no_command_is_a_sentence_and_exit_code_2(tmp_path: Path, words: list[str]) -> None:
+    ended = shell(str(SCRIPTS / "codex-mcp"), *words, home=tmp_path)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "codex-mcp: error: " in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
-def test_an_unknown_flag_of_a_command_is_a_sentence_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["mcp-server", "--frobnicate"])
-    heard = capsys.readouterr()
-    assert ended.value.code == 2
-    assert "codex-mcp mcp-server: error: unrecognized arguments: --frobnicate" in heard.err
+def test_without_a_command_a_person_is_shown_the_help(tmp_path: Path) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    with Terminal([str(SCRIPTS / "codex-mcp")], environment) as terminal:
+        assert terminal.exit_code() == 0
+    assert terminal.shown.startswith("usage: codex-mcp ")
+
+
+def test_an_unknown_flag_of_a_command_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:
+    ended = shell(str(SCRIPTS / "codex-mcp"), "mcp-server", "--frobnicate", home=tmp_path)
+    assert ended.returncode == 2
+    assert "codex-mcp mcp-server: error: unrecognized arguments: --frobnicate" in ended.stderr
 
 
 def test_a_bad_setting_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:

@@ -149,6 +149,15 @@ def logs_written(settings: LogSettings, codex_home: str) -> Iterator[None]:
         root.setLevel(root_before)
 
 
+def write_to_log(sentence: str, codex_home: str) -> None:
+    """Append one error to the log file, for a server that has no settings because it does not start."""
+    settings = LogSettings()
+    path = os.path.join(codex_home, LOG_FILE)
+    file = LogFile(path, logging.ERROR, max_bytes=settings.log_file_bytes, kept=settings.log_files_kept)
+    file.handle(logging.LogRecord("codex_mcp", logging.ERROR, "", 0, sentence, (), None))
+    file.close()
+
+
 def line_for(record: logging.LogRecord, mask: Callable[[str], str] = str) -> str:
     """One record as text: time (UTC), level, module, ids, message. Further lines are indented, so none can be forged.
 

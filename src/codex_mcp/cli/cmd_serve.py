@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping
 from typing import Final
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.cli.serving import add_serving_arguments, serve
 from codex_mcp.config.load import DEFAULT, Loaded
 from codex_mcp.mcp.methods import Around
@@ -33,6 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     def team(loaded: Loaded, around: Around | None) -> MakeProduct:
+        _check_state_folder(loaded.settings.team.state_dir)
+
         async def open_store() -> Store:
             from codex_mcp.state.embedded.store import open_store as opened  # noqa: PLC0415  for the first call
 
@@ -41,6 +45,19 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         return team_product(loaded.roles, open_store, _resume(arguments.resume, loaded), around)
 
     return serve(arguments, environment, cwd, team)
+
+
+def _check_state_folder(folder: str) -> None:
+    """Raise Refused if the folder, or the one in which it will be made, cannot be written."""
+    place = folder
+    while not os.path.lexists(place):
+        place = os.path.dirname(place)
+    if not os.path.isdir(place):
+        raise Refused(f"cannot use state_dir = {folder!r}: {place} is not a folder; remove it, or name another folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise Refused(
+            f"cannot use state_dir = {folder!r}: you may not write to {place}; allow it, or name another folder"
+        )
 
 
 def _resume(asked: str | None, loaded: Loaded) -> Resume | None:

@@ -1,9 +1,8 @@
-"""The program `codex-mcp`: loads one command and runs it; a refusal becomes one sentence and exit code 2."""
+"""The program `codex-mcp`: loads one command and runs it; a refusal becomes one sentence and an exit code."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from codex_mcp import __version__
 from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.cli.parser import BadUsage, Parser
 
 
 class Command(Protocol):
@@ -46,6 +46,8 @@ COMMANDS: Final = {
 }
 
 
+SERVERS: Final = ("mcp-server", "serve")
+
 FOLDERS: Final = {
     "account": ("login", "logout"),
     "clients": ("install", "uninstall", "migrate"),
@@ -76,16 +78,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] and words[0] in COMMANDS:
         return _run(words[0], words[1:])
-    parser = argparse.ArgumentParser(
-        prog="codex-mcp",
-        description="Codex coding agents for MCP clients.",
-        epilog="codex-mcp COMMAND --help shows the flags of a command.",
+    _replace_closed_streams()
+    parser = Parser(
+        "codex-mcp", "Codex coding agents for MCP clients.", "codex-mcp COMMAND --help shows the flags of a command."
     )
     parser.add_argument("--version", action="version", version=f"codex-mcp {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
         commands.add_parser(name, help=summary)
-    parser.parse_args(words)
+    if not words and sys.stdin.isatty():
+        parser.print_help()
+        return 0
+    try:
+        parser.parse_args(words)
+    except BadUsage as exc:
+        return _refused("", words, exc)
     raise AssertionError("argparse accepts only the commands, which ran above")
 
 
@@ -95,24 +102,6 @@ def mcp_server_main() -> int:
 
 def exec_server_main() -> int:
     return _run("exec-server", sys.argv[1:])
-
-
-HELP_WIDTH: Final = 100
-LEAST_HELP_WIDTH: Final = 40
-
-
-class _HelpFormatter(argparse.HelpFormatter):
-    """Fits the terminal. It asks for the width only when it shows help: that takes some milliseconds."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=HELP_WIDTH)
-
-    def format_help(self) -> str:
-        with contextlib.suppress(OSError, ValueError):  # not a terminal
-            columns = int(os.environ.get("COLUMNS") or os.get_terminal_size(sys.stdout.fileno()).columns)
-            self._width = max(LEAST_HELP_WIDTH, min(HELP_WIDTH, columns - 2))
-            self._max_help_position = min(self._max_help_position, self._width - LEAST_HELP_WIDTH // 2)
-        return super().format_help()
 
 
 def _replace_closed_streams() -> None:
@@ -135,21 +124,33 @@ def _working_folder() -> str:
 
 def _run(name: str, words: Sequence[str]) -> int:
     command = _load(name)
-    parser = argparse.ArgumentParser(
-        prog=f"codex-mcp {name}", description=command.DESCRIPTION, formatter_class=_HelpFormatter
-    )
+    parser = Parser(f"codex-mcp {name}", command.DESCRIPTION)
     _replace_closed_streams()
     command.configure(parser)
-    arguments = parser.parse_args(words)
     try:
-        return command.run(arguments, os.environ, _working_folder())
-    except Refused as exc:
-        print(f"codex-mcp {name}: {exc}", file=sys.stderr)
-        return USAGE_ERROR
+        return command.run(parser.parse_args(words), os.environ, _working_folder())
     except Explained as exc:
-        print(f"codex-mcp {name}: {exc}", file=sys.stderr)
-        return FAILED
+        return _refused(name, words, exc)
     except BrokenPipeError:
         # The reader of our output has closed it. Python would report that once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+
+
+def _refused(name: str, words: Sequence[str], error: Explained) -> int:
+    """Say why a command does not run, on stderr and to an MCP client that waits for the server; return the exit code.
+
+    A client may also wait for a server whose name is misspelled or missing in its configuration.
+    """
+    sentence = error.sentence if isinstance(error, BadUsage) else f"codex-mcp {name}: {error}"
+    print(error if isinstance(error, BadUsage) else sentence, file=sys.stderr, flush=True)
+    if name in (*SERVERS, "") and not _has_port(words):
+        from codex_mcp.cli.start_failure import log_failure, tell_client  # noqa: PLC0415  slow, and seldom needed
+
+        log_failure(sentence, words, os.environ)
+        tell_client(sentence, sys.stdin.fileno(), sys.stdout.fileno())
+    return USAGE_ERROR if isinstance(error, Refused) else FAILED
+
+
+def _has_port(words: Sequence[str]) -> bool:
+    return "CODEX_MCP_PORT" in os.environ or any(word.partition("=")[0] == "--port" for word in words)

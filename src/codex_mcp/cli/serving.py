@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import logging
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,6 +18,8 @@ from codex_mcp.base.logs import logs_written
 from codex_mcp.base.processes.orphans import adopt_orphans
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.http import HttpSettings
+from codex_mcp.codex.binary import check_codex
+from codex_mcp.codex.config.profiles import check_user_config
 from codex_mcp.codex.launch import launcher
 from codex_mcp.config.load import Loaded, add_arguments, load
 from codex_mcp.mcp.methods import Around
@@ -44,6 +47,8 @@ def serve(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: st
     arguments.overrides = [*(arguments.overrides or []), *switched] or None
     loaded = load(arguments, environment, cwd)
     settings = loaded.settings
+    check_codex(settings.core, environment.get("PATH", os.defpath))
+    check_user_config(settings.core.codex_home)
     adopt_orphans()
     with logs_written(settings.log, settings.core.codex_home):
         for warning in loaded.warnings:

@@ -111,6 +111,14 @@ def find_codex(settings: CoreSettings, search_path: str) -> Binary:
     return msgspec.structs.replace(own, notes=tuple(f"{note}; using our own {shown(own.version)}" for note in notes))
 
 
+def check_codex(settings: CoreSettings, search_path: str) -> None:
+    """Raise NoCodex if there is certainly no Codex. Unlike `find_codex` it starts no program, so it takes no time."""
+    if settings.codex_bin is not None:
+        _program_of_setting(settings.codex_bin, search_path)
+    elif settings.backend is not Backend.MCP_SERVER and _own_codex() is None:
+        find_codex(settings, search_path)
+
+
 def is_tested(version: Version) -> bool:
     return TESTED_FROM <= version < TESTED_BELOW
 
@@ -138,11 +146,7 @@ def parse_version(text: str) -> Version | None:
 
 
 def _of_setting(settings: CoreSettings, codex_bin: str, search_path: str) -> Binary:
-    path = codex_bin if os.sep in codex_bin else _which(codex_bin, search_path)
-    if path is None or not _is_program(path):
-        where = "there is no such program" if os.sep in codex_bin else "there is no such program on PATH"
-        raise NoCodex(f"cannot run codex_bin {codex_bin}: {where}; correct it, or leave it out to use our own Codex")
-    found = _examined(path, Origin.SETTING)
+    found = _examined(_program_of_setting(codex_bin, search_path), Origin.SETTING)
     if settings.backend is not Backend.APP_SERVER and is_old(found.version):
         return msgspec.structs.replace(found, is_old=True)
     if settings.backend is Backend.MCP_SERVER:
@@ -153,6 +157,14 @@ def _of_setting(settings: CoreSettings, codex_bin: str, search_path: str) -> Bin
     if not settings.allow_untested_codex:
         raise NoCodex(f"cannot run it: {mismatch}; leave it out to use our own Codex, or set allow_untested_codex")
     return msgspec.structs.replace(found, notes=(f"{mismatch}; running it because of allow_untested_codex",))
+
+
+def _program_of_setting(codex_bin: str, search_path: str) -> str:
+    path = codex_bin if os.sep in codex_bin else _which(codex_bin, search_path)
+    if path is None or not _is_program(path):
+        where = "there is no such program" if os.sep in codex_bin else "there is no such program on PATH"
+        raise NoCodex(f"cannot run codex_bin {codex_bin}: {where}; correct it, or leave it out to use our own Codex")
+    return path
 
 
 def _old_on_path(search_path: str) -> Binary:

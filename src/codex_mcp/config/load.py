@@ -26,6 +26,7 @@ REPO_FILE: Final = ".atm.toml"
 HOME_FILE: Final = os.path.join(".config", "atm", "config.toml")
 STATE_FOLDER: Final = os.path.join(".config", "atm", "codex-sessions")
 TEAMS_FOLDER: Final = os.path.join(".claude", "teams")
+CODEX_FOLDER: Final = ".codex"
 OUR_PREFIX: Final = "CODEX_MCP_"
 CLIENTS_TOKEN: Final = "CODEX_MCP_TOKEN"
 """Not a setting: docs/clients.md tells clients to keep their token in it."""
@@ -139,9 +140,16 @@ def _settings(layers: Sequence[Layer], here: _Surroundings) -> Settings:
 
 def _defaults(here: _Surroundings) -> dict[str, object]:
     return {
-        "codex_home": os.path.join(here.home, ".codex"),
+        "codex_home": os.path.join(here.home, CODEX_FOLDER),
         "state_dir": os.path.join(here.atm_home, STATE_FOLDER),
     }
+
+
+def likely_codex_home(named: str | None, environ: Mapping[str, str]) -> str:
+    """Codex's home if the settings cannot be loaded: as named, else that of the environment, else the default."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    given = named or environ.get(f"{OUR_PREFIX}CODEX_HOME") or environ.get("CODEX_HOME")
+    return os.path.expanduser(given) if given else os.path.join(home, CODEX_FOLDER)
 
 
 def _check_home(sourced: Sourced) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from codex_mcp.codex.binary import find_codex
 from tests.support.core.told import base_prompt, context, developer_instructions, last, repository
 from tests.support.requirements import requirement
+from tests.support.servers.mcp_server import McpServer, Setup
 from tests.support.settings import make_settings
 from tests.support.team.fixtures import Team
 from tests.support.team.team_server import refusal, say, team_server
@@ -88,9 +89,10 @@ async def test_the_codex_of_the_settings_is_the_one_that_runs(tmp_path: Path, co
 @requirement("FR-12.1")
 async def test_a_codex_that_there_is_not_is_named_in_the_answer(tmp_path: Path) -> None:
     home_file(tmp_path, f'[plugins.codex-mcp]\ncodex_bin = "{tmp_path}/no-codex"\n')
-    async with team_server(tmp_path) as (server, _model):
-        assert f"{tmp_path}/no-codex" in refusal(await server.run("codex", {"prompt": say("hi")}))
-        assert await server.threads() == {}
+    async with McpServer(Setup(tmp_path, command="serve")) as server:
+        answer = await server.answer(server.request("initialize"))
+        assert f"{tmp_path}/no-codex" in answer["error"]["message"]
+        assert await server.exit_code() == 2
 
 
 @requirement("FR-12.1")

@@ -70,7 +70,8 @@ async def test_it_answers_before_there_is_anybody(team: Team) -> None:
 
 
 async def test_it_says_why_the_state_folder_cannot_be_used(team: Team, tmp_path: Path) -> None:
-    (tmp_path / "taken").write_text("a file")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken/nodes").write_text("a file")
     async with team("--state-dir", str(tmp_path / "taken")) as (server, _model):
         told = refusal(await server.run("codex", {"prompt": say("hi")}))
         assert str(tmp_path / "taken") in told

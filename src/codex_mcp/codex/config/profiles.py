@@ -24,6 +24,11 @@ def read_user_config(codex_home: str) -> Tree | None:
         return None
 
 
+def check_user_config(codex_home: str) -> None:
+    """Raise BadOverride if the user's config.toml is no TOML. Whether its values are right, only Codex knows."""
+    _read_toml(os.path.join(codex_home, "config.toml"))
+
+
 def read_profile(codex_home: str, name: str) -> Tree:
     """Raises UnknownProfile, or BadOverride if the profile's file cannot be read."""
     own_file: Tree | None = None
