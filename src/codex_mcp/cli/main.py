@@ -28,6 +28,7 @@ class Command(Protocol):
 
 
 COMMANDS: Final = {
+    "doctor": "check what agents need here, with a fix for each problem",
     "login": "sign in to OpenAI, as the agents need it",
     "logout": "remove the sign-in",
     "mcp-server": "serve Codex agents to an MCP client over stdio",
@@ -52,6 +53,7 @@ FOLDERS: Final = {
     "account": ("login", "logout"),
     "clients": ("install", "uninstall", "migrate"),
     "demo": ("demo",),
+    "doctor": ("doctor",),
     "exec": ("exec-server", "exec"),
     "mail": ("mail",),
     "state": ("threads", "summary", "audit"),

@@ -35,13 +35,14 @@ class Rights(Struct, frozen=True):
 def find_rights(codex_home: str, environment: Mapping[str, str]) -> Rights:
     binary = find_codex(CoreSettings(codex_home=codex_home), environment.get("PATH", ""))
     version = ".".join(map(str, binary.version))
-    trouble = _trouble(binary.path, environment)
+    trouble = sandbox_trouble(binary.path, environment)
     if trouble:
         return Rights("danger-full-access", "untrusted", version, trouble)
     return Rights("read-only", "on-request", version)
 
 
-def _trouble(codex: str, environment: Mapping[str, str]) -> str:
+def sandbox_trouble(codex: str, environment: Mapping[str, str]) -> str:
+    """Why a command in Codex's sandbox fails; empty if it works."""
     try:
         done = run_program([codex, "sandbox", "--", "true"], environment, timeout=PATIENCE)
     except subprocess.TimeoutExpired:

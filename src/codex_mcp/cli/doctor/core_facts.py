@@ -1,0 +1,112 @@
+"""Starts Codex as a server does, and asks for what can be known without a turn; runs a turn on a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Raw
+
+from codex_mcp.base.errors import Explained
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.cli.demo.client import ServerLaunch, connected
+from codex_mcp.cli.demo.messages import Decision, Event, Question
+from codex_mcp.cli.doctor import facts
+from codex_mcp.codex.binary import Binary
+from codex_mcp.codex.core import CoreError
+from codex_mcp.codex.launch import launcher
+from codex_mcp.scripted_model.load import PACKAGED
+from codex_mcp.threads.threads import Threads
+
+ANSWER: Final = "codex-mcp works"
+PROMPT: Final = f'[[scene: say text="{ANSWER}"]]'
+TURN_PATIENCE: Final = 60.0
+"""Seconds; the turn takes less than one."""
+
+UNKNOWN_ACCOUNT: Final = "an account"
+
+
+async def ask_core(settings: Settings, environment: Mapping[str, str], *, is_old: bool) -> facts.Core:
+    """Start Codex, ask for its account and its configuration, and end it."""
+    threads = Threads(settings.core, settings.calls, launcher(settings.core, environment), _no_pace)
+    try:
+        core = await threads.supervisor.core()
+        if is_old:
+            return facts.Core(is_known=False)
+        account = await core.account()
+        try:
+            await core.request("config/read", {"includeLayers": False}, Raw)
+            config_error = ""
+        except CoreError as exc:
+            config_error = " ".join(str(exc).split())
+        return facts.Core(
+            config_error=config_error, account=_kind(account.account), needs_sign_in=account.requires_openai_auth
+        )
+    except Explained as exc:
+        return facts.Core(error=str(exc))
+    finally:
+        await threads.aclose()
+
+
+def _kind(account: object) -> str | None:
+    """The kind of an account; its address is nobody else's business."""
+    if account is None:
+        return None
+    kind = account.get("type") if isinstance(account, Mapping) else None
+    return kind if isinstance(kind, str) else UNKNOWN_ACCOUNT
+
+
+def run_turn(binary: Binary, environment: Mapping[str, str]) -> facts.Turn:
+    """One call of the tool `codex` to a server of its own, in a temporary home, with a scripted model."""
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="codex-mcp-doctor-"))
+    home = os.path.join(folder, "home", ".codex")
+    try:
+        for name in (home, os.path.join(folder, "work"), os.path.join(folder, "temporary")):
+            os.makedirs(name)
+        began = time.monotonic()
+        error = asyncio.run(_turn(binary, _environment(environment, folder), os.path.join(folder, "work")))
+        return facts.Turn(error, time.monotonic() - began)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _environment(environment: Mapping[str, str], folder: str) -> dict[str, str]:
+    kept = {name: environment[name] for name in ("PATH", "LANG", "LC_ALL", "PYTHONPATH") if name in environment}
+    home = os.path.join(folder, "home")
+    temporary = os.path.join(folder, "temporary")
+    return {**kept, "HOME": home, "CODEX_HOME": os.path.join(home, ".codex"), "TMPDIR": temporary}
+
+
+async def _turn(binary: Binary, environment: Mapping[str, str], cwd: str) -> str:
+    """Why it failed; empty if it worked."""
+    argv = [sys.executable, "-m", "codex_mcp", "mcp-server", "--scripted", str(PACKAGED / "tour.toml")]
+    argv += ["--codex-bin", binary.path, "--allow-untested-codex", "--shutdown-grace", "0"]
+    try:
+        async with asyncio.timeout(TURN_PATIENCE), connected(ServerLaunch(argv, environment, cwd), _Silent()) as client:
+            await client.initialize()
+            result = await client.call_tool("codex", {"prompt": PROMPT, "cwd": cwd})
+    except TimeoutError:
+        return f"there was no answer after {TURN_PATIENCE:g} s"
+    except Explained as exc:
+        return str(exc)
+    said = result.text
+    return "" if ANSWER in said else f"the answer was not the expected one: {said[:200]}"
+
+
+class _Silent:
+    """The scripted turn shows nothing and asks nothing."""
+
+    def event_received(self, event: Event) -> None: ...
+
+    async def answer(self, question: Question) -> Decision:
+        return Decision(approved=False)
+
+
+async def _no_pace() -> None:
+    """Nothing needs to be held back."""

@@ -1,0 +1,185 @@
+"""Pure. What doctor knows about this machine, and what it makes of it."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+
+class Level(IntEnum):
+    """The worst one first."""
+
+    ERROR = 0
+    """Agents, or a client, cannot work."""
+    WARNING = 1
+    OK = 2
+
+
+class Group(StrEnum):
+    CODEX = "Codex"
+    SIGN_IN = "Sign-in"
+    CONFIGURATION = "Configuration"
+    SANDBOX = "Sandbox"
+    FOLDERS = "Folders"
+    CLIENTS = "Clients"
+    NETWORK = "Network"
+    AGENTS = "Agents"
+    TURN = "Scripted turn"
+
+
+class Finding(Struct, frozen=True):
+    check: str
+    """A stable name, for programs."""
+    group: Group
+    level: Level
+    text: str
+    fix: str = ""
+    """What to do; empty if nothing needs to be done."""
+
+
+class Codex(Struct, frozen=True):
+    """The Codex that a server would run here, or why there is none."""
+
+    version: str = ""
+    path: str = ""
+    why: str = ""
+    """Why this one: codex_bin, PATH, or our own."""
+    is_tested: bool = True
+    tested_range: str = ""
+    is_old: bool = False
+    unused: tuple[str, ...] = ()
+    """Sentences about a Codex on PATH that is not used."""
+    error: str = ""
+
+
+class Core(Struct, frozen=True):
+    """What `codex app-server` answered."""
+
+    error: str = ""
+    """Why it did not start."""
+    config_error: str = ""
+    """Why it cannot use its configuration."""
+    account: str | None = None
+    """The kind of sign-in: `chatgpt`, `apiKey`; None without one."""
+    needs_sign_in: bool = False
+    is_known: bool = True
+    """An old Codex cannot be asked for its sign-in."""
+
+
+class Provider(Struct, frozen=True):
+    """The model provider that config.toml names."""
+
+    name: str
+    env_key: str = ""
+    is_key_set: bool = True
+
+
+class Configuration(Struct, frozen=True):
+    settings_error: str = ""
+    warnings: tuple[str, ...] = ()
+    config_path: str = ""
+    has_config: bool = False
+    syntax_error: str = ""
+    """Why config.toml is no TOML."""
+    provider: Provider | None = None
+    has_openai_key: bool = False
+    """OPENAI_API_KEY is set."""
+
+
+class Sandbox(Struct, frozen=True):
+    trouble: str = ""
+    """Why a command in Codex's sandbox failed."""
+    is_linux: bool = True
+    has_bubblewrap: bool = True
+    """On Linux: the system's, or the one that comes with Codex."""
+    blocked_by: str = ""
+    """The kernel setting that forbids user namespaces, as `name=value` that would allow them."""
+
+
+class Folder(Struct, frozen=True):
+    purpose: str
+    setting: str
+    path: str
+    free_bytes: int | None = None
+    obstacle: str = ""
+    """Why it cannot be used."""
+
+
+class Folders(Struct, frozen=True):
+    folders: tuple[Folder, ...] = ()
+    open_sign_in: str = ""
+    """The path of a sign-in file that other users can read."""
+    held_locks: tuple[str, ...] = ()
+    damaged_state: str = ""
+    """What is wrong with the database of the state folder."""
+
+
+class Entry(Struct, frozen=True):
+    """A server in a client's configuration file."""
+
+    client: str
+    file: str
+    name: str
+    words: tuple[str, ...]
+    """Command and arguments; empty for a server at an address."""
+    is_program_there: bool = True
+    timeout: float | None = None
+    """Seconds after which the client gives up on a call, if the entry says so."""
+
+
+class UnreadableFile(Struct, frozen=True):
+    client: str
+    file: str
+    why: str
+
+
+class Clients(Struct, frozen=True):
+    entries: tuple[Entry, ...] = ()
+    unreadable: tuple[UnreadableFile, ...] = ()
+    tool_timeout: float | None = None
+    """Seconds in MCP_TOOL_TIMEOUT."""
+    soft_deadline: float | None = None
+    """The setting of that name."""
+    is_path_codex_old: bool = False
+    """`codex` on PATH still has `mcp-server`."""
+    our_command: str = "codex-mcp"
+
+
+class Port(Struct, frozen=True):
+    number: int
+    needed_by: str
+    is_free: bool
+    instead: str
+    """What to do if it is not free."""
+
+
+class Agents(Struct, frozen=True):
+    total: int = 0
+    stale: tuple[str, ...] = ()
+    error: str = ""
+
+
+class Turn(Struct, frozen=True):
+    error: str = ""
+    seconds: float = 0.0
+
+
+class Facts(Struct, frozen=True):
+    configuration: Configuration = Configuration()
+    codex: Codex = Codex()
+    core: Core | None = None
+    """None if it was not started: there is no Codex, or no settings."""
+    sandbox: Sandbox | None = None
+    folders: Folders = Folders()
+    clients: Clients = Clients()
+    ports: tuple[Port, ...] = ()
+    agents: Agents = Agents()
+    turn: Turn | None = None
+    """None unless it was asked for."""
+
+
+LEAST_FREE_BYTES: Final = 100 * 2**20
+LOW_FREE_BYTES: Final = 2**30
+"""A long conversation has some hundred megabytes on disk."""

@@ -1,0 +1,255 @@
+"""Collects the facts that files, folders and ports of this machine give. Nothing is judged here."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import os
+import platform
+import shutil
+import socket
+import sqlite3
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from codex_mcp.base.errors import BadOverride, Explained, NoCodex
+from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.cli.demo.sandbox import sandbox_trouble
+from codex_mcp.cli.doctor import facts
+from codex_mcp.cli.doctor.client_files import Place, read_clients
+from codex_mcp.cli.state.folder import agents_in, readable
+from codex_mcp.codex.binary import Binary, Origin, find_codex, is_old, is_tested, shown, tested_range
+from codex_mcp.codex.config.profiles import check_user_config, read_user_config
+from codex_mcp.codex.first_start import LOCK_FILE
+from codex_mcp.config.load import Loaded, load
+from codex_mcp.execserver.sandbox.confinement import bubblewraps
+from codex_mcp.execserver.startup import bundled_bubblewrap
+from codex_mcp.state.embedded.flock import OPENING
+from codex_mcp.state.embedded.opening import NAME as DATABASE
+from codex_mcp.team.agent import AgentStatus
+
+LOGIN_PORT: Final = 1455
+"""Where Codex waits for the browser."""
+
+WHY: Final = {
+    Origin.SETTING: "as codex_bin says",
+    Origin.PATH: "found on PATH",
+    Origin.PACKAGE: "installed with codex-mcp",
+}
+
+KERNEL_SWITCHES: Final = (
+    # file below /proc/sys, the value that forbids user namespaces, one that allows them
+    ("user/max_user_namespaces", "0", "10000"),
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+)
+
+
+def load_settings(
+    arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str
+) -> tuple[Loaded | None, facts.Configuration]:
+    """The settings of a server that is started here; None if they cannot be used."""
+    try:
+        loaded = load(arguments, environment, cwd)
+    except Explained as exc:
+        return None, facts.Configuration(settings_error=str(exc))
+    home = loaded.settings.core.codex_home
+    path = os.path.join(home, "config.toml")
+    return loaded, facts.Configuration(
+        warnings=loaded.warnings,
+        config_path=path,
+        has_config=os.path.exists(path),
+        syntax_error=_syntax_error(home),
+        provider=_provider(home, environment),
+        has_openai_key=bool(environment.get("OPENAI_API_KEY")),
+    )
+
+
+def _provider(codex_home: str, environment: Mapping[str, str]) -> facts.Provider | None:
+    config = read_user_config(codex_home) or {}
+    name, providers = config.get("model_provider"), config.get("model_providers")
+    if not isinstance(name, str):
+        return None
+    described = providers.get(name) if isinstance(providers, Mapping) else None
+    key = described.get("env_key") if isinstance(described, Mapping) else None
+    if not isinstance(key, str):
+        return facts.Provider(name)
+    return facts.Provider(name, key, is_key_set=bool(environment.get(key)))
+
+
+def _syntax_error(codex_home: str) -> str:
+    try:
+        check_user_config(codex_home)
+    except BadOverride as exc:
+        return str(exc)
+    return ""
+
+
+def find(settings: CoreSettings, search_path: str) -> tuple[Binary | None, facts.Codex]:
+    try:
+        binary = find_codex(settings, search_path)
+    except NoCodex as exc:
+        return None, facts.Codex(error=str(exc))
+    is_named = binary.origin is Origin.SETTING
+    return binary, facts.Codex(
+        shown(binary.version),
+        binary.path,
+        WHY[binary.origin],
+        is_tested=is_tested(binary.version),
+        tested_range=tested_range(),
+        is_old=binary.is_old,
+        unused=() if is_named else binary.notes,
+    )
+
+
+def sandbox(binary: Binary, environment: Mapping[str, str]) -> facts.Sandbox:
+    trouble = sandbox_trouble(binary.path, environment)
+    if sys.platform != "linux":
+        return facts.Sandbox(trouble, is_linux=False)
+    blocked = (
+        f"{name.replace('/', '.')}={allowing}"
+        for name, forbidding, allowing in KERNEL_SWITCHES
+        if _kernel(name) == forbidding
+    )
+    return facts.Sandbox(
+        trouble, has_bubblewrap=bool(bubblewraps(bundled_bubblewrap())), blocked_by=next(blocked, "") if trouble else ""
+    )
+
+
+def _kernel(name: str) -> str:
+    with contextlib.suppress(OSError), open(f"/proc/sys/{name}", encoding="ascii") as file:
+        return file.read().strip()
+    return ""
+
+
+def folders(settings: Settings) -> facts.Folders:
+    home, state = settings.core.codex_home, settings.team.state_dir
+    sign_in = os.path.join(home, "auth.json")
+    locks = (os.path.join(home, LOCK_FILE), os.path.join(state, OPENING))
+    return facts.Folders(
+        (_folder("Codex's folder", "codex_home", home), _folder("the state folder", "state_dir", state)),
+        sign_in if _is_open(sign_in) else "",
+        tuple(path for path in locks if _is_held(path)),
+        _damage(os.path.join(state, DATABASE)),
+    )
+
+
+def _folder(purpose: str, setting: str, path: str) -> facts.Folder:
+    place = path
+    while not os.path.lexists(place):
+        place = os.path.dirname(place)
+    if not os.path.isdir(place):
+        return facts.Folder(purpose, setting, path, obstacle=f"{place} is not a folder")
+    if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
+        return facts.Folder(purpose, setting, path, obstacle=f"you may not write to {place}")
+    return facts.Folder(purpose, setting, path, shutil.disk_usage(place).free)
+
+
+def _is_open(path: str) -> bool:
+    with contextlib.suppress(OSError):
+        return bool(os.stat(path).st_mode & 0o077)
+    return False
+
+
+def _is_held(path: str) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _damage(path: str) -> str:
+    if not os.path.exists(path):
+        return ""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1.0)) as database:
+            (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError:  # it is busy, or cannot be read without writing
+        return ""
+    except sqlite3.DatabaseError as exc:
+        return str(exc)
+    return "" if verdict == "ok" else str(verdict)
+
+
+def clients(settings: Settings | None, codex_home: str, environment: Mapping[str, str], cwd: str) -> facts.Clients:
+    search_path = environment.get("PATH", os.defpath)
+    home = environment.get("HOME") or os.path.expanduser("~")
+    found = list(read_clients(Place(home, codex_home, cwd, search_path)))
+    return facts.Clients(
+        tuple(entry for entry in found if isinstance(entry, facts.Entry)),
+        tuple(file for file in found if isinstance(file, facts.UnreadableFile)),
+        _milliseconds(environment.get("MCP_TOOL_TIMEOUT")),
+        settings.calls.soft_deadline if settings is not None else None,
+        _is_path_codex_old(codex_home, search_path),
+        our_command(search_path),
+    )
+
+
+def _milliseconds(text: str | None) -> float | None:
+    try:
+        return float(text) / 1000 if text else None
+    except ValueError:
+        return None
+
+
+def _is_path_codex_old(codex_home: str, search_path: str) -> bool:
+    path = shutil.which("codex", path=search_path)
+    if path is None:
+        return False
+    try:
+        settings = CoreSettings(codex_home=codex_home, codex_bin=path, allow_untested_codex=True)
+        return is_old(find_codex(settings, search_path).version)
+    except NoCodex:
+        return False
+
+
+def our_command(search_path: str) -> str:
+    """The path of this program, as a client should have it."""
+    beside_python = os.path.join(os.path.dirname(sys.executable), "codex-mcp")
+    if os.access(beside_python, os.X_OK):
+        return beside_python
+    return shutil.which("codex-mcp", path=search_path) or f"{sys.executable} -m codex_mcp"
+
+
+def ports(settings: Settings, *, needs_sign_in: bool) -> Iterator[facts.Port]:
+    number = settings.http.port
+    if number:
+        is_free = _is_free(settings.http.host, number)
+        yield facts.Port(number, "the server (setting port)", is_free, "stop what uses it, or choose another port")
+    if needs_sign_in:
+        instead = "run `codex-mcp login --device`, which needs no port"
+        yield facts.Port(LOGIN_PORT, "a sign-in with a browser", _is_free("127.0.0.1", LOGIN_PORT), instead)
+
+
+def _is_free(host: str, port: int) -> bool:
+    try:
+        with socket.create_server((host, port)):
+            return True
+    except OSError:
+        return False
+
+
+def agents(state_dir: str) -> facts.Agents:
+    try:
+        with readable(state_dir):
+            found = agents_in(state_dir)
+    except Explained as exc:
+        return facts.Agents(error=str(exc))
+    stale = tuple(agent.identity for agent in found if agent.status is AgentStatus.STALE)
+    return facts.Agents(sum(agent.status is not AgentStatus.CLOSED for agent in found), stale)
+
+
+def system() -> str:
+    return f"Python {platform.python_version()}, {platform.system()} {platform.release()} {platform.machine()}"

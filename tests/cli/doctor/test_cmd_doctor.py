@@ -1,0 +1,114 @@
+"""`codex-mcp doctor` in a home of its own, with the real Codex: problems appear, and go when its advice is followed."""
+
+import fcntl
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.patience import PATIENCE
+from tests.support.servers.commands import PROGRAM, command
+from tests.support.servers.terminal import Terminal
+
+KEY = "sk-proj-" + "a1B2c3D4" * 5
+
+
+def sign_in(home: Path) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(home)}
+    subprocess.run(
+        [PROGRAM, "login", "--with-api-key"], input=KEY, text=True, env=environment, check=True, timeout=PATIENCE
+    )
+
+
+def problems(home: Path, *flags: str, **environ: str) -> dict[str, dict[str, Any]]:
+    """The warnings and errors by the names of their checks."""
+    ended = command(home, "doctor", "--json", *flags, **environ)
+    document = json.loads(ended.stdout)
+    found = [check for check in document["checks"] if check["level"] != "ok"]
+    errors = sum(check["level"] == "error" for check in found)
+    assert (document["schema"], document["errors"], ended.returncode) == (1, errors, int(errors > 0))
+    assert all(check["fix"] for check in found)
+    assert str(home) not in ended.stdout
+    return {check["check"]: check for check in found}
+
+
+def test_a_fresh_home_lacks_only_the_sign_in_and_then_nothing(tmp_path: Path) -> None:
+    assert problems(tmp_path)["sign-in"]["fix"] == "run `codex-mcp login`"
+    with_key = problems(tmp_path, OPENAI_API_KEY=KEY)["sign-in"]
+    assert with_key["fix"] == "run `printenv OPENAI_API_KEY | codex-mcp login --with-api-key`"
+    sign_in(tmp_path)
+    ended = command(tmp_path, "doctor", "--turn", OPENAI_API_KEY=KEY)
+    assert ended.returncode == 0, ended.stdout
+    assert "✓ signed in with an API key" in ended.stdout
+    assert "✓ an agent of a scripted model answered over stdio" in ended.stdout
+    assert KEY not in ended.stdout + ended.stderr
+    assert ended.stderr == ""
+
+
+def test_a_configuration_that_codex_refuses_is_found_before_a_call_fails(tmp_path: Path) -> None:
+    sign_in(tmp_path)
+    config = tmp_path / ".codex/config.toml"
+    for text in ("model = [", 'approval_policy = "sometimes"\n'):
+        config.write_text(text)
+        assert problems(tmp_path)["config.toml"]["fix"] == "correct ~/.codex/config.toml"
+    config.write_text("")
+    assert problems(tmp_path) == {}
+
+
+def test_a_provider_needs_its_key_and_no_sign_in(tmp_path: Path) -> None:
+    (tmp_path / ".codex").mkdir()
+    provider = '[model_providers.mine]\nname = "x"\nbase_url = "http://127.0.0.1:9/v1"\nenv_key = "MY_KEY"\n'
+    (tmp_path / ".codex/config.toml").write_text(f'model_provider = "mine"\n{provider}')
+    assert set(problems(tmp_path)) == {"sign-in.provider-key"}
+    assert problems(tmp_path, MY_KEY=KEY) == {}
+
+
+def test_a_bad_setting_is_an_error_and_the_clients_are_still_checked(tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"x": {"command": "codex", "args": ["mcp-server"]}}}')
+    found = problems(tmp_path, CODEX_MCP_PORT="none", CODEX_MCP_MODLE="x")
+    assert {"settings", "clients.old-server"} <= set(found)
+    assert "did you mean CODEX_MCP_MODEL?" in problems(tmp_path, CODEX_MCP_MODLE="x")["settings.ignored"]["fix"]
+
+
+def test_a_missing_codex_is_an_error(tmp_path: Path) -> None:
+    assert "codex.found" in problems(tmp_path, "--codex-bin", "./gone")
+
+
+def test_locks_ports_folders_and_damage_are_found(tmp_path: Path) -> None:
+    sign_in(tmp_path)
+    state = tmp_path / ".config/atm/codex-sessions"
+    state.mkdir(parents=True)
+    (state / "state.db").write_bytes(b"no database" * 1000)
+    (tmp_path / ".codex/auth.json").chmod(0o644)
+    lock = os.open(state / "opening.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        found = problems(tmp_path, CODEX_MCP_PORT=str(server.getsockname()[1]))
+    assert set(found) == {"folders.state", "folders.sign-in", "folders.lock", "port"}
+    os.close(lock)
+    (state / "state.db").unlink()
+    (tmp_path / ".codex/auth.json").chmod(0o600)
+    assert problems(tmp_path) == {}
+    assert set(problems(tmp_path, "--state-dir", ".codex/auth.json")) == {"folders.state_dir", "agents"}
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_report_fits_the_terminal(tmp_path: Path, columns: int) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    with Terminal([PROGRAM, "doctor", "--codex-bin", "./gone"], environment, columns) as terminal:
+        assert terminal.exit_code() == 1
+    # What was shown before a carriage return is progress, which has been overwritten.
+    lines = [line.rpartition("\r")[2] for line in terminal.shown.replace("\r\n", "\n").split("\n")]
+    wide = [line for line in lines if len(line) >= columns and max(map(len, line.split())) < columns // 2]
+    assert wide == []
+    assert any(line.startswith("  ✗ ") for line in lines)
+
+
+def test_a_terminal_without_the_marks_shows_letters(tmp_path: Path) -> None:
+    ended = command(tmp_path, "doctor", "--summary", "--codex-bin", "./gone", PYTHONIOENCODING="ascii")
+    assert ended.returncode == 1
+    assert "x Codex" in ended.stdout.splitlines()
