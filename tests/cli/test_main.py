@@ -71,7 +71,39 @@ def test_without_a_command_a_person_is_shown_the_help(tmp_path: Path) -> None:
 def test_an_unknown_flag_of_a_command_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:
     ended = shell(str(SCRIPTS / "codex-mcp"), "mcp-server", "--frobnicate", home=tmp_path)
     assert ended.returncode == 2
-    assert "codex-mcp mcp-server: error: unrecognized arguments: --frobnicate" in ended.stderr
+    said = "codex-mcp mcp-server: error: there is no flag --frobnicate; codex-mcp mcp-server --help lists the flags\n"
+    assert ended.stderr.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("mcp-serve", "did you mean mcp-server?"),
+        ("doktor --json", "did you mean doctor?"),
+        ("serve --tema x", "did you mean --team?"),
+        ("serve --timeou 5", "did you mean --timeout?"),
+        ("config --js", "did you mean --json?"),
+        ("exec-server --listn=stdio", "did you mean --listen?"),
+        ("exec ls -la", "if it belongs to the command, write -- before the command"),
+        ("exec --tyt ls", "did you mean --tty? If it belongs to the command, write -- before the command"),
+        ("threads extra", "unexpected argument 'extra'"),
+        ("--versoin", "did you mean --version?"),
+    ],
+)
+def test_a_misspelled_word_names_the_right_one(tmp_path: Path, line: str, hint: str) -> None:
+    ended = shell(str(SCRIPTS / "codex-mcp"), *line.split(), home=tmp_path)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert hint in ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("program", ["codex-mcp", "codex-mcp-server", "codex-exec-server", *sorted(COMMANDS)])
+def test_every_entry_point_tells_its_version(tmp_path: Path, capsys: pytest.CaptureFixture[str], program: str) -> None:
+    if program in COMMANDS:
+        with pytest.raises(SystemExit) as ended:
+            main([program, "--version"])
+        assert (ended.value.code, capsys.readouterr().out) == (0, f"codex-mcp {__version__}\n")
+    else:
+        assert shell(str(SCRIPTS / program), "--version", home=tmp_path).stdout == f"codex-mcp {__version__}\n"
 
 
 def test_a_bad_setting_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:

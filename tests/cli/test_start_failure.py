@@ -53,13 +53,13 @@ def setup_for(folder: Path, words: Sequence[str]) -> Setup:
 
 FAILURES: dict[str, tuple[list[str], str]] = {
     "a bad setting": (["mcp-server", "--shutdown-grace", "soon"], "cannot use shutdown_grace = 'soon'"),
-    "an unknown flag": (["serve", "--frobnicate"], "unrecognized arguments: --frobnicate"),
+    "an unknown flag": (["serve", "--frobnicate"], "there is no flag --frobnicate"),
     "no Codex": (["mcp-server", "--codex-bin", "./gone"], "there is no such program"),
     "a broken config.toml": (["mcp-server", "BROKEN"], "config.toml: "),
     "an unusable state folder": (["serve", "--state-dir", "../home/state", "STATE"], "is not a folder"),
     "a missing script": (["mcp-server", "--scripted", "gone.toml"], "gone.toml"),
     "a misspelled command": (["mcp-serve"], "mcp-serve"),
-    "no command": ([], "COMMAND"),
+    "no command": ([], "a command is missing"),
 }
 
 

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, Protocol
 
-from codex_mcp import __version__
 from codex_mcp.base.errors import Explained, Refused
-from codex_mcp.cli.parser import BadUsage, Parser
+from codex_mcp.cli.parser import BadUsage, Parser, guess
 
 
 class Command(Protocol):
@@ -72,8 +71,9 @@ def _load(name: str) -> Command:
 FAILED: Final = 1
 USAGE_ERROR: Final = 2
 
+INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
-"""The exit code that a shell reports for a program ended by SIGPIPE."""
+"""The exit codes that a shell reports for a program ended by SIGINT and by SIGPIPE."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,18 +84,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = Parser(
         "codex-mcp", "Codex coding agents for MCP clients.", "codex-mcp COMMAND --help shows the flags of a command."
     )
-    parser.add_argument("--version", action="version", version=f"codex-mcp {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, summary in COMMANDS.items():
         commands.add_parser(name, help=summary)
     if not words and sys.stdin.isatty():
         parser.print_help()
         return 0
     try:
-        parser.parse_args(words)
+        if words and not words[0].startswith("-"):
+            hint = guess(words[0], COMMANDS) or "codex-mcp --help lists the commands"
+            parser.error(f"there is no command {words[0]!r}; {hint}")
+        parser.read(words)
+        parser.error("a command is missing, such as mcp-server; codex-mcp --help lists the commands")
     except BadUsage as exc:
         return _refused("", words, exc)
-    raise AssertionError("argparse accepts only the commands, which ran above")
 
 
 def mcp_server_main() -> int:
@@ -130,9 +132,11 @@ def _run(name: str, words: Sequence[str]) -> int:
     _replace_closed_streams()
     command.configure(parser)
     try:
-        return command.run(parser.parse_args(words), os.environ, _working_folder())
+        return command.run(parser.read(words), os.environ, _working_folder())
     except Explained as exc:
         return _refused(name, words, exc)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has closed it. Python would report that once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

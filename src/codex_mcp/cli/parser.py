@@ -1,14 +1,23 @@
-"""The parser of every command line of ours: help that fits the terminal, no abbreviated flags, errors as exceptions."""
+"""The parser of every command line of ours.
+
+Help fits the terminal, flags cannot be abbreviated, errors are exceptions, and a misspelled flag names the right one.
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Sequence
 from typing import Final, NoReturn
 
+from codex_mcp import __version__
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.nearest import nearest
 
 HELP_WIDTH: Final = 100
 LEAST_HELP_WIDTH: Final = 40
+
+COMMAND_WORDS: Final = "COMMAND"
+"""The metavar of words that are another program's command line."""
 
 
 class BadUsage(Refused):
@@ -39,7 +48,31 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=prog, description=description, epilog=epilog, formatter_class=HelpFormatter, allow_abbrev=False
         )
+        self.add_argument("--version", action="version", version=f"codex-mcp {__version__}")
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """The arguments. Raises BadUsage."""
+        arguments, unknown = self.parse_known_args(words)
+        if unknown:
+            self.error(self._unknown(unknown[0]))
+        return arguments
 
     def error(self, message: str) -> NoReturn:
         """Raises BadUsage instead of ending the program: a client may wait for the reason."""
         raise BadUsage(self.format_usage(), f"{self.prog}: error: {message}")
+
+    def _unknown(self, word: str) -> str:
+        if not word.startswith("-"):
+            return f"unexpected argument {word!r}; {self.prog} --help shows what is allowed"
+        flag = word.partition("=")[0]
+        hint = guess(flag, [name for name in self._option_string_actions if name.startswith("--")])
+        if any(action.metavar == COMMAND_WORDS and action.nargs == "+" for action in self._actions):
+            before = f"{hint} If it" if hint else "if it"
+            return f"there is no flag {flag}; {before} belongs to the command, write -- before the command"
+        return f"there is no flag {flag}; {hint or f'{self.prog} --help lists the flags'}"
+
+
+def guess(word: str, known: Iterable[str]) -> str:
+    """A question that names the known word which was probably meant; empty if none is close."""
+    meant = nearest(word, known)
+    return f"did you mean {meant}?" if meant else ""

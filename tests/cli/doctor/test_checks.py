@@ -229,11 +229,11 @@ PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
         but(clients=Clients(tool_timeout=3600)),
     ),
     "a port in use": (
-        but(ports=(facts.Port(3333, "the server", is_free=False, instead="choose another port"),)),
+        but(ports=(facts.Port(3333, "the server", problem="in use", instead="choose another port"),)),
         "port",
         Level.WARNING,
         "choose another port",
-        but(ports=(facts.Port(3334, "the server", is_free=True, instead=""),)),
+        but(ports=(facts.Port(3334, "the server", problem="", instead=""),)),
     ),
     "agents that cannot be read": (
         but(agents=facts.Agents(error="cannot read the state folder ~/s: I/O error; check its permissions")),

@@ -54,7 +54,8 @@ def test_a_configuration_that_codex_refuses_is_found_before_a_call_fails(tmp_pat
     config = tmp_path / ".codex/config.toml"
     for text in ("model = [", 'approval_policy = "sometimes"\n'):
         config.write_text(text)
-        assert problems(tmp_path)["config.toml"]["fix"] == "correct ~/.codex/config.toml"
+        found = problems(tmp_path)
+        assert {name: found[name]["fix"] for name in found} == {"config.toml": "correct ~/.codex/config.toml"}
     config.write_text("")
     assert problems(tmp_path) == {}
 

@@ -174,9 +174,9 @@ def _size(count: int) -> str:
 
 
 def _port(port: Port) -> Finding:
-    if port.is_free:
+    if not port.problem:
         return Finding("port", Group.NETWORK, Level.OK, f"port {port.number} is free for {port.needed_by}")
-    text = f"port {port.number}, which {port.needed_by} needs, is in use by another program or a running server"
+    text = f"port {port.number}, which {port.needed_by} needs, cannot be used: {port.problem}"
     return Finding("port", Group.NETWORK, Level.WARNING, text, port.instead)
 
 

@@ -19,7 +19,7 @@ OLD_COMMAND: Final = re.compile(r"(?<![\w./-])(?:\S*/)?codex(?:\s[^|;&]*)?\smcp-
 SHORT_TIMEOUT: Final = 300.0
 """Seconds. A server returns after 240 s at the latest to clients that have a limit of their own."""
 
-GOOD_TIMEOUT: Final = 3600
+GOOD_MILLISECONDS: Final = 3_600_000
 
 
 def judge_clients(clients: Clients) -> Iterator[Finding]:
@@ -34,7 +34,7 @@ def judge_clients(clients: Clients) -> Iterator[Finding]:
         yield from _ours(entry, clients)
     if clients.tool_timeout is not None and clients.tool_timeout < SHORT_TIMEOUT:
         text = f"MCP_TOOL_TIMEOUT makes Claude Code stop each call and its turn after {clients.tool_timeout:g} s"
-        fix = f"remove the variable, or set it to {GOOD_TIMEOUT * 1000}"
+        fix = f"remove the variable, or set it to {GOOD_MILLISECONDS}"
         yield Finding("clients.timeout", Group.CLIENTS, Level.WARNING, text, fix)
     if not ours and not dead:
         text = f"no client that we know runs codex-mcp yet; its command is `{clients.our_command} mcp-server`"
@@ -84,7 +84,7 @@ def _ours(entry: Entry, clients: Clients) -> Iterator[Finding]:
     is_short = entry.timeout is not None and entry.timeout < SHORT_TIMEOUT
     if is_short and not (deadline is not None and deadline < (entry.timeout or 0)):
         text = f"{where} gets {entry.timeout:g} s for a call; then the client stops the call and its turn"
-        fix = f"raise its timeout to {GOOD_TIMEOUT} s, or add the flag --soft-deadline with fewer seconds"
+        fix = "raise its timeout to an hour, or add the flag --soft-deadline with fewer seconds"
         yield Finding("clients.timeout", Group.CLIENTS, Level.WARNING, text, fix)
         return
     yield Finding("clients", Group.CLIENTS, Level.OK, f"{where} runs codex-mcp")

@@ -84,6 +84,8 @@ def _codex_facts(
         return codex, None, None, None
     with _progress("starting Codex"):
         core = asyncio.run(ask_core(settings, environment, is_old=binary.is_old))
+    if core.error or core.config_error:
+        return codex, core, None, None  # the sandbox and a turn would fail for the same reason
     with _progress("trying the sandbox"):
         sandbox = gathering.sandbox(binary, {**environment, "CODEX_HOME": settings.core.codex_home})
     if not with_turn:

@@ -150,9 +150,10 @@ class Clients(Struct, frozen=True):
 class Port(Struct, frozen=True):
     number: int
     needed_by: str
-    is_free: bool
+    problem: str
+    """Why it cannot be used; empty if it can."""
     instead: str
-    """What to do if it is not free."""
+    """What to do then."""
 
 
 class Agents(Struct, frozen=True):
@@ -172,12 +173,13 @@ class Facts(Struct, frozen=True):
     core: Core | None = None
     """None if it was not started: there is no Codex, or no settings."""
     sandbox: Sandbox | None = None
+    """None if Codex does not start with its configuration."""
     folders: Folders = Folders()
     clients: Clients = Clients()
     ports: tuple[Port, ...] = ()
     agents: Agents = Agents()
     turn: Turn | None = None
-    """None unless it was asked for."""
+    """None unless it was asked for and Codex starts."""
 
 
 LEAST_FREE_BYTES: Final = 100 * 2**20

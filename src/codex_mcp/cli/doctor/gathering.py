@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import fcntl
 import os
 import platform
@@ -189,7 +190,8 @@ def clients(settings: Settings | None, codex_home: str, environment: Mapping[str
     found = list(read_clients(Place(home, codex_home, cwd, search_path)))
     return facts.Clients(
         tuple(entry for entry in found if isinstance(entry, facts.Entry)),
-        tuple(file for file in found if isinstance(file, facts.UnreadableFile)),
+        # Codex's own file is a check of its own.
+        tuple(file for file in found if isinstance(file, facts.UnreadableFile) and file.client != "Codex"),
         _milliseconds(environment.get("MCP_TOOL_TIMEOUT")),
         settings.calls.soft_deadline if settings is not None else None,
         _is_path_codex_old(codex_home, search_path),
@@ -226,19 +228,20 @@ def our_command(search_path: str) -> str:
 def ports(settings: Settings, *, needs_sign_in: bool) -> Iterator[facts.Port]:
     number = settings.http.port
     if number:
-        is_free = _is_free(settings.http.host, number)
-        yield facts.Port(number, "the server (setting port)", is_free, "stop what uses it, or choose another port")
+        problem = _port_problem(settings.http.host, number)
+        yield facts.Port(number, "the server (setting port)", problem, "stop what uses it, or choose another port")
     if needs_sign_in:
         instead = "run `codex-mcp login --device`, which needs no port"
-        yield facts.Port(LOGIN_PORT, "a sign-in with a browser", _is_free("127.0.0.1", LOGIN_PORT), instead)
+        yield facts.Port(LOGIN_PORT, "a sign-in with a browser", _port_problem("127.0.0.1", LOGIN_PORT), instead)
 
 
-def _is_free(host: str, port: int) -> bool:
+def _port_problem(host: str, port: int) -> str:
     try:
         with socket.create_server((host, port)):
-            return True
-    except OSError:
-        return False
+            return ""
+    except OSError as exc:
+        in_use = "a running server or another program uses it"
+        return in_use if exc.errno == errno.EADDRINUSE else str(exc.strerror)
 
 
 def agents(state_dir: str) -> facts.Agents:

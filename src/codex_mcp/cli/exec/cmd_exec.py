@@ -15,6 +15,7 @@ from typing import Final
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.exec.session import SIGNALLED, ExecSession, OutputLost
 from codex_mcp.cli.exec.terminal import StandardStreams
+from codex_mcp.cli.parser import COMMAND_WORDS
 from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.errors import ExecServerError, RequestRefused
 from codex_mcp.execclient.options import ExecServerClientConnectOptions, StartOptions
@@ -40,7 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     terminal = parser.add_mutually_exclusive_group()
     terminal.add_argument("--tty", action="store_true", default=None, help="run the command on a terminal")
     terminal.add_argument("--no-tty", action="store_false", dest="tty", help="run it without one")
-    parser.add_argument("argv", nargs="+", metavar="COMMAND", help="the command and its arguments, after --")
+    help_text = "the command and its arguments; write -- before them if one of them begins with a dash"
+    parser.add_argument("argv", nargs="+", metavar=COMMAND_WORDS, help=help_text)
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
