@@ -23,6 +23,7 @@ import uvloop
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.processes.linux_features import check_linux
 from codex_mcp.execserver.auth import CapabilityToken, SignedToken
 from codex_mcp.execserver.sandbox.confinement import Confinement, bubblewraps, temporary_folders
 from codex_mcp.execserver.serve import Address, AuthCheck, ServerConfig, parse_listen, serve
@@ -78,6 +79,7 @@ async def run_main(
     Raises Refused for an address that other machines can reach: use `codex-mcp exec-server --ws-auth` for that.
     `environment` is what commands inherit; None is the program's own.
     """
+    check_linux()
     address = parse_listen(listen_url)
     if address.host is None:
         raise Refused("cannot embed an exec-server on stdio: give an address such as ws://127.0.0.1:0")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.processes.linux_features import check_linux
 from codex_mcp.execserver.guard import run_guarded
 
 DESCRIPTION: Final = "Run commands and read and write files for an agent. The first line printed is the address."
@@ -64,6 +65,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
             return _failed(f"cannot serve: {exc}; check the limits of this process (ulimit -a)", FAILED)
         return 0
 
+    check_linux()  # before anything else is imported, which might not be possible here
     _check_open_files()
     try:
         return run_guarded(serve)
