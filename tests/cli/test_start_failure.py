@@ -1,9 +1,12 @@
 """A server that does not start tells its client why."""
 
+import contextlib
 import json
+import os
+import pty
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.cli.start_failure import answer_to
+from codex_mcp.cli import start_failure
+from codex_mcp.cli.start_failure import answer_to, log_failure, tell_client
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import Setup
 
@@ -138,3 +142,63 @@ def test_the_log_is_in_the_home_that_a_flag_names_and_a_home_is_not_made_for_it(
     ended(setup, b"", "mcp-server", "--codex-home", f"{tmp_path}/missing")
     assert not (tmp_path / "missing").exists()
     assert not (setup.codex_home / "log").exists()
+
+
+@contextlib.contextmanager
+def pipes(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """A stdin with this data that stays open, and both ends of a stdout."""
+    stdin, client = os.pipe()
+    answers, stdout = os.pipe()
+    os.write(client, data)
+    try:
+        yield stdin, answers, stdout
+    finally:
+        for descriptor in (stdin, client, answers, stdout):
+            os.close(descriptor)
+
+
+def test_it_returns_after_the_answer_although_stdin_stays_open() -> None:
+    with pipes(lines(NOTE, DISCOVER, INITIALIZE)) as (stdin, answers, stdout):
+        tell_client("why", stdin, stdout)
+        assert [json.loads(line)["id"] for line in os.read(answers, 9999).splitlines()] == ["probe", 7]
+
+
+def test_a_silent_client_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start_failure, "PATIENCE", 0.01)
+    with pipes(lines(NOTE)) as (stdin, _, stdout):
+        tell_client("why", stdin, stdout)
+
+
+def test_a_client_that_has_gone_is_no_error() -> None:
+    stdin, client = os.pipe()
+    answers, stdout = os.pipe()
+    os.write(client, lines(INITIALIZE))
+    os.close(answers)
+    tell_client("why", stdin, stdout)
+    for descriptor in (stdin, client, stdout):
+        os.close(descriptor)
+
+
+def test_a_terminal_is_not_read() -> None:
+    master, terminal = pty.openpty()
+    tell_client("why", terminal, terminal)
+    os.close(master)
+    os.close(terminal)
+
+
+@pytest.mark.parametrize(
+    "words", [["--codex-home", "x"], ["--codex-home=x"], ["--codex-home", "y", "--codex-home", "x"]]
+)
+def test_the_log_goes_to_the_home_that_was_named_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    log_failure("cannot start", words, {"HOME": str(tmp_path)})
+    assert (tmp_path / "x/log/codex-rmcp.log").read_text().endswith("cannot start\n")
+
+
+@pytest.mark.parametrize("variable", ["CODEX_HOME", "CODEX_MCP_CODEX_HOME"])
+def test_the_log_goes_to_the_home_of_the_environment(tmp_path: Path, variable: str) -> None:
+    log_failure("cannot start", [], {"HOME": "/nowhere", variable: str(tmp_path)})
+    assert (tmp_path / "log/codex-rmcp.log").exists()

@@ -263,6 +263,18 @@ def test_a_machine_where_all_is_well_has_no_problem() -> None:
     assert [finding for finding in judge(WORKING) if finding.level is not Level.OK or finding.fix] == []
 
 
+def test_an_old_codex_is_not_asked_for_its_sign_in() -> None:
+    (found,) = [finding for finding in judge(but(core=Core(is_known=False))) if finding.check == "sign-in"]
+    assert (found.level, found.text) == (Level.OK, "unknown: an old Codex cannot be asked")
+
+
+@pytest.mark.parametrize("flags", [["--soft-deadline=x"], ["--soft-deadline", "soon"], ["--soft-deadline", "90"]])
+def test_a_deadline_that_does_not_help_leaves_the_warning(flags: list[str]) -> None:
+    assert [finding.check for finding in judge(with_entry(*OURS, *flags, timeout=60)) if finding.fix] == [
+        "clients.timeout"
+    ]
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_problem_is_reported_with_advice_and_following_it_removes_the_problem(name: str) -> None:
     problem, check, level, advice, followed = PROBLEMS[name]

@@ -5,14 +5,20 @@ import json
 import os
 import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
+from codex_mcp.cli.doctor import cmd_doctor, core_facts
+from codex_mcp.cli.parser import Parser
+from codex_mcp.codex.binary import Binary, Origin
 from tests.support.patience import PATIENCE
 from tests.support.servers.commands import PROGRAM, command
 from tests.support.servers.terminal import Terminal
+
+Problems: TypeAlias = Callable[..., dict[str, dict[str, Any]]]
 
 KEY = "sk-proj-" + "a1B2c3D4" * 5
 
@@ -24,21 +30,32 @@ def sign_in(home: Path) -> None:
     )
 
 
-def problems(home: Path, *flags: str, **environ: str) -> dict[str, dict[str, Any]]:
-    """The warnings and errors by the names of their checks."""
-    ended = command(home, "doctor", "--json", *flags, **environ)
-    document = json.loads(ended.stdout)
-    found = [check for check in document["checks"] if check["level"] != "ok"]
-    errors = sum(check["level"] == "error" for check in found)
-    assert (document["schema"], document["errors"], ended.returncode) == (1, errors, int(errors > 0))
-    assert all(check["fix"] for check in found)
-    assert str(home) not in ended.stdout
-    return {check["check"]: check for check in found}
+@pytest.fixture
+def problems(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Problems:
+    """Run doctor in this process; return the warnings and errors by the names of their checks."""
+
+    def run(*flags: str, **environ: str) -> dict[str, dict[str, Any]]:
+        parser = Parser("codex-mcp doctor")
+        cmd_doctor.configure(parser)
+        capfd.readouterr()
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), **environ}
+        code = cmd_doctor.run(parser.read(["--json", *flags]), environment, str(tmp_path))
+        said = capfd.readouterr()
+        document = json.loads(said.out)
+        found = [check for check in document["checks"] if check["level"] != "ok"]
+        errors = sum(check["level"] == "error" for check in found)
+        assert (document["schema"], document["errors"], code) == (1, errors, int(errors > 0))
+        assert all(check["fix"] for check in found)
+        assert str(tmp_path) not in said.out
+        assert said.err == ""
+        return {check["check"]: check for check in found}
+
+    return run
 
 
-def test_a_fresh_home_lacks_only_the_sign_in_and_then_nothing(tmp_path: Path) -> None:
-    assert problems(tmp_path)["sign-in"]["fix"] == "run `codex-mcp login`"
-    with_key = problems(tmp_path, OPENAI_API_KEY=KEY)["sign-in"]
+def test_a_fresh_home_lacks_only_the_sign_in_and_then_nothing(tmp_path: Path, problems: Problems) -> None:
+    assert problems()["sign-in"]["fix"] == "run `codex-mcp login`"
+    with_key = problems(OPENAI_API_KEY=KEY)["sign-in"]
     assert with_key["fix"] == "run `printenv OPENAI_API_KEY | codex-mcp login --with-api-key`"
     sign_in(tmp_path)
     ended = command(tmp_path, "doctor", "--turn", OPENAI_API_KEY=KEY)
@@ -49,37 +66,65 @@ def test_a_fresh_home_lacks_only_the_sign_in_and_then_nothing(tmp_path: Path) ->
     assert ended.stderr == ""
 
 
-def test_a_configuration_that_codex_refuses_is_found_before_a_call_fails(tmp_path: Path) -> None:
+def test_a_configuration_that_codex_refuses_is_found_before_a_call_fails(tmp_path: Path, problems: Problems) -> None:
     sign_in(tmp_path)
     config = tmp_path / ".codex/config.toml"
     for text in ("model = [", 'approval_policy = "sometimes"\n'):
         config.write_text(text)
-        found = problems(tmp_path)
+        found = problems()
         assert {name: found[name]["fix"] for name in found} == {"config.toml": "correct ~/.codex/config.toml"}
     config.write_text("")
-    assert problems(tmp_path) == {}
+    assert problems() == {}
 
 
-def test_a_provider_needs_its_key_and_no_sign_in(tmp_path: Path) -> None:
+def test_a_provider_needs_its_key_and_no_sign_in(tmp_path: Path, problems: Problems) -> None:
     (tmp_path / ".codex").mkdir()
     provider = '[model_providers.mine]\nname = "x"\nbase_url = "http://127.0.0.1:9/v1"\nenv_key = "MY_KEY"\n'
     (tmp_path / ".codex/config.toml").write_text(f'model_provider = "mine"\n{provider}')
-    assert set(problems(tmp_path)) == {"sign-in.provider-key"}
-    assert problems(tmp_path, MY_KEY=KEY) == {}
+    assert set(problems()) == {"sign-in.provider-key"}
+    assert problems(MY_KEY=KEY) == {}
 
 
-def test_a_bad_setting_is_an_error_and_the_clients_are_still_checked(tmp_path: Path) -> None:
+def test_a_bad_setting_is_an_error_and_the_clients_are_still_checked(tmp_path: Path, problems: Problems) -> None:
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {"x": {"command": "codex", "args": ["mcp-server"]}}}')
-    found = problems(tmp_path, CODEX_MCP_PORT="none", CODEX_MCP_MODLE="x")
+    found = problems(CODEX_MCP_PORT="none", CODEX_MCP_MODLE="x")
     assert {"settings", "clients.old-server"} <= set(found)
-    assert "did you mean CODEX_MCP_MODEL?" in problems(tmp_path, CODEX_MCP_MODLE="x")["settings.ignored"]["fix"]
+    assert "did you mean CODEX_MCP_MODEL?" in problems(CODEX_MCP_MODLE="x")["settings.ignored"]["fix"]
 
 
-def test_a_missing_codex_is_an_error(tmp_path: Path) -> None:
-    assert "codex.found" in problems(tmp_path, "--codex-bin", "./gone")
+def test_an_old_codex_and_an_unused_one_are_warnings(tmp_path: Path, problems: Problems) -> None:
+    program = tmp_path / "bin/codex"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho codex-cli 0.170.0\n")
+    program.chmod(0o755)
+    found = problems(PATH=f"{program.parent}:/usr/bin:/bin")
+    assert found["codex.unused"]["text"].startswith("~/bin/codex is Codex 0.170.0, and we know ")
+    dead = '{"mcpServers": {"x": {"command": "codex", "args": ["mcp-server"]}}}'
+    (tmp_path / ".mcp.json").write_text(dead)
+    program.write_text("#!/bin/sh\necho codex-cli 0.153.4\n")
+    assert problems(PATH=f"{program.parent}:/usr/bin:/bin")["clients.old-server"]["level"] == "warning"
+    assert problems(MCP_TOOL_TIMEOUT="60000")["clients.timeout"]["fix"].endswith("3600000")
 
 
-def test_locks_ports_folders_and_damage_are_found(tmp_path: Path) -> None:
+def test_the_account_is_named_by_its_kind_alone() -> None:
+    assert core_facts._kind({"type": "chatgpt", "email": "ann@example.com"}) == "chatgpt"
+    assert core_facts._kind({"email": "ann@example.com"}) == "an account"
+    assert core_facts._kind(None) is None
+
+
+def test_a_turn_that_fails_is_explained(tmp_path: Path) -> None:
+    program = tmp_path / "codex"
+    program.write_text("#!/bin/sh\necho codex-cli 0.163.0\n")
+    program.chmod(0o755)
+    turn = core_facts.run_turn(Binary(str(program), (0, 163, 0), Origin.SETTING), {"PATH": "/usr/bin:/bin"})
+    assert "cannot start Codex" in turn.error
+
+
+def test_a_missing_codex_is_an_error(problems: Problems) -> None:
+    assert "codex.found" in problems("--codex-bin", "./gone")
+
+
+def test_locks_ports_folders_and_damage_are_found(tmp_path: Path, problems: Problems) -> None:
     sign_in(tmp_path)
     state = tmp_path / ".config/atm/codex-sessions"
     state.mkdir(parents=True)
@@ -88,13 +133,13 @@ def test_locks_ports_folders_and_damage_are_found(tmp_path: Path) -> None:
     lock = os.open(state / "opening.lock", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        found = problems(tmp_path, CODEX_MCP_PORT=str(server.getsockname()[1]))
+        found = problems(CODEX_MCP_PORT=str(server.getsockname()[1]))
     assert set(found) == {"folders.state", "folders.sign-in", "folders.lock", "port"}
     os.close(lock)
     (state / "state.db").unlink()
     (tmp_path / ".codex/auth.json").chmod(0o600)
-    assert problems(tmp_path) == {}
-    assert set(problems(tmp_path, "--state-dir", ".codex/auth.json")) == {"folders.state_dir", "agents"}
+    assert problems() == {}
+    assert set(problems("--state-dir", ".codex/auth.json")) == {"folders.state_dir", "agents"}
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

@@ -158,8 +158,6 @@ def _folder(folder: Folder) -> Finding:
     if folder.obstacle:
         fix = f"correct that, or name another folder (setting {folder.setting})"
         return Finding(check, group, Level.ERROR, f"{what} cannot be used: {folder.obstacle}", fix)
-    if folder.free_bytes is None:
-        return Finding(check, group, Level.OK, what)
     text = f"{what} ({_size(folder.free_bytes)} free)"
     fix = f"free some space on that disk, or name a folder on another one (setting {folder.setting})"
     if folder.free_bytes < LEAST_FREE_BYTES:

@@ -102,7 +102,7 @@ class Folder(Struct, frozen=True):
     purpose: str
     setting: str
     path: str
-    free_bytes: int | None = None
+    free_bytes: int = 0
     obstacle: str = ""
     """Why it cannot be used."""
 
