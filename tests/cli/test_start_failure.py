@@ -158,7 +158,7 @@ def pipes(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def test_it_returns_after_the_answer_although_stdin_stays_open() -> None:
-    with pipes(lines(NOTE, DISCOVER, INITIALIZE)) as (stdin, answers, stdout):
+    with pipes(lines(NOTE, DISCOVER, INITIALIZE, LIST)) as (stdin, answers, stdout):
         tell_client("why", stdin, stdout)
         assert [json.loads(line)["id"] for line in os.read(answers, 9999).splitlines()] == ["probe", 7]
 

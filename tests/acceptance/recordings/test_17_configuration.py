@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.acceptance.recordings.exchange import answered, as_recorded, event_of, refused, scene, serve, thread_of
-from tests.support.servers.mcp_server import McpServer
+from tests.support.servers.mcp_server import McpServer, Setup
 
 BROKEN = 'model_reasoning_effort = "low"\nnonsense\n'
 WHY_BROKEN = "config.toml:2:9: key with no value, expected `=`"
@@ -55,22 +55,18 @@ async def test_a_configuration_that_breaks_later_is_an_error_of_the_call_until_i
 
 
 async def test_a_configuration_that_was_broken_from_the_start_is_told_to_the_client(tmp_path: Path) -> None:
-    async with serve(tmp_path) as (server, _model):
-        config = server.setup.codex_home / "config.toml"
-        config.write_text(BROKEN)
-        await server.initialize()
-        broken = await server.run("codex", {"prompt": scene("say")})
-        config.write_text("")
-        mended = await server.run("codex", {"prompt": scene("say")})
-
-        text: str = broken["content"][0]["text"]
-        assert broken == refused(text)
-        assert WHY_BROKEN in text
-        assert as_recorded(mended) == answered(thread_of(mended), "Good day.")
+    setup = Setup(tmp_path)
+    setup.make()
+    (setup.codex_home / "config.toml").write_text(BROKEN)
+    async with McpServer(setup) as server:
+        answer = await server.answer(server.request("initialize"))
+        assert f"cannot read {setup.codex_home}/config.toml: " in answer["error"]["message"]
+        assert await server.exit_code() == 2
 
 
 async def test_an_unknown_flag_ends_the_start_with_a_sentence(tmp_path: Path) -> None:
     async with serve(tmp_path, "--strict-config") as (server, _model):
+        server.close_stdin()
         assert await server.exit_code() == 2
         assert server.messages == []
         assert "--strict-config" in server.stderr
