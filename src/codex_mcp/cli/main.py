@@ -42,6 +42,7 @@ COMMANDS: Final = {
     "install": "add codex-mcp to an MCP client",
     "uninstall": "remove codex-mcp from an MCP client",
     "migrate": "replace old Codex servers in the files of your MCP clients",
+    "completion": "print a script that completes commands and flags in bash, zsh or fish",
     "demo": "watch an agent fix a failing test, without an account or a network",
 }
 
@@ -60,7 +61,7 @@ FOLDERS: Final = {
 """The folders of commands that are not in this one."""
 
 
-def _load(name: str) -> Command:
+def load_command(name: str) -> Command:
     """Import the module of this command: each start loads only the command that it runs."""
     folder = next((f"{folder}." for folder, names in FOLDERS.items() if name in names), "")
     module: Any = import_module(f"codex_mcp.cli.{folder}cmd_{name.replace('-', '_')}")
@@ -127,7 +128,7 @@ def _working_folder() -> str:
 
 
 def _run(name: str, words: Sequence[str]) -> int:
-    command = _load(name)
+    command = load_command(name)
     parser = Parser(f"codex-mcp {name}", command.DESCRIPTION)
     _replace_closed_streams()
     command.configure(parser)
