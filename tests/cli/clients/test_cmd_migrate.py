@@ -131,13 +131,13 @@ def test_json_lists_the_entries(world: World, capsys: pytest.CaptureFixture[str]
     assert world.run("migrate", "--json") == 0
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1), ("", 1), ("\x04", 1), ("\x03", 1)])
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1), ("", 1), ("\x04", 1)])
 def test_at_a_terminal_it_asks(world: World, answer: str, code: int) -> None:
     before = world.files()
     with Terminal([PROGRAM, "migrate"], world.environment, 80) as terminal:
         terminal.wait_for("Change them? [y/N] ")
         lines = terminal.shown.splitlines()
-        terminal.type(answer if answer in ("\x03", "\x04") else answer + "\n")
+        terminal.type(answer if answer == "\x04" else answer + "\n")
         assert terminal.exit_code() == code
     assert max(map(len, lines)) <= 80
     assert (world.files() == before) == bool(code)

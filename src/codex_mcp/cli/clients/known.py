@@ -79,6 +79,12 @@ class Client(Struct, frozen=True):
     http: Mapping[str, object] = {}
     """What stands beside the address."""
 
+    limit: str = ""
+    """The key of a server's time limit per call; empty if it has none."""
+
+    limit_unit: float = 0.001
+    """Of the limit, in seconds."""
+
     has_local: bool = False
     """It also keeps servers per project in the user's file."""
 
@@ -101,6 +107,7 @@ CLIENTS: Final = {
             # A limit of its own would end a call in spite of its progress; a day is practically none.
             stdio={"type": "stdio", "timeout": DAY_MS},
             http={"type": "http", "timeout": DAY_MS},
+            limit="timeout",
             has_local=True,
             next_step="Start Claude Code, or type /mcp in one that runs.",
         ),
@@ -113,6 +120,8 @@ CLIENTS: Final = {
             form=Format.TOML,
             stdio={"tool_timeout_sec": HOUR, "supports_parallel_tool_calls": True},
             http={"tool_timeout_sec": HOUR, "supports_parallel_tool_calls": True},
+            limit="tool_timeout_sec",
+            limit_unit=1.0,
             next_step="Start Codex again.",
         ),
         Client("cursor", "Cursor", "{home}/.cursor/mcp.json", ".cursor/mcp.json", next_step="Reload Cursor's window."),
@@ -143,6 +152,7 @@ CLIENTS: Final = {
             stdio={"timeout": HOUR_MS},
             url="httpUrl",
             http={"timeout": HOUR_MS},
+            limit="timeout",
             next_step="Start Gemini CLI again.",
         ),
         Client(
@@ -158,6 +168,7 @@ CLIENTS: Final = {
             "{inspector}",
             stdio={"type": "stdio", "requestTimeout": HOUR_MS},
             http={"type": "streamable-http", "requestTimeout": HOUR_MS},
+            limit="requestTimeout",
             next_step="Run npx @modelcontextprotocol/inspector.",
         ),
     )

@@ -40,7 +40,7 @@ class Found(Struct, frozen=True):
 
 def old_entries(place: Place, values: Mapping[str, object], is_our_wrapper: Callable[[str], bool]) -> Iterator[Found]:
     """The old servers of a file, in its order. `is_our_wrapper` recognises our own program `codex-mcp-server`."""
-    for path in _holders(place, values):
+    for path in holders(place, values):
         servers = at(values, path)
         for name, entry in servers.items() if isinstance(servers, Mapping) else ():
             words = words_of(entry)
@@ -52,7 +52,7 @@ def old_entries(place: Place, values: Mapping[str, object], is_our_wrapper: Call
                 yield Found(place, (*path, name), words, old, nested)
 
 
-def _holders(place: Place, values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
+def holders(place: Place, values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
     """The objects of a file that hold servers."""
     yield place.path
     projects = values.get("projects")

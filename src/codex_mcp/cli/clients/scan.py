@@ -23,7 +23,7 @@ class Scanned(Struct, frozen=True):
 
 def files_with_old_servers(where: Folders, environment: Mapping[str, str], problems: list[str]) -> Iterator[Scanned]:
     """The files that have any. A sentence about each file that cannot be read is added to `problems`."""
-    for here in _places(where):
+    for here in places(where):
         try:
             data, values = current(here)
         except Explained as error:
@@ -34,8 +34,8 @@ def files_with_old_servers(where: Folders, environment: Mapping[str, str], probl
             yield Scanned(here, data, found)
 
 
-def _places(where: Folders) -> Iterator[Place]:
-    """Each file once: in the home folder, the user's and the project's file may be the same."""
+def places(where: Folders) -> Iterator[Place]:
+    """The files of all clients, each once: in the home folder, the user's and the project's file may be the same."""
     seen: set[str] = set()
     for client in CLIENTS.values():
         for scope in (Scope.USER, Scope.PROJECT):

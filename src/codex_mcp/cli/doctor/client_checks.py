@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from codex_mcp.cli.clients.old_servers import Kind, old_server
 from codex_mcp.cli.doctor.facts import Clients, Entry, Finding, Group, Level
 
 OUR_PROGRAMS: Final = ("codex-mcp", "codex-mcp-server")
-PACKAGE_RUNNERS: Final = ("npx", "bunx", "pnpm", "yarn")
 
 OLD_COMMAND: Final = re.compile(r"(?<![\w./-])(?:\S*/)?codex(?:\s[^|;&]*)?\smcp-server(?![\w-])")
-"""`codex … mcp-server` inside a line for a shell."""
+"""`codex … mcp-server` among other commands in a line for a shell."""
 
 SHORT_TIMEOUT: Final = 300.0
 """Seconds. A server returns after 240 s at the latest to clients that have a limit of their own."""
@@ -53,14 +53,10 @@ def is_ours(words: Sequence[str]) -> bool:
 
 def is_old_server(words: Sequence[str]) -> bool:
     """Whether these words start `codex mcp-server`, which Codex 0.154.0 removed, or its older name `codex mcp`."""
-    if not words:
-        return False
-    program, arguments = posixpath.basename(words[0]).removesuffix(".exe"), list(words[1:])
-    if program == "codex":
-        return "mcp-server" in arguments or arguments == ["mcp"]
-    if program in PACKAGE_RUNNERS:
-        return any(word.startswith("@openai/codex") for word in arguments) and "mcp-server" in arguments
-    return any(OLD_COMMAND.search(word) for word in arguments if " " in word)
+    old = old_server(words)
+    if old is not None:
+        return old.kind is Kind.CODEX
+    return any(OLD_COMMAND.search(word) for word in words[1:] if " " in word)
 
 
 def _dead(entry: Entry, clients: Clients) -> Finding:

@@ -15,12 +15,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from codex_mcp.base.errors import BadOverride, Explained, NoCodex
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
+from codex_mcp.cli.clients.surroundings import folders_here
 from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor import facts
-from codex_mcp.cli.doctor.client_files import Place, read_clients
+from codex_mcp.cli.doctor.client_files import read_clients
 from codex_mcp.cli.state.folder import agents_in, readable
 from codex_mcp.codex.binary import Binary, Origin, find_codex, is_old, is_tested, shown, tested_range
 from codex_mcp.codex.config.profiles import check_user_config, read_user_config
@@ -186,8 +189,8 @@ def _damage(path: str) -> str:
 
 def clients(settings: Settings | None, codex_home: str, environment: Mapping[str, str], cwd: str) -> facts.Clients:
     search_path = environment.get("PATH", os.defpath)
-    home = environment.get("HOME") or os.path.expanduser("~")
-    found = list(read_clients(Place(home, codex_home, cwd, search_path)))
+    where = replace(folders_here(environment, cwd), codex=codex_home)
+    found = list(read_clients(where, search_path))
     return facts.Clients(
         tuple(entry for entry in found if isinstance(entry, facts.Entry)),
         # Codex's own file is a check of its own.
