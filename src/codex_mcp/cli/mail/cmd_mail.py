@@ -32,9 +32,7 @@ TEXT_HELP: Final = "the text; - is all of stdin"
 def configure(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
     for name, (summary, _) in ACTIONS.items():
-        action = commands.add_parser(
-            name, help=summary, description=f"{summary.capitalize()}.", formatter_class=parser.formatter_class
-        )
+        action = commands.add_parser(name, help=summary, description=f"{summary.capitalize()}.")
         if add := ARGUMENTS.get(name):
             add(action)
         add_arguments(action)
