@@ -12,10 +12,11 @@ from codex_mcp.mail.inbox_file import read_inbox
 from codex_mcp.mail.message import IdKind
 from codex_mcp.mail.retention import Retention
 from codex_mcp.mail.store_types import Outgoing, UnknownMessage, UnknownRecipient
+from codex_mcp.mail.team_config import NewMember
 from codex_mcp.mail.ulid import is_ulid
 from codex_mcp.state.contract import Unavailable
 from tests.support.json_values import FINITE_VALUES
-from tests.support.mail.fixtures import FIXTURES, inbox_bytes
+from tests.support.mail.fixtures import FIXTURES, config_bytes, inbox_bytes
 from tests.support.mail.folders import ALICE, BOB, CAROL, TEAM, leftovers, make_team, member, opened, records
 
 HELLO = Outgoing(text="hello")
@@ -214,6 +215,24 @@ async def test_a_message_without_an_id_can_be_marked(tmp_path: Path, inboxes: Pa
         assert one.id_kind is IdKind.DERIVED
         assert await store.mark(BOB, [other.id]) == [other.id]
     assert [record["read"] for record in records(inboxes, "bob")] == [False, True]
+
+
+async def test_an_agent_joins_a_team_and_leaves_it_and_the_file_is_as_before(tmp_path: Path, inboxes: Path) -> None:
+    path = inboxes.parent / "config.json"
+    path.write_bytes(config_bytes("captured-with-teammate"))
+    dave = NewMember(agent_id="dave@alpha", name="dave", agent_type="codex", model="m", joined_at=1, cwd="/w")
+    async with opened(tmp_path) as store:
+        assert await store.register(TEAM, dave)
+        assert await store.known(TEAM) == ["team-lead", "alice", "dave"]
+        assert await store.deregister(TEAM, ["dave", "alice"])
+        assert not await store.deregister(TEAM, ["dave"])
+        assert path.read_bytes() == config_bytes("captured-with-teammate")
+        path.write_bytes(config_bytes("truncated"))
+        assert not await store.register(TEAM, dave)
+        assert path.read_bytes() == config_bytes("truncated")
+        assert not await store.register("beta", dave)
+        with pytest.raises(Refused, match="as the name of a team"):
+            await store.register("..", dave)
 
 
 async def test_a_message_that_cannot_be_recorded_is_not_written(tmp_path: Path, inboxes: Path) -> None:

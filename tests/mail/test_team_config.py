@@ -27,7 +27,7 @@ def test_a_team_is_read_whatever_its_members_lack(name: str) -> None:
     lead = found.member("team-lead")
     assert lead is not None
     assert not lead.is_external
-    assert found.member("nobody") is None
+    assert found.member("missing") is None
 
 
 def test_teams_of_a_real_claude_code() -> None:

@@ -20,12 +20,12 @@ from codex_mcp.mail import inbox_file
 from codex_mcp.mail.address import Address, address_of, checked
 from codex_mcp.mail.database import MailDatabase
 from codex_mcp.mail.files.layout import Layout
-from codex_mcp.mail.files.rewriting import contents
+from codex_mcp.mail.files.rewriting import Rewrite, contents, rewrite
 from codex_mcp.mail.message import Inbox, Message, NewMessage, record_of
 from codex_mcp.mail.outbox import Outbox
 from codex_mcp.mail.retention import Retention
 from codex_mcp.mail.store_types import Delivered, Outgoing, UnknownMessage, UnknownRecipient, check_text, listed
-from codex_mcp.mail.team_config import NO_TEAM, TeamConfig, config_in
+from codex_mcp.mail.team_config import NO_TEAM, NewMember, TeamConfig, config_in, with_new_member, without_members
 from codex_mcp.mail.ulid import RANDOM_BYTES, ulid
 
 if TYPE_CHECKING:
@@ -117,6 +117,14 @@ class MailStore:
             inbox_file.prune, self.layout, checked(address), retention, self._clock(), self._draft_id()
         )
 
+    async def register(self, team: str, member: NewMember) -> bool:
+        """Enter an agent of ours into a team, so that Claude Code's SendMessage finds it. False if there is no team."""
+        return await self._in_thread(self._edit_config, team, lambda data: with_new_member(data, member))
+
+    async def deregister(self, team: str, names: Collection[str]) -> bool:
+        """Remove agents of ours from a team. False if nothing had to be removed."""
+        return await self._in_thread(self._edit_config, team, lambda data: without_members(data, frozenset(names)))
+
     async def known(self, team: str) -> list[str]:
         """The names in a team: its members, and who has an inbox."""
         return await self._in_thread(self._known, team)
@@ -167,6 +175,14 @@ class MailStore:
 
     def _read(self, address: Address) -> Inbox:
         return inbox_file.read_inbox(contents(self.layout.inbox(address)))
+
+    def _edit_config(self, team: str, edit: Callable[[bytes], bytes | None]) -> bool:
+        def change(data: bytes) -> Rewrite | None:
+            changed = edit(data)
+            return None if changed in (None, data) else Rewrite(changed or b"")
+
+        path = self.layout.config(checked(Address("a", team)).team)
+        return os.path.exists(path) and rewrite(path, f"{path}.tmp.{self._draft_id()}", change)
 
     def _config(self, team: str) -> TeamConfig:
         data = contents(self.layout.config(team))

@@ -50,7 +50,7 @@ def test_two_agents_that_answer_each_other_stop() -> None:
     assert free_at(traffic, turn(3, B, C), BUDGET) == 3
 
 
-def test_an_agent_that_everyone_writes_to_stops() -> None:
+def test_an_agent_that_gets_mail_from_many_stops() -> None:
     traffic: Traffic = ()
     for number in range(5):
         traffic = recorded(traffic, turn(number, A, Address(f"s{number}", "beta")), BUDGET)
