@@ -34,6 +34,8 @@ COMMANDS: Final = {
     "serve": "serve a team of agents with names to an MCP client",
     "exec-server": "run commands and access files for an agent, on this or another machine",
     "exec": "run a command on an exec-server, as if it ran here",
+    "rendezvous": "let executors behind firewalls register, and relay between them and their harnesses",
+    "environments": "list the executors that a rendezvous knows",
     "config": "show every setting and where it came from",
     "threads": "list the agents of the state folder, and forget old ones",
     "summary": "show the summary that an agent wrote of its work when it was closed",
@@ -54,7 +56,7 @@ FOLDERS: Final = {
     "clients": ("install", "uninstall", "migrate"),
     "demo": ("demo",),
     "doctor": ("doctor",),
-    "exec": ("exec-server", "exec"),
+    "exec": ("exec-server", "exec", "rendezvous", "environments"),
     "mail": ("mail",),
     "state": ("threads", "summary", "audit"),
 }

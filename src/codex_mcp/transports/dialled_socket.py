@@ -7,6 +7,7 @@ import logging
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -28,7 +29,8 @@ QUICK_ACKNOWLEDGEMENT: Final[int] = getattr(socket, "TCP_QUICKACK", 0)
 
 
 class DialledSocket(WSListener):
-    def __init__(self) -> None:
+    def __init__(self, *, is_binary: bool = False) -> None:
+        self._kind = WSMsgType.BINARY if is_binary else WSMsgType.TEXT
         self._socket: WSTransport | None = None
         self._inbox: list[bytes] = []
         self._inbox_bytes = 0
@@ -93,7 +95,7 @@ class DialledSocket(WSListener):
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
         if self._socket is not None and not self._lost and not self._socket.underlying_transport.is_closing():
-            self._socket.send(WSMsgType.TEXT, frame)
+            self._socket.send(self._kind, frame)
 
     async def drain(self, below: int) -> None:
         while self._socket is not None and not self._lost:
@@ -120,17 +122,25 @@ class HandshakeRefused(Exception):
         self.status = status
 
 
-async def dial(url: str, headers: Mapping[str, str], timeout: float) -> DialledSocket:
-    """Open a WebSocket. Raises OSError, TimeoutError, or HandshakeRefused."""
+PING_INTERVAL: Final = 30.0
+PONG_PATIENCE: Final = 30.0
+"""Seconds, for a socket to a relay. With the two of them a dead one is noticed after a minute, as in Codex."""
+
+
+async def dial(url: str, headers: Mapping[str, str], timeout: float, *, is_relay: bool = False) -> DialledSocket:
+    """Open a WebSocket; one to a relay carries binary messages and is pinged. Raises OSError, HandshakeRefused."""
     try:
         async with asyncio.timeout(timeout):
             _, listener = await picows.ws_connect(
-                DialledSocket,
+                partial(DialledSocket, is_binary=is_relay),
                 url,
                 extra_headers=dict(headers),
                 max_frame_size=DIALLED_FRAME_BYTES,
                 websocket_handshake_timeout=timeout,
                 max_redirects=0,
+                enable_auto_ping=is_relay,
+                auto_ping_idle_timeout=PING_INTERVAL,
+                auto_ping_reply_timeout=PONG_PATIENCE,
                 logger_name=logging.getLogger("picows.quiet"),
             )
     except picows.WSInvalidStatusError as exc:

@@ -48,6 +48,9 @@ class Connection(Protocol):
     def close(self) -> None:
         """Close the connection, with all requests on it."""
 
+    def abort(self) -> None:
+        """Close it without sending what is queued."""
+
 
 class BodyTooLarge(Exception):
     """The body exceeds the limit."""

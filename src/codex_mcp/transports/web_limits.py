@@ -112,6 +112,9 @@ class StallWatched(asyncio.Protocol):
     def close(self) -> None:
         self.transport.close()
 
+    def abort(self) -> None:
+        self.transport.abort()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._limits.connections.closed(self.transport)
         if self._stall is not None:

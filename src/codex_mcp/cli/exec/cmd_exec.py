@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.cli.exec.rendezvous_flags import read_token
 from codex_mcp.cli.exec.session import SIGNALLED, ExecSession, OutputLost
 from codex_mcp.cli.exec.terminal import StandardStreams
 from codex_mcp.cli.parser import COMMAND_WORDS
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         raise Refused(f"cannot run the command: no server given; use --url ws://HOST:PORT or set {URL_VARIABLE}")
     for text in (*arguments.argv, *arguments.env):
         _check_text(text)
-    options = ExecServerClientConnectOptions(bearer_token=_token(arguments.token_file))
+    options = ExecServerClientConnectOptions(bearer_token=read_token(arguments.token_file))
     _log_to_stderr()
     try:
         return asyncio.run(_exec(url, options, _start_options(arguments, environment), arguments.argv))
@@ -109,18 +110,6 @@ def _has_input(fd: int) -> bool:
     except OSError:
         return False
     return not (stat.S_ISCHR(mode.st_mode) and mode.st_rdev == os.stat(os.devnull).st_rdev)
-
-
-def _token(path: str | None) -> str | None:
-    if path is None:
-        return None
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read().strip()
-    except OSError as exc:
-        raise Refused(f"cannot read the token file {path}: {exc.strerror}") from exc
-    except UnicodeDecodeError as exc:
-        raise Refused(f"cannot read the token file {path}: it is not UTF-8") from exc
 
 
 def _log_to_stderr() -> None:

@@ -1,0 +1,147 @@
+"""The relay sockets: opens them with their tickets, and passes frames on as `routes` says."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from collections.abc import Sequence
+
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.relay.errors import RelayError
+from codex_mcp.rendezvous.audit import Audit
+from codex_mcp.rendezvous.metrics import Metrics
+from codex_mcp.rendezvous.registry import Registry, RegistryError
+from codex_mcp.rendezvous.relay_socket import RESTARTING, REVOKED, SUPERSEDED, RelaySocket
+from codex_mcp.rendezvous.routes import Outgoing, Owner, Routes
+from codex_mcp.rendezvous.tickets import Registration, Ticket
+from codex_mcp.transports.http import CONNECTION, Receive, Scope, Send
+
+logger = logging.getLogger(__name__)
+
+
+class Relay:
+    def __init__(self, registry: Registry, audit: Audit) -> None:
+        self.routes = Routes()
+        self.metrics = Metrics(registry.online, self.routes.count, lambda: len(self._sockets))
+        self._registry = registry
+        self._audit = audit
+        self._sockets: dict[int, RelaySocket] = {}
+        self._executors: dict[str, tuple[RelaySocket, Registration]] = {}
+        """By environment."""
+        self._harnesses: dict[RelaySocket, Ticket] = {}
+        self._numbers = itertools.count(1)
+        self._tasks = TaskSet()
+        self._is_closing = False
+
+    async def serve_executor(self, signed: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Raises RegistryError before the socket is accepted."""
+        self._check_open()
+        registration = self._registry.executor_arrived(signed, time.time())
+        socket = await self._accepted(scope, send)
+        environment_id = registration.environment_id
+        if (earlier := self._executors.get(environment_id)) is not None:
+            earlier[0].close(SUPERSEDED)
+            self._send(self.routes.executor_left(earlier[1].id, earlier[0].number, time.monotonic()))
+        self._executors[environment_id] = (socket, registration)
+        self.routes.executor_arrived(registration.id, socket.number)
+        self._audit.note("executor_connected", registration.principal, environment_id, registration=registration.id)
+        try:
+            while (frame := await self._received(receive)) is not None:
+                try:
+                    self._send(self.routes.from_executor(registration.id, frame))
+                except RelayError:
+                    self.metrics.unreadable += 1
+        finally:
+            if self._executors.get(environment_id) == (socket, registration):
+                del self._executors[environment_id]
+                self._executor_left(socket, registration)
+            self._gone(socket)
+
+    async def serve_harness(self, signed: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Raises RegistryError before the socket is accepted."""
+        self._check_open()
+        ticket = self._registry.harness_arrived(signed, time.time())
+        socket = await self._accepted(scope, send)
+        self._harnesses[socket] = ticket
+        self.routes.harness_arrived(socket.number, ticket.registration_id, Owner(ticket.principal, ticket.fingerprint))
+        try:
+            while (frame := await self._received(receive)) is not None:
+                try:
+                    self._send(self.routes.from_harness(socket.number, frame))
+                except RelayError:
+                    self.metrics.unreadable += 1
+                executor = self._sockets.get(self.routes.executor_socket(ticket.registration_id) or 0)
+                if executor is not None:
+                    await executor.has_room()
+        finally:
+            del self._harnesses[socket]
+            self._send(self.routes.harness_left(socket.number, time.monotonic()))
+            self._gone(socket)
+
+    def check_grants(self) -> None:
+        """The token file has changed: close what is no longer allowed."""
+        for socket, registration in self._executors.values():
+            if not self._registry.may_still_register(registration):
+                socket.close(REVOKED)
+        for socket, ticket in self._harnesses.items():
+            if not self._registry.may_still_reach(ticket):
+                socket.close(REVOKED)
+
+    def expire(self) -> None:
+        self._registry.expire(time.time())
+        self._send(self.routes.expire(time.monotonic()))
+
+    def close_all(self) -> None:
+        """Refuse new sockets and close the open ones, once their queues are sent."""
+        self._is_closing = True
+        for socket in list(self._sockets.values()):
+            socket.close(RESTARTING)
+
+    async def aclose(self) -> None:
+        await self._tasks.aclose()
+
+    def __len__(self) -> int:
+        return len(self._sockets)
+
+    def _check_open(self) -> None:
+        if self._is_closing:
+            raise RegistryError(503, "stopping", "the rendezvous stops; try again in a moment")
+
+    async def _accepted(self, scope: Scope, send: Send) -> RelaySocket:
+        connection = scope.get(CONNECTION)
+        if connection is not None:
+            connection.admitted()
+        await send({"type": "websocket.accept"})
+        socket = RelaySocket(next(self._numbers), send, connection)
+        self._sockets[socket.number] = socket
+        self._tasks.spawn(socket.write(self.metrics.sent), name=f"relay socket {socket.number}")
+        return socket
+
+    async def _received(self, receive: Receive) -> bytes | None:
+        """The next binary message; None at the end. Text is not part of the protocol and is skipped."""
+        while (event := await receive())["type"] == "websocket.receive":
+            if (frame := event.get("bytes")) is not None:
+                return bytes(frame)
+            self.metrics.unreadable += 1
+        return None
+
+    def _send(self, outgoing: Sequence[Outgoing]) -> None:
+        for each in outgoing:
+            socket = self._sockets.get(each.socket)
+            if socket is not None and not socket.put(each.frame):
+                self._too_slow(socket)
+
+    def _too_slow(self, socket: RelaySocket) -> None:
+        logger.warning("closed relay socket %d: it does not read what it is sent", socket.number)
+        self.metrics.too_slow += 1
+        socket.abort()
+
+    def _executor_left(self, socket: RelaySocket, registration: Registration) -> None:
+        self._registry.executor_left(registration, time.time())
+        self._send(self.routes.executor_left(registration.id, socket.number, time.monotonic()))
+        self._audit.note("executor_left", registration.principal, registration.environment_id)
+
+    def _gone(self, socket: RelaySocket) -> None:
+        del self._sockets[socket.number]
+        socket.close(SUPERSEDED)  # ends its writer

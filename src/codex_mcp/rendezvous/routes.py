@@ -1,0 +1,207 @@
+"""Pure. Which frame goes to which socket, by stream id. Only headers are read.
+
+    an end breaks off    both ends acknowledge                    else
+    -------------------  ---------------------------------------  ----------------------------
+    the harness          its stream is kept for `HELD` seconds    the executor gets a reset
+    the executor         its streams are kept for `HELD` seconds  their harnesses get a reset
+
+While an end is away, frames for it are dropped: the ends keep what was not acknowledged, and repeat it. An executor
+returns under its registration, a harness with the same principal and key.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from codex_mcp.relay.frames import Frame, Header, Kind, Reset, encode, read_header
+
+Socket: TypeAlias = int
+
+HELD: Final = 30.0
+"""As long as an executor keeps the session of a harness that was cut off."""
+
+MAX_STREAMS: Final = 160
+"""Of one executor. It takes 128 itself; the rest are on their way in or held."""
+
+MAX_SOCKET_STREAMS: Final = 8
+"""Of one harness's socket. Codex has one."""
+
+NOT_REACHABLE: Final = "executor_not_connected"
+TOO_MANY: Final = "too_many_streams"
+UNKNOWN: Final = "unknown_stream"
+GONE: Final = "peer_disconnected"
+
+
+class Owner(Struct, frozen=True):
+    """Whose a stream is."""
+
+    principal: str
+    fingerprint: str
+
+
+class _Stream(Struct):
+    id: str
+    registration_id: str
+    owner: Owner
+    harness: Socket | None
+    resumes: int = 0
+    harness_acknowledges: bool = False
+    executor_acknowledges: bool = False
+    held_until: float | None = None
+
+
+class _Harness(Struct, frozen=True):
+    registration_id: str
+    owner: Owner
+    streams: dict[str, _Stream] = {}
+
+
+class Outgoing(Struct, frozen=True):
+    socket: Socket
+    frame: bytes
+
+
+class Routes:
+    def __init__(self) -> None:
+        self._executors: dict[str, Socket] = {}
+        """By registration."""
+        self._harnesses: dict[Socket, _Harness] = {}
+        self._streams: dict[str, dict[str, _Stream]] = {}
+        """By registration and stream id."""
+
+    def count(self) -> int:
+        return sum(map(len, self._streams.values()))
+
+    def counts(self) -> dict[str, int]:
+        """Streams by registration."""
+        return {registration_id: len(streams) for registration_id, streams in self._streams.items()}
+
+    def executor_socket(self, registration_id: str) -> Socket | None:
+        return self._executors.get(registration_id)
+
+    def executor_arrived(self, registration_id: str, socket: Socket) -> None:
+        self._executors[registration_id] = socket
+        for stream in self._streams.setdefault(registration_id, {}).values():
+            if stream.harness is not None:
+                stream.held_until = None
+
+    def executor_left(self, registration_id: str, socket: Socket, now: float) -> list[Outgoing]:
+        if self._executors.get(registration_id) != socket:
+            return []  # it has connected anew already
+        del self._executors[registration_id]
+        resets: list[Outgoing] = []
+        for stream in list(self._streams[registration_id].values()):
+            if _can_wait(stream):
+                stream.held_until = now + HELD
+            else:
+                resets += self._end(stream, GONE)
+        if not self._streams[registration_id]:
+            del self._streams[registration_id]
+        return resets
+
+    def harness_arrived(self, socket: Socket, registration_id: str, owner: Owner) -> None:
+        self._harnesses[socket] = _Harness(registration_id, owner, {})
+
+    def harness_left(self, socket: Socket, now: float, *, may_return: bool = True) -> list[Outgoing]:
+        harness = self._harnesses.pop(socket)
+        resets: list[Outgoing] = []
+        for stream in list(harness.streams.values()):
+            stream.harness = None
+            if may_return and _can_wait(stream):
+                stream.held_until = now + HELD
+            else:
+                resets += self._end(stream, GONE)
+        return resets
+
+    def from_harness(self, socket: Socket, frame: bytes) -> list[Outgoing]:
+        """Raises RelayError for what is not a frame."""
+        header = read_header(frame)
+        harness = self._harnesses[socket]
+        stream = harness.streams.get(header.stream_id) or self._attached(socket, harness, header)
+        if isinstance(stream, str):
+            return [] if header.kind is Kind.RESET else [Outgoing(socket, _reset(header.stream_id, stream))]
+        _note_harness(stream, header)
+        executor = self._executors.get(stream.registration_id)
+        if header.kind is Kind.RESET:
+            self._forget(stream)
+        return [] if executor is None else [Outgoing(executor, frame)]
+
+    def from_executor(self, registration_id: str, frame: bytes) -> list[Outgoing]:
+        """Raises RelayError for what is not a frame."""
+        header = read_header(frame)
+        stream = self._streams.get(registration_id, {}).get(header.stream_id)
+        if stream is None:
+            executor = self._executors.get(registration_id)
+            if header.kind is Kind.RESET or executor is None:
+                return []
+            return [Outgoing(executor, _reset(header.stream_id, UNKNOWN))]
+        if header.ack or header.kind in (Kind.ACK, Kind.RESUME):
+            stream.executor_acknowledges = True
+        if header.kind is Kind.RESET:
+            self._forget(stream)
+        return [] if stream.harness is None else [Outgoing(stream.harness, frame)]
+
+    def expire(self, now: float) -> list[Outgoing]:
+        """End the streams whose other end did not return."""
+        streams = [stream for streams in self._streams.values() for stream in streams.values()]
+        late = [stream for stream in streams if stream.held_until is not None and stream.held_until <= now]
+        resets = [reset for stream in late for reset in self._end(stream, GONE)]
+        for registration_id in [each for each, held in self._streams.items() if not held]:
+            if registration_id not in self._executors:
+                del self._streams[registration_id]
+        return resets
+
+    def _attached(self, socket: Socket, harness: _Harness, header: Header) -> _Stream | str:
+        """The stream of a harness that uses this id for the first time on this socket, or why it has none."""
+        if len(harness.streams) >= MAX_SOCKET_STREAMS:
+            return TOO_MANY
+        streams = self._streams.get(harness.registration_id, {})
+        stream = streams.get(header.stream_id)
+        if stream is not None:
+            if stream.owner != harness.owner:
+                return UNKNOWN
+            if stream.harness is not None:
+                self._harnesses[stream.harness].streams.pop(stream.id)
+            stream.harness = socket
+            if harness.registration_id in self._executors:
+                stream.held_until = None
+        elif header.kind not in (Kind.RESUME, Kind.HANDSHAKE):
+            return UNKNOWN
+        elif harness.registration_id not in self._executors:
+            return NOT_REACHABLE
+        elif len(streams) >= MAX_STREAMS:
+            return TOO_MANY
+        else:
+            stream = streams[header.stream_id] = _Stream(
+                header.stream_id, harness.registration_id, harness.owner, socket
+            )
+        harness.streams[header.stream_id] = stream
+        return stream
+
+    def _end(self, stream: _Stream, reason: str) -> list[Outgoing]:
+        """Forget a stream, and tell the ends that are there."""
+        self._forget(stream)
+        ends = (stream.harness, self._executors.get(stream.registration_id))
+        return [Outgoing(socket, _reset(stream.id, reason)) for socket in ends if socket is not None]
+
+    def _forget(self, stream: _Stream) -> None:
+        self._streams[stream.registration_id].pop(stream.id, None)
+        if stream.harness is not None and stream.harness in self._harnesses:
+            self._harnesses[stream.harness].streams.pop(stream.id, None)
+
+
+def _can_wait(stream: _Stream) -> bool:
+    return stream.harness_acknowledges and stream.executor_acknowledges
+
+
+def _note_harness(stream: _Stream, header: Header) -> None:
+    """Codex's harness sends one `resume`, before its handshake, and never acknowledges."""
+    stream.resumes += header.kind is Kind.RESUME
+    if header.ack or header.kind is Kind.ACK or stream.resumes > 1:
+        stream.harness_acknowledges = True
+
+
+def _reset(stream_id: str, reason: str) -> bytes:
+    return encode(Frame(stream_id, Reset(reason)))

@@ -1,0 +1,167 @@
+"""Runs a rendezvous until a signal: it refuses new work, sends what is queued, and closes its sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import uvicorn
+from msgspec import Struct
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.signals import first, signals_received
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.relay.frames import MAX_FRAME_BYTES
+from codex_mcp.rendezvous.access import TokenAccess
+from codex_mcp.rendezvous.app import RendezvousApp
+from codex_mcp.rendezvous.audit import Audit
+from codex_mcp.rendezvous.registry import Registry
+from codex_mcp.rendezvous.relay import Relay
+from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, WebLimits
+
+logger = logging.getLogger(__name__)
+
+PING_INTERVAL: Final = 30.0
+PONG_PATIENCE: Final = 60.0
+"""Seconds, as at both ends of Codex's own relay."""
+
+STALL_SECONDS: Final = 60.0
+"""A client that reads nothing for so long is cut off."""
+
+KEEP_ALIVE: Final = 75
+CHECK_SECONDS: Final = 1.0
+"""Between two looks at the token file and at streams whose end did not return."""
+
+END_GRACE: Final = 3.0
+"""Seconds for clients to read what is queued for them."""
+
+
+class RendezvousConfig(Struct, frozen=True):
+    host: str
+    port: int
+    tokens: str
+    key: bytes
+    audit: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    is_insecure: bool = False
+    """Other machines may connect without TLS: a proxy in front of us provides it, or the network is trusted."""
+
+
+class _Uvicorn(uvicorn.Server):
+    """Leaves signals to `serve`."""
+
+    @contextlib.contextmanager
+    def capture_signals(self):  # type: ignore[no-untyped-def]
+        yield
+
+
+async def serve(config: RendezvousConfig, announce: Callable[[str], None]) -> None:
+    """Serve until a signal arrives. Raises Refused if that is unsafe or impossible."""
+    if not _is_loopback(config.host) and config.tls_cert is None and not config.is_insecure:
+        raise Refused(
+            f"cannot listen on {config.host} without TLS: tokens could be read on the way. Give --tls-cert and "
+            "--tls-key, listen on 127.0.0.1, or give --insecure if a proxy provides TLS."
+        )
+    access = TokenAccess(config.tokens)
+    with contextlib.closing(Audit(config.audit)) as audit:
+        registry = Registry(config.key, access.file.grants)
+        relay = Relay(registry, audit)
+        app = RendezvousApp(access, registry, relay, audit)
+        with contextlib.closing(_listener(config.host, config.port)) as listener:
+            server = _server(config, app)
+            tasks = TaskSet()
+            tasks.spawn(_check(access, registry, relay), name="check of tokens and streams")
+            await _run(server, listener, relay, app, announce)
+            await tasks.aclose()
+
+
+async def _run(
+    server: uvicorn.Server,
+    listener: socket.socket,
+    relay: Relay,
+    app: RendezvousApp,
+    announce: Callable[[str], None],
+) -> None:
+    tasks = TaskSet()
+    with signals_received() as signals:
+        serving = tasks.spawn(server.serve([listener]), name="rendezvous listener")
+        host, port = listener.getsockname()[:2]
+        scheme = "https" if server.config.ssl_certfile else "http"
+        announce(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
+        await first(serving, signals)
+        logger.info("stopping")
+        app.stop()
+        relay.close_all()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_GRACE):
+                while len(relay):  # noqa: ASYNC110  each socket ends on its own
+                    await asyncio.sleep(0.01)
+        server.should_exit = True
+        await asyncio.wait([serving], timeout=2 * END_GRACE)
+        await relay.aclose()
+        await tasks.aclose()
+
+
+async def _check(access: TokenAccess, registry: Registry, relay: Relay) -> None:
+    while True:
+        await asyncio.sleep(CHECK_SECONDS)
+        if access.refresh():
+            registry.use(access.file.grants)
+            relay.check_grants()
+        relay.expire()
+
+
+def _server(config: RendezvousConfig, app: RendezvousApp) -> uvicorn.Server:
+    # Its log lines contain the paths of sockets, which are secrets.
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    limits = WebLimits(STALL_SECONDS)
+    server = _Uvicorn(
+        uvicorn.Config(
+            app,
+            http=partial(LimitedHttp, limits=limits),  # type: ignore[arg-type]  # it is called, as a class would be
+            ws=partial(LimitedSocket, limits=limits),  # type: ignore[arg-type]
+            ws_max_size=MAX_FRAME_BYTES,
+            ws_ping_interval=PING_INTERVAL,
+            ws_ping_timeout=PONG_PATIENCE,
+            ws_per_message_deflate=False,
+            loop="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE,
+            timeout_graceful_shutdown=int(END_GRACE),
+            ssl_certfile=config.tls_cert,
+            ssl_keyfile=config.tls_key,
+        )
+    )
+    try:
+        server.config.load()
+    except OSError as exc:
+        why = (exc.reason if isinstance(exc, ssl.SSLError) else exc.strerror) or str(exc)
+        raise Refused(f"cannot use the certificate {config.tls_cert} and the key {config.tls_key}: {why}") from exc
+    return server
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), backlog=2048, family=family)
+    except OSError as exc:
+        raise Refused(f"cannot listen on {host} port {port}: {exc.strerror or exc}") from exc

@@ -1,0 +1,87 @@
+"""Asking a registry: addresses that are refused, and answers that cannot be used."""
+
+import contextlib
+import http.server
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
+from tests.support.relay import private_keys
+from tests.support.servers.ports import fixed_port
+
+KEYS = private_keys("any").public
+
+
+@contextlib.contextmanager
+def answering(status: int, body: bytes, *headers: tuple[str, str]) -> Iterator[str]:
+    """A registry that has one answer."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
+        def do_GET(self) -> None:
+            self.send_response(status)
+            for name, value in (*headers, ("Content-Length", str(len(body)))):
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("url", ["http://relay.example.com", "ftp://127.0.0.1", "relay.example.com", "https://"])
+def test_an_address_that_would_expose_the_token_is_refused(url: str) -> None:
+    with pytest.raises(Refused, match="cannot use"):
+        RegistryClient(url, "token")
+
+
+def test_an_address_may_end_with_a_slash() -> None:
+    assert RegistryClient("https://relay.example.com/", None).url == "https://relay.example.com"
+    assert RegistryClient("http://localhost:1/", None).url == "http://localhost:1"
+
+
+async def test_a_registry_that_does_not_answer_is_an_os_error() -> None:
+    with pytest.raises(OSError, match="does not answer"):
+        await RegistryClient(f"http://127.0.0.1:{fixed_port()}", "token").connect("e", KEYS)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code", "is_temporary"),
+    [
+        (409, b'{"error":{"code":"environment_offline","message":"away"}}', "environment_offline", True),
+        (403, b'{"error":{"code":"forbidden","message":"no"}}', "forbidden", False),
+        (503, b"<html>", "", True),
+        (302, b"", "", False),
+        (200, b"<html>", "unreadable", False),
+    ],
+)
+async def test_an_error_has_its_code(status: int, body: bytes, code: str, *, is_temporary: bool) -> None:
+    with answering(status, body, ("Location", "http://127.0.0.1:1/")) as url, pytest.raises(RegistryRefused) as caught:
+        await RegistryClient(url, "token").connect("e", KEYS)
+    assert (caught.value.code, caught.value.is_temporary) == (code, is_temporary)
+
+
+async def test_an_answer_for_another_environment_is_refused() -> None:
+    body = b'{"environment_id":"x","url":"u","security_profile":"noise_hybrid_ik_v1","executor_registration_id":"r"}'
+    with answering(200, body) as url, pytest.raises(RegistryRefused, match="another environment"):
+        await RegistryClient(url, "token").register("e", KEYS, "name")
+
+
+async def test_what_is_not_http_is_an_os_error() -> None:
+    with answering(200, b"", ("Content-Length", "5")) as url, pytest.raises((OSError, RegistryRefused)):
+        await RegistryClient(url, "token").environments()
