@@ -34,10 +34,10 @@ def joined(*, acknowledging: bool = False) -> Routes:
     routes.harness_arrived(HARNESS, "r", ALICE)
     for body in (Resume(0), Handshake(b"1")):
         assert routes.from_harness(HARNESS, frame(body)) == [Outgoing(EXECUTOR, frame(body))]
-    assert routes.from_executor("r", frame(Handshake(b"2"))) == [Outgoing(HARNESS, frame(Handshake(b"2")))]
+    assert routes.from_executor("r", frame(Handshake(b"2")), 0) == [Outgoing(HARNESS, frame(Handshake(b"2")))]
     if acknowledging:
         routes.from_harness(HARNESS, frame(Resume(0)))
-        routes.from_executor("r", frame(Resume(0)))
+        routes.from_executor("r", frame(Resume(0)), 0)
     return routes
 
 
@@ -49,7 +49,7 @@ def test_frames_pass_unchanged_in_both_directions() -> None:
     routes = joined()
     data = frame(Data(0, b"sealed")) + b"\x5a\x01t"
     assert routes.from_harness(HARNESS, data) == [Outgoing(EXECUTOR, data)]
-    assert routes.from_executor("r", data) == [Outgoing(HARNESS, data)]
+    assert routes.from_executor("r", data, 0) == [Outgoing(HARNESS, data)]
     assert (routes.count(), routes.counts()) == (1, {"r": 1})
 
 
@@ -58,7 +58,7 @@ def test_what_is_not_a_frame_is_an_error() -> None:
     with pytest.raises(RelayError):
         routes.from_harness(HARNESS, b"x")
     with pytest.raises(RelayError):
-        routes.from_executor("r", b"x")
+        routes.from_executor("r", b"x", 0)
 
 
 def test_another_principal_cannot_touch_a_stream() -> None:
@@ -67,16 +67,16 @@ def test_another_principal_cannot_touch_a_stream() -> None:
     for body in (Data(0, b"x"), Resume(3), Handshake(b"1")):
         assert resets(routes.from_harness(OTHER, frame(body))) == [(OTHER, Reset(UNKNOWN))]
     assert routes.from_harness(OTHER, frame(Reset("mine"))) == []
-    assert routes.from_executor("r", frame(Data(0, b"x")))[0].socket == HARNESS
+    assert routes.from_executor("r", frame(Data(0, b"x")), 0)[0].socket == HARNESS
     assert routes.harness_left(OTHER, 0) == []
 
 
 def test_a_stream_begins_with_resume_or_handshake_and_an_executor() -> None:
     routes = joined()
     assert resets(routes.from_harness(HARNESS, frame(Data(0, b"x"), "new"))) == [(HARNESS, Reset(UNKNOWN))]
-    assert resets(routes.from_executor("r", frame(Data(0, b"x"), "new"))) == [(EXECUTOR, Reset(UNKNOWN))]
-    assert routes.from_executor("r", frame(Reset("x"), "new")) == []
-    assert routes.from_executor("elsewhere", frame(Data(0, b"x"))) == []
+    assert resets(routes.from_executor("r", frame(Data(0, b"x"), "new"), 0)) == [(EXECUTOR, Reset(UNKNOWN))]
+    assert routes.from_executor("r", frame(Reset("x"), "new"), 0) == []
+    assert routes.from_executor("elsewhere", frame(Data(0, b"x")), 0) == []
     routes.harness_arrived(OTHER, "elsewhere", ALICE)
     assert resets(routes.from_harness(OTHER, frame(Resume(0)))) == [(OTHER, Reset(NOT_REACHABLE))]
 
@@ -98,7 +98,7 @@ def test_the_number_of_streams_is_limited() -> None:
 def test_a_reset_passes_and_ends_the_stream(*, by_executor: bool) -> None:
     routes = joined()
     reset = frame(Reset("over"))
-    passed = routes.from_executor("r", reset) if by_executor else routes.from_harness(HARNESS, reset)
+    passed = routes.from_executor("r", reset, 0) if by_executor else routes.from_harness(HARNESS, reset)
     assert passed == [Outgoing(HARNESS if by_executor else EXECUTOR, reset)]
     assert routes.count() == 0
 
@@ -113,11 +113,11 @@ def test_without_acknowledgements_the_other_end_gets_a_reset() -> None:
 def test_with_acknowledgements_a_harness_returns_on_another_socket() -> None:
     routes = joined(acknowledging=True)
     assert routes.harness_left(HARNESS, 0) == []
-    assert routes.from_executor("r", frame(Data(0, b"lost"))) == []
+    assert routes.from_executor("r", frame(Data(0, b"lost")), 0) == []
     routes.harness_arrived(OTHER, "r", ALICE)
     assert routes.from_harness(OTHER, frame(Resume(4)))[0].socket == EXECUTOR
     assert routes.expire(HELD + 1) == []
-    assert routes.from_executor("r", frame(Data(0, b"again")))[0].socket == OTHER
+    assert routes.from_executor("r", frame(Data(0, b"again")), 0)[0].socket == OTHER
 
 
 def test_a_harness_may_return_before_its_old_socket_is_noticed() -> None:
@@ -125,7 +125,7 @@ def test_a_harness_may_return_before_its_old_socket_is_noticed() -> None:
     routes.harness_arrived(OTHER, "r", ALICE)
     routes.from_harness(OTHER, frame(Resume(4)))
     assert routes.harness_left(HARNESS, 0) == []
-    assert routes.from_executor("r", frame(Ack()))[0].socket == OTHER
+    assert routes.from_executor("r", frame(Ack()), 0)[0].socket == OTHER
 
 
 def test_with_acknowledgements_an_executor_returns() -> None:
@@ -153,9 +153,41 @@ def test_an_end_that_does_not_return_is_given_up() -> None:
     assert routes.counts() == {}
 
 
-def test_a_harness_that_was_too_slow_does_not_return() -> None:
+def test_streams_of_an_executor_that_was_replaced_end_at_once() -> None:
     routes = joined(acknowledging=True)
-    assert resets(routes.harness_left(HARNESS, 0, may_return=False)) == [(EXECUTOR, Reset(GONE))]
+    assert resets(routes.abandoned("r")) == [(HARNESS, Reset(GONE))]
+    assert routes.abandoned("r") == []
+    assert routes.executor_left("r", EXECUTOR, 0) == []
+    assert routes.harness_left(HARNESS, 0) == []
+
+
+def test_after_a_restart_of_the_rendezvous_both_ends_find_each_other_again() -> None:
+    routes = Routes()
+    routes.executor_arrived("r", EXECUTOR)
+    assert routes.from_executor("r", frame(Resume(7)), 0) == []
+    routes.harness_arrived(HARNESS, "r", ALICE)
+    routes.harness_arrived(OTHER, "r", BOB)
+    assert resets(routes.from_harness(OTHER, frame(Data(0, b"x")))) == [(OTHER, Reset(UNKNOWN))]
+    assert routes.from_harness(HARNESS, frame(Resume(5)))[0].socket == EXECUTOR
+    assert resets(routes.from_harness(OTHER, frame(Resume(5)))) == [(OTHER, Reset(UNKNOWN))]
+    assert routes.expire(HELD + 1) == []
+    assert routes.from_executor("r", frame(Data(7, b"x")), 1)[0].socket == HARNESS
+
+
+def test_a_harness_that_is_away_when_its_executor_returns_keeps_its_time() -> None:
+    routes = joined(acknowledging=True)
+    routes.harness_left(HARNESS, 0)
+    routes.executor_left("r", EXECUTOR, 1)
+    routes.executor_arrived("r", OTHER)
+    assert resets(routes.expire(1 + HELD)) == [(OTHER, Reset(GONE))]
+
+
+def test_a_stream_that_only_its_executor_resumes_is_given_up() -> None:
+    routes = Routes()
+    routes.executor_arrived("r", EXECUTOR)
+    routes.from_executor("r", frame(Resume(7)), 0)
+    routes.executor_arrived("r", OTHER)
+    assert resets(routes.expire(HELD)) == [(OTHER, Reset(GONE))]
 
 
 events = st.tuples(
@@ -189,7 +221,7 @@ def test_a_frame_only_ever_reaches_its_owner(life: list[tuple[str, int]]) -> Non
                 ]
             case "executor":
                 for name in ("alice", "bob"):
-                    outgoing += routes.from_executor("r", frame(Ack(), f"{name}-{number}"))
+                    outgoing += routes.from_executor("r", frame(Ack(), f"{name}-{number}"), 0)
             case "gone" if is_there:
                 outgoing, is_there = routes.executor_left("r", EXECUTOR, now), False
             case "back" if not is_there:

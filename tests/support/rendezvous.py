@@ -1,9 +1,16 @@
 """A real `codex-mcp rendezvous` for a test, with principals that may do different things."""
 
+import asyncio
+import contextlib
+import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.execclient.options import ExecServerClientConnectOptions
 from codex_mcp.relay.bodies import Connected, Registered
 from codex_mcp.relay.keys import PrivateKeys
 from codex_mcp.relay.registry_client import RegistryClient
@@ -64,3 +71,85 @@ async def relay_socket(answer: Registered | Connected) -> DialledSocket:
 def executor_keys() -> PrivateKeys:
     """Those of every executor in these tests."""
     return private_keys("executor")
+
+
+class RunningExecutor(Child):
+    """`codex-mcp exec-server --remote`, or another program that does the same; ready when it is connected."""
+
+    def __init__(self, url: str, home: Path, argv: Sequence[str] = (), environment_id: str = "build-1") -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        ours = [sys.executable, "-m", "codex_mcp", "exec-server", "--log-level", "info"]
+        argv = [*(argv or ours), "--remote", url, "--environment-id", environment_id]
+        environ = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home)}
+        super().__init__(argv, {**environ, "CODEX_API_KEY": TOKENS["ci"]}, home, stdin=False)
+        self.home = home
+
+    async def ask_to_end(self) -> None:
+        """One signal is enough."""
+        self.signal(signal.SIGTERM)
+
+    async def said(self, words: str, times: int = 1) -> None:
+        """Wait until it has written this so often to stderr."""
+        async with asyncio.timeout(PATIENCE):
+            while self.stderr.count(words) < times:  # noqa: ASYNC110  it is read by another task
+                await asyncio.sleep(0.01)
+
+
+class TcpProxy:
+    """`async with TcpProxy(port) as proxy:` passes bytes on, until `cut` breaks all connections."""
+
+    def __init__(self, port: int) -> None:
+        self.target = port
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks = TaskSet()
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        self.cut()
+        await self._tasks.aclose()
+
+    @property
+    def url(self) -> str:
+        """What to use instead of the rendezvous's own."""
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    def cut(self) -> None:
+        """Break every connection, with what is on its way."""
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._writers.add(far_writer)
+        self._tasks.spawn(self._pipe(reader, far_writer), name="to the rendezvous")
+        self._tasks.spawn(self._pipe(far_reader, writer), name="from the rendezvous")
+
+    async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 16):
+                writer.write(data)
+                await writer.drain()
+        self._writers.discard(writer)
+        writer.transport.abort() if writer.transport.is_closing() else writer.close()
+
+
+def relay_url(url: str, environment_id: str = "build-1") -> str:
+    """How a harness names an executor behind the rendezvous at this URL."""
+    return f"relay+{url}/{environment_id}"
+
+
+def as_harness(principal: str = "alice", pin: str | None = None) -> ExecServerClientConnectOptions:
+    """The options of a client that reaches executors as this principal."""
+    return ExecServerClientConnectOptions(bearer_token=TOKENS[principal], pin=pin)

@@ -41,7 +41,11 @@ class Route(Struct, frozen=True):
 
 
 def route_to(url: str, options: ExecServerClientConnectOptions) -> Route:
-    """The route to a ws:// or wss:// URL."""
+    """The route to a ws:// or wss:// URL, or through a rendezvous (relay+https://HOST/ENVIRONMENT)."""
+    if url.startswith("relay+"):
+        from codex_mcp.execclient.relay_route import RelayAddress  # noqa: PLC0415  its cryptography takes long to load
+
+        return Route(RelayAddress(url, options.bearer_token, options.pin).dial)
     if not _is_address(url):
         raise CannotConnect(f"cannot connect to {url!r}: an exec-server's address looks like ws://127.0.0.1:4512")
     headers = {"Authorization": f"Bearer {options.bearer_token}"} if options.bearer_token else {}

@@ -19,7 +19,9 @@ class ExecServerClientConnectOptions(Struct, frozen=True):
     resume_session_id: str | None = None
     """A session that another client has left; its processes can be adopted."""
     bearer_token: str | None = None
-    """Sent as `Authorization: Bearer …`."""
+    """Sent as `Authorization: Bearer …`; through a rendezvous, the token for its registry."""
+    pin: str | None = None
+    """Through a rendezvous: the fingerprint that the executor must have (`sha256:…`)."""
     connect_timeout: float = 10.0
     """Seconds to open the connection; TCP alone would try for minutes."""
     initialize_timeout: float = 10.0

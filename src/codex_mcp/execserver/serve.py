@@ -7,7 +7,7 @@ import fcntl
 import ipaddress
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, suppress
 from typing import IO, Final
 from urllib.parse import urlsplit
@@ -66,6 +66,10 @@ def parse_listen(url: str) -> Address:
     raise Refused(f"cannot listen on {url!r}: the address must be ws://IP:PORT (no host name) or stdio")
 
 
+RunRemote = Callable[[Server], Awaitable[None]]
+"""Serves harnesses through a rendezvous until it is cancelled."""
+
+
 class ServerConfig(Struct, frozen=True):
     address: Address
     environment: Mapping[str, str]
@@ -75,6 +79,8 @@ class ServerConfig(Struct, frozen=True):
     confinement: Confinement
     lifeline: int | None = None
     """A pipe to the guard; the server stops when the guard is gone."""
+    remote: RunRemote | None = None
+    """Given: harnesses come through a rendezvous, and nothing listens."""
     takes_signals: bool = True
     """SIGTERM, SIGINT and SIGHUP stop the server; else the program that embeds it handles them."""
 
@@ -120,7 +126,9 @@ async def serve(config: ServerConfig, stdin: IO[bytes], stdout: IO[bytes]) -> No
             undo.callback(loop.remove_reader, config.lifeline)
             undo.callback(_OrphanReaper(loop).close)
         try:
-            if config.address.host is None:
+            if config.remote is not None:
+                await _serve_remote(server, config.remote, stop)
+            elif config.address.host is None:
                 await _serve_stdio(server, stdin, stdout, stop)
             else:
                 await _serve_websocket(server, config, stdout, stop)
@@ -171,6 +179,22 @@ async def _serve_websocket(server: Server, config: ServerConfig, stdout: IO[byte
         raise Explained(f"cannot write the address to stdout: {exc.strerror}; check where stdout goes") from exc
     await stop.wait()
     listener.close()
+
+
+async def _serve_remote(server: Server, run: RunRemote, stop: asyncio.Event) -> None:
+    tasks = TaskSet()
+
+    async def until_it_ends() -> None:
+        try:
+            await run(server)
+        finally:
+            stop.set()
+
+    running = tasks.spawn(until_it_ends(), name="remote executor")
+    await stop.wait()
+    await tasks.aclose()
+    if not running.cancelled() and (error := running.exception()) is not None:
+        raise error
 
 
 async def _serve_stdio(server: Server, stdin: IO[bytes], stdout: IO[bytes], stop: asyncio.Event) -> None:

@@ -26,7 +26,8 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.processes.linux_features import check_linux
 from codex_mcp.execserver.auth import CapabilityToken, SignedToken
 from codex_mcp.execserver.sandbox.confinement import Confinement, bubblewraps, temporary_folders
-from codex_mcp.execserver.serve import Address, AuthCheck, ServerConfig, parse_listen, serve
+from codex_mcp.execserver.serve import Address, AuthCheck, RunRemote, ServerConfig, parse_listen, serve
+from codex_mcp.execserver.server import Server
 
 logger = logging.getLogger(__name__)
 
@@ -46,18 +47,51 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str,
     address = parse_listen(arguments.listen)
     if arguments.concurrent_requests < 1:
         raise Refused("cannot serve: --concurrent-requests must be 1 or more")
+    is_remote = arguments.remote is not None
     config = ServerConfig(
         address=address,
         environment=environment,
         cwd=cwd,
+        remote=remote_mode(arguments, environment) if is_remote else None,
         concurrent=arguments.concurrent_requests,
         refusal=auth_check(arguments, address),
         confinement=Confinement(bubblewraps(bundled_bubblewrap()), temporary_folders(environment)),
         lifeline=lifeline,
     )
     # transports/stdio.py needs asyncio's own loop; uvloop is faster for sockets, but hardly for one client's pipes.
-    with asyncio.Runner(loop_factory=None if address.host is None else uvloop.new_event_loop) as runner:
+    uses_pipes = address.host is None and not is_remote
+    with asyncio.Runner(loop_factory=None if uses_pipes else uvloop.new_event_loop) as runner:
         runner.run(serve(config, sys.stdin.buffer, sys.stdout.buffer))
+
+
+def remote_mode(arguments: argparse.Namespace, environment: Mapping[str, str]) -> RunRemote:
+    """How to serve through a rendezvous, as the flags say. Raises Refused."""
+    # Only remote mode needs them: their cryptography takes 8 MB and 50 ms.
+    from codex_mcp.execserver.remote.executor import RemoteConfig, RemoteExecutor  # noqa: PLC0415
+    from codex_mcp.execserver.remote.sign_in import registry_token  # noqa: PLC0415
+    from codex_mcp.relay.identity import kept_keys, new_keys  # noqa: PLC0415
+    from codex_mcp.relay.registry_client import RegistryClient  # noqa: PLC0415
+
+    if not arguments.environment_id:
+        raise Refused("cannot register: give --environment-id, the name under which harnesses reach this machine")
+    path = arguments.identity_file
+    config = RemoteConfig(
+        registry=RegistryClient(arguments.remote, registry_token(arguments.token_file, environment)),
+        environment_id=arguments.environment_id,
+        name=arguments.name or "",
+        keys=new_keys() if path is None else kept_keys(path),
+        report=_report,
+    )
+
+    async def run_remote(server: Server) -> None:
+        await RemoteExecutor(server, config).run()
+
+    return run_remote
+
+
+def _report(line: str) -> None:
+    sys.stderr.write(f"codex-mcp exec-server: {line}\n")
+    sys.stderr.flush()
 
 
 class ExecServerRuntimePaths(Struct, frozen=True):

@@ -197,10 +197,16 @@ class Registry:
     def online(self) -> int:
         return sum(each.is_online for each in self._environments.values())
 
-    def expire(self, now: float) -> None:
-        for environment_id, each in list(self._environments.items()):
-            if not each.is_online and now - each.seen_at > FORGOTTEN_AFTER:
-                del self._environments[environment_id]
+    def expire(self, now: float) -> list[str]:
+        """Forget environments whose executor has been away for long; return their ids."""
+        old = [
+            environment_id
+            for environment_id, each in self._environments.items()
+            if not each.is_online and now - each.seen_at > FORGOTTEN_AFTER
+        ]
+        for environment_id in old:
+            del self._environments[environment_id]
+        return old
 
     def _grant(self, principal: str) -> Grant:
         return self._grants.get(principal, NO_GRANT)

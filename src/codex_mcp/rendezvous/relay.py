@@ -29,6 +29,8 @@ class Relay:
         self._sockets: dict[int, RelaySocket] = {}
         self._executors: dict[str, tuple[RelaySocket, Registration]] = {}
         """By environment."""
+        self._last: dict[str, str] = {}
+        """By environment: the registration whose executor was connected last."""
         self._harnesses: dict[RelaySocket, Ticket] = {}
         self._numbers = itertools.count(1)
         self._tasks = TaskSet()
@@ -43,13 +45,16 @@ class Relay:
         if (earlier := self._executors.get(environment_id)) is not None:
             earlier[0].close(SUPERSEDED)
             self._send(self.routes.executor_left(earlier[1].id, earlier[0].number, time.monotonic()))
+        if (last := self._last.get(environment_id, registration.id)) != registration.id:
+            self._send(self.routes.abandoned(last))
+        self._last[environment_id] = registration.id
         self._executors[environment_id] = (socket, registration)
         self.routes.executor_arrived(registration.id, socket.number)
         self._audit.note("executor_connected", registration.principal, environment_id, registration=registration.id)
         try:
             while (frame := await self._received(receive)) is not None:
                 try:
-                    self._send(self.routes.from_executor(registration.id, frame))
+                    self._send(self.routes.from_executor(registration.id, frame, time.monotonic()))
                 except RelayError:
                     self.metrics.unreadable += 1
         finally:
@@ -89,7 +94,8 @@ class Relay:
                 socket.close(REVOKED)
 
     def expire(self) -> None:
-        self._registry.expire(time.time())
+        for environment_id in self._registry.expire(time.time()):
+            self._last.pop(environment_id, None)
         self._send(self.routes.expire(time.monotonic()))
 
     def close_all(self) -> None:

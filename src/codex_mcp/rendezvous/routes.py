@@ -6,7 +6,8 @@
     the executor         its streams are kept for `HELD` seconds  their harnesses get a reset
 
 While an end is away, frames for it are dropped: the ends keep what was not acknowledged, and repeat it. An executor
-returns under its registration, a harness with the same principal and key.
+returns under its registration, a harness with the same principal and key. After a restart of the rendezvous nothing is
+known of their streams: one that the executor resumes is kept for the harness that resumes it too.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Owner(Struct, frozen=True):
 class _Stream(Struct):
     id: str
     registration_id: str
-    owner: Owner
+    owner: Owner | None
+    """None: only its executor has returned since the rendezvous was restarted."""
     harness: Socket | None
     resumes: int = 0
     harness_acknowledges: bool = False
@@ -87,6 +89,15 @@ class Routes:
             if stream.harness is not None:
                 stream.held_until = None
 
+    def abandoned(self, registration_id: str) -> list[Outgoing]:
+        """Another registration has taken the place of this one: its executor will not return."""
+        self._executors.pop(registration_id, None)
+        streams = self._streams.pop(registration_id, {})
+        sockets = [(stream, stream.harness) for stream in streams.values() if stream.harness is not None]
+        for stream, socket in sockets:
+            self._harnesses[socket].streams.pop(stream.id, None)
+        return [Outgoing(socket, _reset(stream.id, GONE)) for stream, socket in sockets]
+
     def executor_left(self, registration_id: str, socket: Socket, now: float) -> list[Outgoing]:
         if self._executors.get(registration_id) != socket:
             return []  # it has connected anew already
@@ -104,12 +115,12 @@ class Routes:
     def harness_arrived(self, socket: Socket, registration_id: str, owner: Owner) -> None:
         self._harnesses[socket] = _Harness(registration_id, owner, {})
 
-    def harness_left(self, socket: Socket, now: float, *, may_return: bool = True) -> list[Outgoing]:
+    def harness_left(self, socket: Socket, now: float) -> list[Outgoing]:
         harness = self._harnesses.pop(socket)
         resets: list[Outgoing] = []
         for stream in list(harness.streams.values()):
             stream.harness = None
-            if may_return and _can_wait(stream):
+            if _can_wait(stream):
                 stream.held_until = now + HELD
             else:
                 resets += self._end(stream, GONE)
@@ -128,20 +139,29 @@ class Routes:
             self._forget(stream)
         return [] if executor is None else [Outgoing(executor, frame)]
 
-    def from_executor(self, registration_id: str, frame: bytes) -> list[Outgoing]:
+    def from_executor(self, registration_id: str, frame: bytes, now: float) -> list[Outgoing]:
         """Raises RelayError for what is not a frame."""
         header = read_header(frame)
         stream = self._streams.get(registration_id, {}).get(header.stream_id)
         if stream is None:
-            executor = self._executors.get(registration_id)
-            if header.kind is Kind.RESET or executor is None:
-                return []
-            return [Outgoing(executor, _reset(header.stream_id, UNKNOWN))]
+            return self._unknown_from_executor(registration_id, header, now)
         if header.ack or header.kind in (Kind.ACK, Kind.RESUME):
             stream.executor_acknowledges = True
         if header.kind is Kind.RESET:
             self._forget(stream)
         return [] if stream.harness is None else [Outgoing(stream.harness, frame)]
+
+    def _unknown_from_executor(self, registration_id: str, header: Header, now: float) -> list[Outgoing]:
+        executor = self._executors.get(registration_id)
+        if executor is None or header.kind is Kind.RESET:
+            return []
+        streams = self._streams[registration_id]
+        if header.kind is not Kind.RESUME or len(streams) >= MAX_STREAMS:
+            return [Outgoing(executor, _reset(header.stream_id, UNKNOWN))]
+        streams[header.stream_id] = _Stream(
+            header.stream_id, registration_id, None, None, executor_acknowledges=True, held_until=now + HELD
+        )
+        return []
 
     def expire(self, now: float) -> list[Outgoing]:
         """End the streams whose other end did not return."""
@@ -160,6 +180,8 @@ class Routes:
         streams = self._streams.get(harness.registration_id, {})
         stream = streams.get(header.stream_id)
         if stream is not None:
+            if stream.owner is None and header.kind is Kind.RESUME:
+                stream.owner = harness.owner
             if stream.owner != harness.owner:
                 return UNKNOWN
             if stream.harness is not None:

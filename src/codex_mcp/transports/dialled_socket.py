@@ -97,6 +97,11 @@ class DialledSocket(WSListener):
         if self._socket is not None and not self._lost and not self._socket.underlying_transport.is_closing():
             self._socket.send(self._kind, frame)
 
+    @property
+    def unsent(self) -> int:
+        """Bytes that wait to be sent."""
+        return 0 if self._socket is None else self._socket.underlying_transport.get_write_buffer_size()
+
     async def drain(self, below: int) -> None:
         while self._socket is not None and not self._lost:
             if self._socket.underlying_transport.get_write_buffer_size() < below:

@@ -11,9 +11,10 @@ import stat
 import sys
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import quote
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.cli.exec.rendezvous_flags import read_token
+from codex_mcp.cli.exec.rendezvous_flags import add_rendezvous_arguments, read_token, rendezvous_of
 from codex_mcp.cli.exec.session import SIGNALLED, ExecSession, OutputLost
 from codex_mcp.cli.exec.terminal import StandardStreams
 from codex_mcp.cli.parser import COMMAND_WORDS
@@ -34,7 +35,9 @@ CANNOT_RUN: Final = 127
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--url", help=f"the server, such as ws://127.0.0.1:4512 (default: ${URL_VARIABLE})")
-    parser.add_argument("--token-file", metavar="FILE", help="a file with the server's bearer token")
+    parser.add_argument("--environment", metavar="ID", help="an executor behind a rendezvous, instead of --url")
+    parser.add_argument("--pin", metavar="FINGERPRINT", help="with --environment: refuse any other executor")
+    add_rendezvous_arguments(parser)
     parser.add_argument("--cwd", metavar="DIR", help="working folder on the server (default: the server's own)")
     parser.add_argument(
         "--env", metavar="NAME=VALUE", action="append", default=[], help="set an environment variable; may be repeated"
@@ -47,12 +50,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
-    url = arguments.url or environment.get(URL_VARIABLE)
-    if not url:
-        raise Refused(f"cannot run the command: no server given; use --url ws://HOST:PORT or set {URL_VARIABLE}")
+    url, token = _server(arguments, environment)
     for text in (*arguments.argv, *arguments.env):
         _check_text(text)
-    options = ExecServerClientConnectOptions(bearer_token=read_token(arguments.token_file))
+    options = ExecServerClientConnectOptions(bearer_token=token, pin=arguments.pin)
     _log_to_stderr()
     try:
         return asyncio.run(_exec(url, options, _start_options(arguments, environment), arguments.argv))
@@ -65,6 +66,19 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         return NOT_RUN
     except KeyboardInterrupt:
         return SIGNALLED + signal.SIGINT  # before the command ran; later, ^C goes to the command
+
+
+def _server(arguments: argparse.Namespace, environment: Mapping[str, str]) -> tuple[str, str | None]:
+    """The server's address and token. Raises Refused."""
+    if arguments.environment is not None:
+        if arguments.url is not None:
+            raise Refused("cannot use --url with --environment: the rendezvous knows where the executor is")
+        rendezvous, token = rendezvous_of(arguments, environment)
+        return f"relay+{rendezvous.rstrip('/')}/{quote(arguments.environment, safe='')}", token
+    url = arguments.url or environment.get(URL_VARIABLE)
+    if not url:
+        raise Refused(f"cannot run the command: no server given; use --url ws://HOST:PORT or set {URL_VARIABLE}")
+    return url, read_token(arguments.token_file)
 
 
 async def _exec(url: str, options: ExecServerClientConnectOptions, start: StartOptions, argv: list[str]) -> int:

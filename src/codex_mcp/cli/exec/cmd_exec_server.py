@@ -27,6 +27,12 @@ LEFT_OUT: Final = ("aiofastnet", "typing_extensions")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--listen", default="ws://127.0.0.1:0", metavar="URL", help="ws://IP:PORT, or stdio")
+    remote = parser.add_argument_group("remote mode", "register with a rendezvous instead of listening")
+    remote.add_argument("--remote", metavar="URL", help="the rendezvous, such as https://relay.example.com")
+    remote.add_argument("--environment-id", metavar="ID", help="the name under which harnesses reach this machine")
+    remote.add_argument("--name", metavar="TEXT", help="a name for people, shown by codex-mcp environments")
+    remote.add_argument("--token-file", metavar="FILE", help="a file with the token for the rendezvous")
+    remote.add_argument("--identity-file", metavar="FILE", help="keep the identity key here, so that it can be pinned")
     parser.add_argument(
         "--concurrent-requests",
         type=int,
