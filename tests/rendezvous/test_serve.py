@@ -16,6 +16,7 @@ from codex_mcp.rendezvous.routes import GONE, UNKNOWN
 from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused
 from tests.support.patience import PATIENCE
 from tests.support.relay import private_keys
+from tests.support.rendezvous import OFFLINE as LEFT
 from tests.support.rendezvous import RunningRendezvous, executor_keys, relay_socket
 from tests.support.servers.commands import command
 from tests.support.servers.ports import fixed_port
@@ -114,9 +115,7 @@ async def test_an_environment_is_offline_while_its_executor_is_away(tmp_path: Pa
         registered, executor = await an_executor(rendezvous)
         await executor.aclose()
         alice = rendezvous.as_("alice")
-        async with asyncio.timeout(PATIENCE):
-            while (await alice.environments())[0].is_online:  # the rendezvous has not noticed yet
-                pass
+        await rendezvous.said(LEFT)
         with pytest.raises(RegistryRefused) as caught:
             await alice.connect("build-1", HARNESS)
         assert (caught.value.status, caught.value.code, caught.value.is_temporary) == (409, OFFLINE, True)

@@ -19,6 +19,10 @@ from tests.support.patience import PATIENCE
 from tests.support.relay import private_keys
 from tests.support.servers.child import Child
 
+ONLINE = '"event":"executor_connected"'
+OFFLINE = '"event":"executor_left"'
+"""In the log of a rendezvous."""
+
 TOKENS = {name: f"the-token-of-{name}-for-tests" for name in ("alice", "bob", "ci")}
 
 TOKEN_FILE = f"""
@@ -29,7 +33,17 @@ ci    {TOKENS["ci"]}    register=build-*,shared
 """
 
 
-class RunningRendezvous(Child):
+class Talkative(Child):
+    """A program whose log tells what it does."""
+
+    async def said(self, words: str, times: int = 1) -> None:
+        """Wait until it has written this so often to stderr."""
+        async with asyncio.timeout(PATIENCE):
+            while self.stderr.count(words) < times:  # noqa: ASYNC110  it is read by another task
+                await asyncio.sleep(0.01)
+
+
+class RunningRendezvous(Talkative):
     """`async with RunningRendezvous(home) as rendezvous:`; `port` lets a second one take the place of the first."""
 
     def __init__(self, home: Path, port: int = 0, *flags: str) -> None:
@@ -73,7 +87,7 @@ def executor_keys() -> PrivateKeys:
     return private_keys("executor")
 
 
-class RunningExecutor(Child):
+class RunningExecutor(Talkative):
     """`codex-mcp exec-server --remote`, or another program that does the same; ready when it is connected."""
 
     def __init__(self, url: str, home: Path, argv: Sequence[str] = (), environment_id: str = "build-1") -> None:
@@ -88,12 +102,6 @@ class RunningExecutor(Child):
         """One signal is enough."""
         self.signal(signal.SIGTERM)
 
-    async def said(self, words: str, times: int = 1) -> None:
-        """Wait until it has written this so often to stderr."""
-        async with asyncio.timeout(PATIENCE):
-            while self.stderr.count(words) < times:  # noqa: ASYNC110  it is read by another task
-                await asyncio.sleep(0.01)
-
 
 class TcpProxy:
     """`async with TcpProxy(port) as proxy:` passes bytes on, until `cut` breaks all connections."""
@@ -103,6 +111,8 @@ class TcpProxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks = TaskSet()
         self._server: asyncio.Server | None = None
+        self._connections = 0
+        self._knocked = asyncio.Condition()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
@@ -125,8 +135,16 @@ class TcpProxy:
         for writer in self._writers:
             writer.transport.abort()
 
+    async def knocks(self, count: int) -> None:
+        """Wait until so many connections have come."""
+        async with asyncio.timeout(PATIENCE), self._knocked:
+            await self._knocked.wait_for(lambda: self._connections >= count)
+
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
+        async with self._knocked:
+            self._connections += 1
+            self._knocked.notify_all()
         try:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)
         except OSError:

@@ -6,15 +6,18 @@ knows who NAME_THERE is.
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.core.app_server import AppServer, Json, Turn
 from tests.support.exec.cutting_proxy import CuttingProxy
 from tests.support.exec.exec_server import own_exec_server, running_exec_server, served_by
+from tests.support.rendezvous import ONLINE, TOKENS, RunningExecutor, RunningRendezvous, TcpProxy
 
 SCRIPT = Path(__file__).parents[1] / "scripts/elsewhere.toml"
 
@@ -32,6 +35,7 @@ class Elsewhere:
     app: AppServer
     model: ScriptedModel
     proxy: CuttingProxy
+    """Through a relay it is a TcpProxy, which can only cut."""
     thread: str
     here: Path
     """The thread's folder, as Codex sees it."""
@@ -74,6 +78,48 @@ class Elsewhere:
         await self.app.wait_for("item/commandExecution/outputDelta", lambda params: words in params["delta"])
 
 
+THROUGH_RELAY: ContextVar[Sequence[str]] = ContextVar("THROUGH_RELAY", default=())
+"""The command line of an executor that registers with a rendezvous, if Codex is to reach it there."""
+
+
+@contextlib.contextmanager
+def through_relay(executor: Sequence[str]) -> Iterator[None]:
+    """Within this, Codex reaches its environment through a rendezvous."""
+    token = THROUGH_RELAY.set(executor)
+    try:
+        yield
+    finally:
+        THROUGH_RELAY.reset(token)
+
+
+@contextlib.asynccontextmanager
+async def relayed(folder: Path, moved: Sequence[str]) -> AsyncIterator[tuple[TcpProxy, dict[str, str]]]:
+    """A rendezvous with an executor; the harness's wire to it, and what tells Codex about it."""
+    async with (
+        RunningRendezvous(folder / "rendezvous") as rendezvous,
+        TcpProxy(rendezvous.port) as proxy,
+        RunningExecutor(rendezvous.url, folder / "server", [*moved, *THROUGH_RELAY.get()]),
+    ):
+        await rendezvous.said(ONLINE)
+        prefix = "CODEX_EXEC_SERVER_NOISE"
+        yield (
+            proxy,
+            {
+                f"{prefix}_REGISTRY_URL": proxy.url,
+                f"{prefix}_ENVIRONMENT_ID": "build-1",
+                f"{prefix}_AUTH_TOKEN": TOKENS["alice"],
+            },
+        )
+
+
+@contextlib.asynccontextmanager
+async def dialled(folder: Path, moved: Sequence[str]) -> AsyncIterator[tuple[CuttingProxy, dict[str, str]]]:
+    """An exec-server that listens; the wire to it, and what tells Codex about it."""
+    with served_by([*moved, *own_exec_server()]):
+        async with running_exec_server(folder / "server") as server, CuttingProxy(server.port) as proxy:
+            yield proxy, {"CODEX_EXEC_SERVER_URL": proxy.url}
+
+
 @contextlib.asynccontextmanager
 async def codex_elsewhere(
     folder: Path, codex: Path | None = None, sandbox: str = "danger-full-access", overrides: Sequence[str] = ()
@@ -84,17 +130,11 @@ async def codex_elsewhere(
         place.mkdir(parents=True)
     hosts = folder / "hosts"
     hosts.write_text(f"127.0.0.1 localhost {NAME_THERE}\n")
-    with served_by([*IN_ANOTHER_PLACE, str(there), str(here), str(hosts), *own_exec_server()]):
-        async with (
-            running_exec_server(folder / "server") as server,
-            CuttingProxy(server.port) as proxy,
-            ScriptedModel(load_script(SCRIPT)) as model,
-            AppServer(
-                folder / "client",
-                [*model.codex_overrides(), *overrides],
-                {"CODEX_EXEC_SERVER_URL": proxy.url},
-                codex,
-            ) as app,
-        ):
-            thread = await app.start_thread(cwd=str(here), sandbox=sandbox, approvalPolicy="never")
-            yield Elsewhere(app, model, proxy, thread, here, there)
+    moved = [*IN_ANOTHER_PLACE, str(there), str(here), str(hosts)]
+    async with (
+        (relayed if THROUGH_RELAY.get() else dialled)(folder, moved) as (proxy, environment),
+        ScriptedModel(load_script(SCRIPT)) as model,
+        AppServer(folder / "client", [*model.codex_overrides(), *overrides], environment, codex) as app,
+    ):
+        thread = await app.start_thread(cwd=str(here), sandbox=sandbox, approvalPolicy="never")
+        yield Elsewhere(app, model, cast("CuttingProxy", proxy), thread, here, there)

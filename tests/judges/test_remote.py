@@ -1,0 +1,60 @@
+"""Executors and harnesses of Codex 0.166.0 and of ours, in every combination, through our rendezvous."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.execclient.client import ExecServerClient
+from codex_mcp.execclient.options import StartOptions
+from tests.acceptance.test_remote_executor import answer, output
+from tests.support.clients.judges import newest_codex
+from tests.support.exec import remote_codex_scenes as scenes
+from tests.support.exec.remote_codex import through_relay
+from tests.support.rendezvous import ONLINE, RunningExecutor, RunningRendezvous, TcpProxy, as_harness, relay_url
+
+SCENES: list[scenes.Scene] = [
+    scenes.commands_run_there,
+    scenes.a_terminal_is_typed_into,
+    scenes.patches_change_files_there,
+    scenes.pictures_are_found_there,
+    scenes.a_cut_in_the_middle_of_a_command_is_not_noticed,
+]
+"""Commands, terminals, patches, images, and a session that is resumed after a cut."""
+
+
+def executor(name: str) -> list[str]:
+    return (
+        [sys.executable, "-m", "codex_mcp", "exec-server"] if name == "ours" else [str(newest_codex()), "exec-server"]
+    )
+
+
+@pytest.mark.parametrize("name", ["ours", "codex"])
+@pytest.mark.parametrize("scene", SCENES)
+async def test_codex_as_a_harness_plays_the_scene(scene: scenes.Scene, name: str, tmp_path: Path) -> None:
+    with through_relay(executor(name)):
+        await scene(tmp_path, newest_codex())
+
+
+async def test_our_client_uses_the_executor_of_codex(tmp_path: Path) -> None:
+    async with (
+        RunningRendezvous(tmp_path / "rendezvous") as rendezvous,
+        TcpProxy(rendezvous.port) as wire,
+        RunningExecutor(rendezvous.url, tmp_path / "executor", executor("codex")) as there,
+    ):
+        await rendezvous.said(ONLINE)
+        async with ExecServerClient(relay_url(wire.url), as_harness()) as client:
+            process = await client.start(["sh", "-c", "pwd; echo wrong >&2; exit 7"])
+            assert sorted((await output(process)).splitlines()) == sorted([str(there.home).encode(), b"wrong"])
+            assert await process.wait() == 7
+            terminal = await client.start(["sh", "-c", "read x; echo [$x]"], StartOptions(tty=True))
+            await terminal.write(b"typed\n")
+            assert b"[typed]" in await output(terminal)
+            await client.files.write_file(str(there.home / "file"), bytes(1_000_000))
+            assert await client.files.read_file(str(there.home / "file")) == bytes(1_000_000)
+            talking = await client.start(
+                ["sh", "-c", "while read x; do echo got $x; done"], StartOptions(pipe_stdin=True)
+            )
+            await answer(talking, "before")
+            wire.cut()
+            await answer(talking, "after the session was resumed")
