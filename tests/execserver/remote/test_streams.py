@@ -1,0 +1,110 @@
+"""An executor and harnesses that do not play by the rules, through a real rendezvous."""
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from codex_mcp.execclient.client import ExecServerClient
+from codex_mcp.relay.admission import MAX_FAILURES
+from codex_mcp.relay.errors import PROTOCOL_ERROR
+from codex_mcp.relay.frames import Body, Data, Frame, Handshake, Reset, Resume, decode, encode
+from codex_mcp.relay.handshake import FIRST_BYTES, Initiator, Place
+from codex_mcp.relay.identity import new_keys
+from codex_mcp.relay.keys import PrivateKeys, encapsulate, public_keys
+from codex_mcp.transports.dialled_socket import DialledSocket
+from tests.support.patience import PATIENCE
+from tests.support.rendezvous import (
+    ONLINE,
+    RunningExecutor,
+    RunningRendezvous,
+    as_harness,
+    relay_socket,
+    relay_url,
+)
+
+REFUSED = Reset(PROTOCOL_ERROR)
+
+
+@contextlib.asynccontextmanager
+async def an_executor(folder: Path) -> AsyncIterator[RunningRendezvous]:
+    async with (
+        RunningRendezvous(folder / "rendezvous") as rendezvous,
+        RunningExecutor(rendezvous.url, folder / "executor"),
+    ):
+        await rendezvous.said(ONLINE)
+        yield rendezvous
+
+
+class RawHarness:
+    """A harness that sends what the test says."""
+
+    def __init__(self, socket: DialledSocket, first: bytes, stream_id: str) -> None:
+        self.first = first
+        """A good handshake for this stream."""
+        self.stream_id = stream_id
+        self._socket = socket
+
+    async def asked(self, body: Body, stream_id: str | None = None) -> Body:
+        """Send this and wait for the answer, leaving out greetings."""
+        self._socket.send(encode(Frame(stream_id or self.stream_id, body)))
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for raw in await self._socket.receive():
+                    if not isinstance(answer := decode(raw).body, Resume):
+                        return answer
+
+    async def aclose(self) -> None:
+        await self._socket.aclose()
+
+
+async def raw_harness(rendezvous: RunningRendezvous, speaks_as: PrivateKeys | None = None) -> RawHarness:
+    """`speaks_as`: use other keys in the handshake than those that the registry knows."""
+    keys = new_keys()
+    answer = await rendezvous.as_("alice").connect("build-1", keys.public)
+    executor = public_keys(answer.executor_public_key)
+    stream_id = str(uuid.uuid4())
+    initiator = Initiator(speaks_as or keys, executor, Place("build-1", answer.executor_registration_id, stream_id))
+    first = initiator.first(answer.harness_key_authorization, new_keys(), encapsulate(executor.mlkem))
+    return RawHarness(await relay_socket(answer), first, stream_id)
+
+
+async def test_after_eight_failed_handshakes_others_wait_while_open_streams_continue(tmp_path: Path) -> None:
+    async with (
+        an_executor(tmp_path) as rendezvous,
+        ExecServerClient(relay_url(rendezvous.url), as_harness()) as client,
+    ):
+        harness = await raw_harness(rendezvous)
+        for number in range(MAX_FAILURES):
+            assert await harness.asked(Handshake(bytes(FIRST_BYTES)), f"bad-{number}") == REFUSED
+        assert await harness.asked(Handshake(harness.first)) == REFUSED
+        assert (await client.environment_status()).status == "ready"
+        await harness.aclose()
+
+
+async def test_a_handshake_is_good_once(tmp_path: Path) -> None:
+    async with an_executor(tmp_path) as rendezvous:
+        harness = await raw_harness(rendezvous)
+        assert isinstance(await harness.asked(Handshake(harness.first)), Handshake)
+        assert await harness.asked(Data(0, b"not sealed with the keys of this stream")) == REFUSED
+        assert await harness.asked(Handshake(harness.first)) == REFUSED
+        await harness.aclose()
+
+
+async def test_a_harness_whose_key_the_registry_did_not_see_is_refused(tmp_path: Path) -> None:
+    async with an_executor(tmp_path) as rendezvous:
+        harness = await raw_harness(rendezvous, speaks_as=new_keys())
+        assert await harness.asked(Handshake(harness.first)) == REFUSED
+        other = await raw_harness(rendezvous)
+        assert await harness.asked(Handshake(other.first)) == REFUSED
+        assert isinstance(await other.asked(Handshake(other.first)), Handshake)
+        for each in (harness, other):
+            await each.aclose()
+
+
+async def test_data_of_a_stream_that_is_over_is_answered_with_a_reset(tmp_path: Path) -> None:
+    async with an_executor(tmp_path) as rendezvous:
+        harness = await raw_harness(rendezvous)
+        assert await harness.asked(Resume(3)) == REFUSED
+        await harness.aclose()
