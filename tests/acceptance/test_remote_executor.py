@@ -14,8 +14,10 @@ from codex_mcp.execclient.errors import CannotConnect, ExecServerError
 from codex_mcp.execclient.options import StartOptions
 from codex_mcp.execclient.process import Process
 from codex_mcp.wire.exec.protocol import ProcessOutput
+from tests.acceptance.test_agent_on_exec_server import parent_of_a_command
 from tests.support.patience import PATIENCE
 from tests.support.rendezvous import (
+    ONLINE,
     TOKENS,
     RunningExecutor,
     RunningRendezvous,
@@ -24,6 +26,7 @@ from tests.support.rendezvous import (
     relay_url,
 )
 from tests.support.servers.commands import command
+from tests.support.servers.mcp_server import scripted_server
 from tests.support.servers.ports import fixed_port
 
 ATTACHED = ": attached by"
@@ -190,3 +193,18 @@ async def test_a_token_that_may_not_register_ends_the_executor(tmp_path: Path) -
         done = await asyncio.to_thread(command, tmp_path, *flags, CODEX_API_KEY=TOKENS["alice"])
         assert done.returncode == 2
         assert "may not register 'build-1'" in done.stderr
+
+
+async def test_an_agent_of_the_server_works_on_an_executor_behind_a_rendezvous(tmp_path: Path) -> None:
+    async with RunningRendezvous(tmp_path / "rendezvous") as rendezvous:
+        token = tmp_path / "token"
+        token.write_text(TOKENS["alice"])
+        flags = ("--exec-server", relay_url(rendezvous.url), "--exec-server-token", str(token))
+        async with (
+            RunningExecutor(rendezvous.url, tmp_path / "executor"),
+            scripted_server(tmp_path / "here", *flags) as (server, _model),
+        ):
+            await rendezvous.said(ONLINE)
+            await server.initialize()
+            assert "exec-server" in await parent_of_a_command(server)
+            assert "app-server" in await parent_of_a_command(server, environment="local")

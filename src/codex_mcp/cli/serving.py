@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from codex_mcp.base.logs import logs_written
 from codex_mcp.base.processes.orphans import adopt_orphans
+from codex_mcp.base.settings.core import ExecSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.codex.binary import check_codex
@@ -69,8 +70,8 @@ def _loop_factory(settings: HttpSettings) -> Callable[[], asyncio.AbstractEventL
 
 
 async def _serve(settings: Settings, environment: Mapping[str, str], make: MakeProduct) -> None:
-    async with _model(settings.core.scripted) as overrides:
-        core = replace(settings.core, overrides=(*settings.core.overrides, *overrides))
+    async with _model(settings.core.scripted) as overrides, _executor(settings.core.exec) as executor:
+        core = replace(settings.core, overrides=(*settings.core.overrides, *overrides), exec=executor)
         settings = replace(settings, core=core)
         launch = launcher(core, environment)
         if settings.http.port is None:
@@ -101,6 +102,27 @@ def _around(otlp_endpoint: str | None) -> Iterator[Around | None]:
         return
     with traces_sent(otlp_endpoint) as tracing:
         yield tracing.around
+
+
+@contextlib.asynccontextmanager
+async def _executor(settings: ExecSettings) -> AsyncIterator[ExecSettings]:
+    """Where agents' commands run; for an executor behind a rendezvous, a bridge that Codex can dial."""
+    if settings.exec_server is None or not settings.exec_server.startswith("relay+"):
+        yield settings
+        return
+    # Few servers need these, and their cryptography takes long to load.
+    import tempfile  # noqa: PLC0415
+
+    from codex_mcp.cli.exec.rendezvous_flags import read_token  # noqa: PLC0415
+    from codex_mcp.execclient.bridge import Bridge  # noqa: PLC0415
+    from codex_mcp.execclient.relay_route import RelayAddress  # noqa: PLC0415
+
+    address = RelayAddress(settings.exec_server, read_token(settings.exec_server_token))
+    async with Bridge(address.dial) as bridge:
+        with tempfile.NamedTemporaryFile("w", prefix="codex-mcp-bridge-") as file:  # only this user can read it
+            file.write(bridge.token)
+            file.flush()
+            yield replace(settings, exec_server=bridge.url, exec_server_token=file.name)
 
 
 @contextlib.asynccontextmanager

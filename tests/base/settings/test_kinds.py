@@ -36,6 +36,7 @@ HERE = Place("/repo/sub", "/home/me")
         (socket_address, "ws://127.0.0.1:4512", "ws://127.0.0.1:4512"),
         (socket_address, "wss://devbox/door", "wss://devbox/door"),
         (socket_address, "ws://[::1]:4512", "ws://[::1]:4512"),
+        (socket_address, "relay+https://relay.test/build-1", "relay+https://relay.test/build-1"),
         (path, "~/x", "/home/me/x"),
         (path, "~", "/home/me"),
         (path, "a/../b", "/repo/sub/b"),

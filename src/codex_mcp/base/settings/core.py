@@ -33,7 +33,9 @@ REQUIRED: Any = NODEFAULT
 class ExecSettings(Struct, frozen=True, kw_only=True):
     """Where the agents' commands run, if not on this machine."""
 
-    exec_server: str | None = setting(None, socket_address, "URL", "run agents' commands on this exec-server (ws://…)")
+    exec_server: str | None = setting(
+        None, socket_address, "URL", "run agents' commands on this exec-server (ws://… or relay+https://HOST/ID)"
+    )
     """Commands, patches and file reads of agents happen there, and the sandbox is that machine's. A call with
     `environment: "local"` stays here. While the exec-server does not answer, calls that need it fail."""
 

@@ -224,7 +224,7 @@ def program(value: object, place: Place) -> str:
 
 def socket_address(value: object, place: Place) -> str:
     url = text(value, place)
-    if not re.fullmatch(r"wss?://([^\s/:@\[\]]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/\S*)?", url):
+    if not re.fullmatch(r"(?:wss?|relay\+https?)://([^\s/:@\[\]]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/\S*)?", url):
         raise ValueError("an address such as ws://127.0.0.1:4512")
     return url
 
