@@ -51,6 +51,14 @@ def assert_nothing_left(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_an_agent_fixes_the_test_on_an_executor_behind_a_rendezvous(tmp_path: Path) -> None:
+    done = without_terminal(tmp_path, "--remote")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "relay+http://127.0.0.1:" in done.stdout
+    assert_nothing_left(tmp_path)
+
+
 def test_without_a_terminal_it_allows_the_patch_itself_and_the_test_passes(tmp_path: Path) -> None:
     done = without_terminal(tmp_path)
 

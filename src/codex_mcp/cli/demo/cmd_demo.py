@@ -15,7 +15,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +24,7 @@ from codex_mcp.cli.demo import card
 from codex_mcp.cli.demo.client import ServerLaunch, connected
 from codex_mcp.cli.demo.messages import ToolResult
 from codex_mcp.cli.demo.person import AlwaysApprove, Person
+from codex_mcp.cli.demo.remote_executor import remote_executor
 from codex_mcp.cli.demo.sandbox import Rights, find_rights
 from codex_mcp.cli.demo.screen import Screen, Who
 from codex_mcp.cli.demo.show import Decider, Show
@@ -36,6 +37,11 @@ TITLE: Final = "codex-mcp demo: a Codex agent fixes a failing test"
 INTRODUCTION: Final = "No account, no network: the model plays a script. All the rest is real."
 PROMPT: Final = "The test in this repository fails. Find the mistake and fix it. Run the test with `{test}`."
 
+REMOTE: Final = (
+    "Its commands and changes happen on an executor that listens nowhere: it is reached through {address}, "
+    "which cannot read what it carries."
+)
+
 TEST_FAILS: Final = 1
 INTERRUPTED: Final = 128 + signal.SIGINT
 
@@ -44,6 +50,11 @@ PROGRAM: Final = "codex-mcp"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="allow what Codex asks for, without asking you")
+    parser.add_argument(
+        "--remote",
+        action="store_true",
+        help="let the agent work on an executor behind a rendezvous, all on this machine",
+    )
     parser.add_argument("--keep", action="store_true", help="keep the temporary folder and print its path")
 
 
@@ -55,7 +66,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     try:
         with _stoppable(), open_workshop(environment, keep=arguments.keep) as workshop:
             try:
-                passed = _play(screen, workshop, _decider(screen, yes=arguments.yes))
+                with remote_executor(workshop) if arguments.remote else contextlib.nullcontext(()) as flags:
+                    passed = _play(screen, workshop, _decider(screen, yes=arguments.yes), flags)
             finally:
                 screen.settle()
                 kill_orphans(())
@@ -77,21 +89,23 @@ def _decider(screen: Screen, *, yes: bool) -> Decider:
     return Person(screen, sys.stdin.fileno())
 
 
-def _play(screen: Screen, workshop: Workshop, decider: Decider) -> bool:
+def _play(screen: Screen, workshop: Workshop, decider: Decider, flags: Sequence[str]) -> bool:
     started = time.monotonic()
     screen.heading(TITLE, INTRODUCTION)
+    if flags:
+        screen.line(REMOTE.format(address=flags[1]))
     rights = find_rights(str(workshop.codex_home), workshop.environment)
     show = Show(screen, decider, str(workshop.repository))
-    result = asyncio.run(_repair(screen, workshop, rights, show))
+    result = asyncio.run(_repair(screen, workshop, rights, show, flags))
     check = workshop.run_test()
     rows = card.rows(result, check.last_line, str(workshop.repository), time.monotonic() - started)
     screen.card(card.verdict(result, passed=check.passed, refused=show.refused), rows, good=check.passed)
     return check.passed
 
 
-async def _repair(screen: Screen, workshop: Workshop, rights: Rights, show: Show) -> ToolResult:
+async def _repair(screen: Screen, workshop: Workshop, rights: Rights, show: Show, flags: Sequence[str]) -> ToolResult:
     prompt = PROMPT.format(test=workshop.test_command)
-    async with connected(_server(workshop), show) as client:
+    async with connected(_server(workshop, flags), show) as client:
         greeting = await client.initialize()
         server = f"codex-mcp {greeting.server_info.version} on Codex {rights.codex_version}, over stdio."
         screen.says(Who.SERVER, f"{server} {_explained(rights)}")
@@ -108,10 +122,11 @@ async def _repair(screen: Screen, workshop: Workshop, rights: Rights, show: Show
         )
 
 
-def _server(workshop: Workshop) -> ServerLaunch:
+def _server(workshop: Workshop, flags: Sequence[str]) -> ServerLaunch:
     """The server as any client starts it, except that it ends at once when the demo does."""
     script = str(PACKAGED / "repair.toml")
     argv = [sys.executable, "-m", "codex_mcp", "mcp-server", "--scripted", script, "--shutdown-grace", "0"]
+    argv += flags
     return ServerLaunch(argv, workshop.environment, str(workshop.repository))
 
 
