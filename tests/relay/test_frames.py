@@ -79,6 +79,13 @@ def test_unknown_fields_and_traces_are_skipped() -> None:
     assert decode(encode(Frame("s", Ack())) + known[2:]) == Frame("s", Data(1, b"p"))  # of two bodies the last counts
 
 
+def test_unknown_fields_of_bodies_are_skipped() -> None:
+    data = bytes.fromhex("0801 120173 2a08 1801 220170 2a0178".replace(" ", ""))
+    assert decode(data) == Frame("s", Data(0, b"p"))
+    assert decode(bytes.fromhex("0801 120173 3a05 0807 120178")) == Frame("s", Resume(7))
+    assert decode(bytes.fromhex("0801 120173 5206 0a0168 120178")) == Frame("s", Handshake(b"h"))
+
+
 @pytest.mark.parametrize(
     ("broken", "why"),
     [

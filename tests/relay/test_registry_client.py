@@ -1,13 +1,16 @@
 """Asking a registry: addresses that are refused, and answers that cannot be used."""
 
+import asyncio
 import contextlib
 import http.server
 import threading
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.relay.keys import public_key_object
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from tests.support.relay import private_keys
 from tests.support.servers.ports import fixed_port
@@ -82,6 +85,28 @@ async def test_an_answer_for_another_environment_is_refused() -> None:
         await RegistryClient(url, "token").register("e", KEYS, "name")
 
 
+async def test_good_answers_are_read() -> None:
+    key = msgspec.json.encode(public_key_object(KEYS)).decode()
+    body = f"""{{"environment_id":"e","url":"u","security_profile":"noise_hybrid_ik_v1","executor_registration_id":"r",
+        "executor_public_key":{key},"harness_key_authorization":"a","valid":true,"environments":[]}}"""
+    with answering(200, body.encode()) as url:
+        registry = RegistryClient(url, "token")
+        assert (await registry.register("e", KEYS, "")).executor_registration_id == "r"
+        assert (await registry.connect("e", KEYS)).harness_key_authorization == "a"
+        assert await registry.validate("e", "r", KEYS, "a")
+        assert await registry.environments() == []
+        with pytest.raises(RegistryRefused, match="another environment"):
+            await registry.connect("other", KEYS)
+
+
 async def test_what_is_not_http_is_an_os_error() -> None:
-    with answering(200, b"", ("Content-Length", "5")) as url, pytest.raises((OSError, RegistryRefused)):
-        await RegistryClient(url, "token").environments()
+    async def gibberish(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"gibberish\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(gibberish, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    with pytest.raises(OSError, match="does not speak HTTP"):
+        await RegistryClient(f"http://127.0.0.1:{port}", "token").environments()
+    server.close()

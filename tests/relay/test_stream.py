@@ -73,7 +73,8 @@ def test_few_frames_are_acknowledged_soon_and_many_at_once() -> None:
     deliver([ack], harness)
     assert harness.next_due is None
     more = [frame for _ in range(ACK_FRAMES) for frame in harness.send(b"more", 1)]
-    (ack,) = deliver(more, executor, 1)[1]
+    assert deliver(more[:2], executor, 1)[1] == []  # the second waits with the first
+    (ack,) = deliver(more[2:], executor, 1)[1]
     assert decode(ack) == Frame("s", Ack(), ack=ACK_FRAMES)
 
 
