@@ -2,23 +2,28 @@
 
 import asyncio
 import contextlib
+import functools
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from codex_mcp.execclient import relay_route
 from codex_mcp.execclient.client import ExecServerClient
-from codex_mcp.execclient.errors import CannotConnect, ExecServerError
+from codex_mcp.execclient.errors import CannotConnect, ExecServerError, OutcomeUnknown
 from codex_mcp.execclient.options import StartOptions
 from codex_mcp.execclient.process import Process
+from codex_mcp.relay.liveness import Liveness
 from codex_mcp.wire.exec.protocol import ProcessOutput
 from tests.acceptance.test_agent_on_exec_server import parent_of_a_command
 from tests.support.patience import PATIENCE
 from tests.support.rendezvous import (
     ONLINE,
     TOKENS,
+    HostileRendezvous,
     RunningExecutor,
     RunningRendezvous,
     TcpProxy,
@@ -125,6 +130,27 @@ async def test_a_rendezvous_that_is_killed_and_started_again_loses_nothing(tmp_p
             await process.close_stdin()
             assert await process.wait() == 0
         assert there.executor.stderr.count(ATTACHED) == 1
+
+
+async def test_a_rendezvous_that_drops_and_acknowledges_everything_itself_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay_route, "Liveness", functools.partial(Liveness, quiet=0.5, answer=1.5))
+    gate = tmp_path / "gate"
+    async with (
+        HostileRendezvous(tmp_path / "rendezvous") as rendezvous,
+        RunningExecutor(rendezvous.url, tmp_path / "executor") as executor,
+    ):
+        await executor.said("connected to")
+        options = msgspec.structs.replace(as_harness(), recovery_seconds=PATIENCE)
+        async with ExecServerClient(relay_url(rendezvous.url), options) as client, asyncio.timeout(2 * PATIENCE):
+            process = await client.start(["sh", "-c", f"until [ -e {gate} ]; do sleep 0.05; done; echo late"])
+            await rendezvous.turn()
+            gate.touch()
+            with contextlib.suppress(OutcomeUnknown):  # unless the loss was noticed before the call
+                await client.environment_status()
+            assert await output(process) == b"late\n"
+            assert executor.stderr.count(ATTACHED) >= 2
 
 
 async def test_an_executor_that_is_killed_is_noticed_and_its_successor_used(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ ONLINE = '"event":"executor_connected"'
 OFFLINE = '"event":"executor_left"'
 """In the log of a rendezvous."""
 
+ROOT = str(Path(__file__).parents[2])
+
 TOKENS = {name: f"the-token-of-{name}-for-tests" for name in ("alice", "bob", "ci")}
 
 TOKEN_FILE = f"""
@@ -46,6 +48,8 @@ class Talkative(Child):
 class RunningRendezvous(Talkative):
     """`async with RunningRendezvous(home) as rendezvous:`; `port` lets a second one take the place of the first."""
 
+    PROGRAM = "codex_mcp"
+
     def __init__(self, home: Path, port: int = 0, *flags: str) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.tokens = home / "tokens"
@@ -53,9 +57,9 @@ class RunningRendezvous(Talkative):
             self.tokens.write_text(TOKEN_FILE)
             self.tokens.chmod(0o600)
         self.audit = home / "audit.jsonl"
-        argv = [sys.executable, "-m", "codex_mcp", "rendezvous", "--port", str(port), "--log-level", "info"]
+        argv = [sys.executable, "-m", self.PROGRAM, "rendezvous", "--port", str(port), "--log-level", "info"]
         argv += ["--tokens", str(self.tokens), "--audit", str(self.audit), *flags]
-        super().__init__(argv, {"PATH": "/usr/bin:/bin", "HOME": str(home)}, home, stdin=False)
+        super().__init__(argv, {"PATH": "/usr/bin:/bin", "HOME": str(home), "PYTHONPATH": ROOT}, home, stdin=False)
         self.url = ""
 
     async def begin(self) -> None:
@@ -75,6 +79,17 @@ class RunningRendezvous(Talkative):
     def as_(self, principal: str) -> RegistryClient:
         """The registry, asked with this principal's token."""
         return RegistryClient(self.url, TOKENS[principal])
+
+
+class HostileRendezvous(RunningRendezvous):
+    """One that can turn against the streams that it has."""
+
+    PROGRAM = "tests.support.hostile_rendezvous"
+
+    async def turn(self) -> None:
+        """From now on their ends only hear the rendezvous itself."""
+        self.signal(signal.SIGUSR1)
+        await self.said("turned")
 
 
 async def relay_socket(answer: Registered | Connected) -> DialledSocket:

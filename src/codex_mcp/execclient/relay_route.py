@@ -1,7 +1,8 @@
 """The route to an executor behind a rendezvous: `relay+https://HOST/ENVIRONMENT`, and the channel over a stream.
 
 If the socket breaks and the executor acknowledges, the channel continues on a new socket without a loss. Otherwise it
-ends, and `Link` resumes the session over a new channel, as over a WebSocket.
+ends, and `Link` resumes the session over a new channel, as over a WebSocket. The same happens if the executor is not
+heard of for two minutes although the sockets work: a relay may drop frames and acknowledge them itself.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from codex_mcp.relay.frames import Frame, Handshake, Reset, Resume, decode, enco
 from codex_mcp.relay.handshake import Initiator, Place
 from codex_mcp.relay.identity import new_keys
 from codex_mcp.relay.keys import PublicKeys, encapsulate, public_keys
+from codex_mcp.relay.liveness import Check, Liveness
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.relay.stream import RelayStream
 from codex_mcp.relay.stream_driver import SUSPENDED_SECONDS, StreamDriver
@@ -39,6 +41,9 @@ HANDSHAKE_SECONDS: Final = 15.0
 FIRST_DELAY: Final = 0.1
 LONGEST_DELAY: Final = 2.0
 """Seconds between two attempts to continue a stream."""
+
+ANSWER_BYTES: Final = 1024
+"""More than an answer to our question whether the executor is there."""
 
 INBOX_BYTES: Final = 8 * 1024 * 1024
 """Unread messages above which the socket is not read."""
@@ -135,9 +140,15 @@ class RelayChannel:
         self._has_room = asyncio.Event()
         self._has_room.set()
         self._drained: list[asyncio.Future[None]] = []
+        self._clock = asyncio.get_running_loop().time
+        self._liveness = Liveness(self._clock())
+        self._mark = uuid.uuid4().hex
+        """In the ids of our own questions; their answers are not for the caller."""
+        self._questions = 0
         self._tasks = TaskSet()
         self._driver.greet()
         self._tasks.spawn(self._run(socket), name=f"relay stream {stream.stream_id}")
+        self._tasks.spawn(self._check_liveness(), name=f"liveness of relay stream {stream.stream_id}")
 
     async def receive(self) -> Sequence[bytes]:
         while not self._inbox and not self._driver.is_over:
@@ -170,6 +181,9 @@ class RelayChannel:
                 self._socket.send(frame)
 
     def messages_received(self, messages: Sequence[bytes]) -> None:
+        if self._questions:
+            mark = self._mark.encode()
+            messages = [each for each in messages if len(each) > ANSWER_BYTES or mark not in each]
         self._inbox += messages
         self._inbox_bytes += sum(map(len, messages))
         if self._inbox_bytes > INBOX_BYTES:
@@ -208,8 +222,24 @@ class RelayChannel:
         except RelayError as exc:
             logger.debug("dropped what is not a frame: %s", exc)
             return
-        if frame.stream_id == self._stream_id:
-            self._driver.frame_received(frame)
+        if frame.stream_id != self._stream_id:
+            return
+        self._driver.frame_received(frame)
+        if isinstance(frame.body, Resume):
+            self._follow(self._liveness.challenged(self._driver.opened, self._clock()))
+
+    async def _check_liveness(self) -> None:
+        while not self._driver.is_over:
+            await asyncio.sleep(self._liveness.next_check - self._clock())
+            is_reading = self._socket is not None and self._has_room.is_set()
+            self._follow(self._liveness.check(self._driver.opened, self._clock(), is_reading=is_reading))
+
+    def _follow(self, check: Check) -> None:
+        if check is Check.ASK:
+            self._questions += 1
+            self._driver.send(b'{"id":"%s-%d","method":"environment/status"}' % (self._mark.encode(), self._questions))
+        elif check is Check.LOST:
+            self._driver.reset("the executor does not answer, though the rendezvous does")
 
     async def _reconnected(self) -> DialledSocket | None:
         """A new socket on which the stream continues; None if it is over."""

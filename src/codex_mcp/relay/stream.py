@@ -46,6 +46,8 @@ class RelayStream:
         self._queue: deque[bytes] = deque()
         self.queued_bytes = 0
         """Plain bytes that wait for the other side's acknowledgements. The caller keeps this small."""
+        self.opened = 0
+        """Records of the other side that were authentic."""
         self._next_seq = 0
         self._unsaid_frames = 0
         self._unsaid_bytes = 0
@@ -109,6 +111,7 @@ class RelayStream:
         expected = self._order.next_seq
         payloads = self._order.received(data)
         messages = [message for payload in payloads for message in self._reader.opened(payload)]
+        self.opened += len(payloads)
         if not self._order.has_gap:
             self._gap_at = None
         elif self._gap_at is None or self._order.next_seq != expected:

@@ -40,6 +40,10 @@ class StreamDriver:
         return self._stream.queued_bytes
 
     @property
+    def opened(self) -> int:
+        return self._stream.opened
+
+    @property
     def can_resume(self) -> bool:
         return self._stream.can_resume
 

@@ -24,7 +24,7 @@ MAX_HELD_BYTES: Final = 64 * 1024 * 1024
 """Requests that arrive while the connection takes none. A harness that sends more loses its stream."""
 
 PROBE_SECONDS: Final = 5.0
-"""For a sign of life from a harness whose session another stream wants."""
+"""For a sealed message from a harness whose session another stream wants; frames alone could be the relay's."""
 
 
 class StreamTransport:
@@ -47,13 +47,11 @@ class StreamTransport:
         """The socket of all streams has too many unsent bytes."""
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
-        self._heard = 0
         self._loop = asyncio.get_running_loop()
         self._probe: asyncio.TimerHandle | None = None
         self._connection = accept(self)
 
     def frame_received(self, frame: Frame) -> None:
-        self._heard += 1
         self.driver.frame_received(frame)
         self._choose_writing()
 
@@ -92,15 +90,15 @@ class StreamTransport:
     def probe(self) -> None:
         if self._probe is None and not self.driver.is_over:
             self.driver.greet()
-            self._probe = self._loop.call_later(PROBE_SECONDS, self._probed, self._heard)
+            self._probe = self._loop.call_later(PROBE_SECONDS, self._probed, self.driver.opened)
 
     def drop(self) -> None:
         """End the stream; the harness is told."""
         self.driver.reset("this end closed it")
 
-    def _probed(self, heard: int) -> None:
+    def _probed(self, opened: int) -> None:
         self._probe = None
-        if self._heard == heard:
+        if self.driver.opened == opened:
             logger.warning("%s: dropped, it showed no sign of life", self.peer)
             self.drop()
 
