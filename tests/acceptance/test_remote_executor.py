@@ -167,6 +167,22 @@ async def test_an_executor_that_is_killed_is_noticed_and_its_successor_used(tmp_
                 assert await (await client.start(["true"])).wait() == 0
 
 
+async def test_an_executor_whose_place_is_taken_stops_instead_of_fighting_for_it(tmp_path: Path) -> None:
+    async with remote(tmp_path) as there:
+        process = await there.talks()
+        async with RunningExecutor(there.executors_wire.url, tmp_path / "second") as second:
+            await second.said("connected to")
+            async with asyncio.timeout(PATIENCE):
+                assert await there.executor.exit_code() == 2
+            assert "another executor is connected as 'build-1'" in there.executor.stderr
+            with pytest.raises(ExecServerError):
+                await output(process)
+            async with ExecServerClient(relay_url(there.clients_wire.url), as_harness()) as client:
+                done = await client.start(["pwd"])
+                assert await output(done) == f"{second.home}\n".encode()
+            assert second.stderr.count("connected to") == 1
+
+
 async def test_another_executor_than_the_pinned_one_is_refused(tmp_path: Path) -> None:
     async with remote(tmp_path) as there:
         await there.executor.said("fingerprint sha256:")

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from codex_mcp.relay.bodies import OFFLINE, Connect, Connected, Register, Registered, Validate
+from codex_mcp.relay.bodies import OFFLINE, SUPERSEDED, Connect, Connected, Register, Registered, Validate
 from codex_mcp.relay.handshake import PROFILE
 from codex_mcp.relay.keys import public_key_object
 from codex_mcp.rendezvous import registry as module
@@ -118,10 +118,15 @@ def test_the_newest_registration_counts_once_its_executor_arrives() -> None:
     arrive(registry, first)
     second = registered(registry, now=5)
     assert connected(registry).executor_registration_id == "id-0"
-    arrive(registry, second)
+    newer = arrive(registry, second)
     assert connected(registry).executor_registration_id == "id-5"
-    with pytest.raises(RegistryError, match="another executor"):
+    with pytest.raises(RegistryError, match="taken its place") as caught:
         arrive(registry, first)
+    assert (caught.value.status, caught.value.code) == (403, SUPERSEDED)
+    registry.executor_left(newer, 6)
+    with pytest.raises(RegistryError, match="register again") as caught:
+        arrive(registry, first)
+    assert (caught.value.status, caught.value.code) == (403, "forbidden")
 
 
 def test_an_environment_that_was_left_long_ago_is_free() -> None:

@@ -16,6 +16,9 @@ NAME_HEADER: Final = "x-codex-mcp-name"
 OFFLINE: Final = "environment_offline"
 """The error code, with status 409, while no executor is connected. A harness tries again."""
 
+SUPERSEDED: Final = "superseded"
+"""The error code, with status 403, for the socket of an executor while another one is connected in its place."""
+
 MAX_BODY_BYTES: Final = 64 * 1024
 """Of a request or an answer; keys take 3 KB of it."""
 

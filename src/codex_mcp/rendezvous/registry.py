@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from codex_mcp.relay.bodies import (
     OFFLINE,
+    SUPERSEDED,
     Connect,
     Connected,
     EnvironmentEntry,
@@ -114,7 +115,10 @@ class Registry:
             if known.registration.principal != registration.principal:
                 raise RegistryError(403, "environment_taken", "the environment belongs to another principal")
             if known.registration.at > registration.at:
-                raise RegistryError(403, "superseded", "another executor has registered since; register again")
+                # Only then: an executor that may register again would take the place of the one that is there.
+                if known.is_online:
+                    raise RegistryError(403, SUPERSEDED, "another executor has taken its place")
+                raise RegistryError(403, "forbidden", "another executor was registered since; register again")
         self._environments[registration.environment_id] = _Environment(
             registration, _fingerprint(registration.key), is_online=True, seen_at=now
         )

@@ -125,6 +125,7 @@ class HandshakeRefused(Exception):
         text = body.decode(errors="replace").strip()
         super().__init__(f"{status.value} {status.phrase}" + (f": {text}" if text else ""))
         self.status = status
+        self.body = body
 
 
 PING_INTERVAL: Final = 30.0

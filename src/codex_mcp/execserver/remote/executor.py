@@ -4,10 +4,12 @@
     -------------  ----------------------------------  -------------------------------------------------
     unregistered   register                            registered; on an error again, later and later
     registered     dial the URL of the registration    connected; on 4xx unregistered; else again, later
+                                                       superseded: it stops
     connected      serve streams                       registered, when the connection breaks
 
 Streams whose harness acknowledges continue on the next connection. A refusal of the very first registration is final:
-it is a wrong token or a wrong name.
+it is a wrong token or a wrong name. An executor in whose place another one is connected stops: if it registered again,
+the two would replace each other for ever.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.execserver.remote.streams import Identity, Streams
 from codex_mcp.execserver.server import Server
-from codex_mcp.relay.bodies import Registered
+from codex_mcp.relay.bodies import SUPERSEDED, Failed, Registered
 from codex_mcp.relay.keys import PrivateKeys
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
@@ -58,7 +61,7 @@ class RemoteExecutor:
         self._has_registered = False
 
     async def run(self) -> None:
-        """Serve until cancelled. Raises Refused if the first registration is refused."""
+        """Serve until cancelled. Raises Refused if the first registration is, or when it is replaced."""
         report = self._config.report
         report(f"fingerprint {self._config.keys.public.fingerprint}")
         try:
@@ -90,6 +93,11 @@ class RemoteExecutor:
             try:
                 socket = await dial(registered.url, {}, DIAL_SECONDS, is_relay=True)
             except HandshakeRefused as exc:
+                if _code(exc.body) == SUPERSEDED:
+                    raise Refused(
+                        f"stopped: another executor is connected as {self._config.environment_id!r} now. "
+                        "Stop one of the two, or give each its own --environment-id."
+                    ) from exc
                 await self._wait(f"connection refused: {exc}")
                 if HTTPStatus.BAD_REQUEST <= exc.status < HTTPStatus.INTERNAL_SERVER_ERROR:
                     return
@@ -119,3 +127,11 @@ class RemoteExecutor:
         self._config.report(f"{why}; next attempt in {seconds:.1f} s")
         await asyncio.sleep(seconds)
         self._delay = min(max(2 * self._delay, FIRST_DELAY), LONGEST_DELAY)
+
+
+def _code(body: bytes) -> str:
+    """Of an error of our rendezvous; others may answer anything."""
+    try:
+        return msgspec.json.decode(body, type=Failed).error.code
+    except msgspec.MsgspecError:
+        return ""
