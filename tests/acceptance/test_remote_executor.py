@@ -250,3 +250,28 @@ async def test_an_agent_of_the_server_works_on_an_executor_behind_a_rendezvous(t
             await server.initialize()
             assert "exec-server" in await parent_of_a_command(server)
             assert "app-server" in await parent_of_a_command(server, environment="local")
+
+
+async def test_an_agent_of_the_server_works_only_on_the_pinned_executor(tmp_path: Path) -> None:
+    async with RunningRendezvous(tmp_path / "rendezvous") as rendezvous:
+        token = tmp_path / "token"
+        token.write_text(TOKENS["alice"])
+        flags = ("--exec-server", relay_url(rendezvous.url), "--exec-server-token", str(token), "--exec-server-pin")
+        async with RunningExecutor(rendezvous.url, tmp_path / "executor") as executor:
+            await executor.said("connected to")
+            pin = executor.stderr.partition("fingerprint ")[2].split()[0]
+            async with scripted_server(tmp_path / "right", *flags, pin) as (server, _model):
+                await server.initialize()
+                assert "exec-server" in await parent_of_a_command(server)
+            async with scripted_server(tmp_path / "wrong", *flags, "sha256:" + "0" * 64) as (server, _model):
+                await server.initialize()
+                refused = await server.run("codex", {"prompt": "[[scene: patch]]"})
+                assert refused["isError"], refused
+                await server.until(lambda: "is pinned" in server.stderr)
+
+
+def test_a_pin_without_a_rendezvous_is_refused(tmp_path: Path) -> None:
+    pin = ("--exec-server-pin", "sha256:" + "0" * 64)
+    done = command(tmp_path, "serve", "--exec-server", "ws://127.0.0.1:1", *pin)
+    assert done.returncode == 2
+    assert "cannot use exec_server_pin" in done.stderr

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import logs_written
 from codex_mcp.base.processes.orphans import adopt_orphans
 from codex_mcp.base.settings.core import ExecSettings
@@ -108,6 +109,8 @@ def _around(otlp_endpoint: str | None) -> Iterator[Around | None]:
 async def _executor(settings: ExecSettings) -> AsyncIterator[ExecSettings]:
     """Where agents' commands run; for an executor behind a rendezvous, a bridge that Codex can dial."""
     if settings.exec_server is None or not settings.exec_server.startswith("relay+"):
+        if settings.exec_server_pin is not None:
+            raise Refused("cannot use exec_server_pin: only an address like relay+https://HOST/ID has a fingerprint")
         yield settings
         return
     # Few servers need these, and their cryptography takes long to load.
@@ -117,7 +120,7 @@ async def _executor(settings: ExecSettings) -> AsyncIterator[ExecSettings]:
     from codex_mcp.execclient.bridge import Bridge  # noqa: PLC0415
     from codex_mcp.execclient.relay_route import RelayAddress  # noqa: PLC0415
 
-    address = RelayAddress(settings.exec_server, read_token(settings.exec_server_token))
+    address = RelayAddress(settings.exec_server, read_token(settings.exec_server_token), settings.exec_server_pin)
     async with Bridge(address.dial) as bridge:
         with tempfile.NamedTemporaryFile("w", prefix="codex-mcp-bridge-") as file:  # only this user can read it
             file.write(bridge.token)

@@ -13,6 +13,7 @@ from codex_mcp.base.settings.kinds import (
     LogLevel,
     assignments,
     count,
+    fingerprint,
     group,
     level,
     one_of,
@@ -42,6 +43,11 @@ class ExecSettings(Struct, frozen=True, kw_only=True):
     exec_server_token: str | None = setting(
         None, path, "FILE", "a file that holds the bearer token for the exec-server"
     )
+
+    exec_server_pin: str | None = setting(
+        None, fingerprint, "FINGERPRINT", "refuse any other executor behind the rendezvous"
+    )
+    """For `relay+https://` addresses: whatever the rendezvous says, commands run only on the executor with this key."""
 
 
 @group

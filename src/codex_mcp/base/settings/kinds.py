@@ -229,6 +229,13 @@ def socket_address(value: object, place: Place) -> str:
     return url
 
 
+def fingerprint(value: object, place: Place) -> str:
+    found = text(value, place)
+    if not re.fullmatch(r"sha256:[0-9a-f]{64}", found):
+        raise ValueError("sha256: and 64 digits, as the executor prints it at its start")
+    return found
+
+
 def switch(value: object, _: Place) -> bool:
     if isinstance(value, bool):
         return value
