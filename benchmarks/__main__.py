@@ -33,6 +33,7 @@ from benchmarks import (
     bench_memory,
     bench_overhead,
     bench_ping,
+    bench_relay,
     bench_start,
     bench_team,
     bench_turns,
@@ -58,6 +59,7 @@ BENCHMARKS: dict[str, Callable[[Place], list[Row]]] = {
     "exec-output": bench_exec_output.run,
     "exec-client": bench_exec_client.run,
     "exec-memory": bench_exec_memory.run,
+    "relay": bench_relay.run,
 }
 HTTP_BENCHMARKS: dict[str, Callable[[Place], list[GridRow]]] = {
     "http-calls": bench_http_calls.run,

@@ -95,6 +95,19 @@ class Place:
         installed = str(Path(sys.executable).with_name("codex-mcp"))
         return self._program("exec-ours", [installed, "exec-server", "--listen", ANY_PORT])
 
+    def rendezvous(self, *flags: str) -> Program:
+        """`codex-mcp rendezvous`, as it is installed."""
+        installed = str(Path(sys.executable).with_name("codex-mcp"))
+        return self._program("rendezvous", [installed, "rendezvous", "--port", "0", *flags])
+
+    def remote_ours(self) -> Program:
+        """`codex-mcp exec-server`, to be registered with a rendezvous."""
+        return self._program("remote-ours", [str(Path(sys.executable).with_name("codex-mcp")), "exec-server"])
+
+    def remote_theirs(self) -> Program:
+        """`codex exec-server` of the newest release, to be registered with a rendezvous."""
+        return self._program("remote-theirs", [str(new_codex()), "exec-server"])
+
     def core(self) -> Program:
         """The `codex app-server` that ours starts, with the same arguments, without ours in front of it."""
         home = self.home("core")
