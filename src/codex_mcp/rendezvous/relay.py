@@ -119,9 +119,9 @@ class Relay:
         if connection is not None:
             connection.admitted()
         await send({"type": "websocket.accept"})
-        socket = RelaySocket(next(self._numbers), send, connection)
+        socket = RelaySocket(next(self._numbers), scope, send, self.metrics.sent)
         self._sockets[socket.number] = socket
-        self._tasks.spawn(socket.write(self.metrics.sent), name=f"relay socket {socket.number}")
+        self._tasks.spawn(socket.write(), name=f"relay socket {socket.number}")
         return socket
 
     async def _received(self, receive: Receive) -> bytes | None:

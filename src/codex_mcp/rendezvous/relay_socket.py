@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from codex_mcp.transports.http import Connection, Send
+from codex_mcp.transports.http import CONNECTION, SEND_NOW, Connection, Scope, Send, SendNow
 
 MAX_WAITING: Final = 16 * 1024 * 1024
 """Bytes for one socket. Executors of ours stop after 1 MiB without an acknowledgement; Codex 0.166.0 never stops."""
@@ -23,11 +23,14 @@ RESTARTING: Final = (1012, "the rendezvous stops")
 
 
 class RelaySocket:
-    def __init__(self, number: int, send: Send, connection: Connection | None) -> None:
+    def __init__(self, number: int, scope: Scope, send: Send, sent: Callable[[int], None]) -> None:
+        """`sent` learns the size of each frame."""
         self.number = number
         self.is_closing = False
         self._send = send
-        self._connection = connection
+        self._send_now: SendNow | None = scope.get(SEND_NOW)
+        self._sent = sent
+        self._connection: Connection | None = scope.get(CONNECTION)
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
         self._close: tuple[int, str] | None = None
@@ -36,8 +39,11 @@ class RelaySocket:
         self._room.set()
 
     def put(self, frame: bytes) -> bool:
-        """Queue a frame; False if the queue is full, and then it is not queued."""
+        """Send a frame, or queue it; False if the queue is full, and then it is not queued."""
         if self.is_closing:
+            return True
+        if not self._bytes and self._send_now is not None and self._send_now(frame):
+            self._sent(len(frame))
             return True
         if self._bytes + len(frame) > MAX_WAITING:
             return False
@@ -52,14 +58,14 @@ class RelaySocket:
         """Wait until the other end has read enough, or is gone."""
         await self._room.wait()
 
-    async def write(self, sent: Callable[[int], None]) -> None:
-        """Send what is queued until `close`, or until the other end is gone. `sent` learns the size of each frame."""
+    async def write(self) -> None:
+        """Send what is queued until `close`, or until the other end is gone."""
         with contextlib.suppress(OSError):
             while self._close is None or self._waiting:
                 while self._waiting:
                     frame = self._waiting.popleft()
                     await self._send({"type": "websocket.send", "bytes": frame})
-                    sent(len(frame))
+                    self._sent(len(frame))
                     self._bytes -= len(frame)
                     if self._bytes <= ENOUGH:
                         self._room.set()
