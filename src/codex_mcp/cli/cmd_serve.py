@@ -9,7 +9,7 @@ from typing import Final
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.serving import add_serving_arguments, serve
-from codex_mcp.config.load import DEFAULT, Loaded
+from codex_mcp.config.load import DEFAULT, Loaded, teams_folder
 from codex_mcp.mcp.methods import Around
 from codex_mcp.mcp.tools.product import MakeProduct, team_product
 from codex_mcp.state.contract import Store
@@ -42,7 +42,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 
             return await opened(loaded.settings.team.state_dir)
 
-        return team_product(loaded.roles, open_store, _resume(arguments.resume, loaded), around)
+        resume = _resume(arguments.resume, loaded)
+        return team_product(loaded.roles, open_store, teams_folder(environment), resume, around)
 
     return serve(arguments, environment, cwd, team)
 

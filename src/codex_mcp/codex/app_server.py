@@ -136,6 +136,7 @@ class AppServer:
             **_setup(spec) | {"sandbox": _given(permissions.start)},
             environments=_environments(spec),
             experimental_raw_events=spec.raw_events,
+            dynamic_tools=spec.tools,
         )
         opened = await self._open("thread/start", params)
         return opened if permissions.grant is None else await self._granted(opened, permissions.grant)

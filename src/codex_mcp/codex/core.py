@@ -51,6 +51,8 @@ class ThreadSpec(Struct, frozen=True):
     """Also report the model's raw items."""
     environment: str | None = None
     """Where commands run: `LOCAL_ENVIRONMENT` or `EXEC_ENVIRONMENT`. None if there is only one place."""
+    tools: tuple[Mapping[str, object], ...] = ()
+    """Tools that we answer, as the app-server spells them. It stores them with the thread; an old Codex has none."""
 
 
 PLAIN: Final = ThreadSpec()

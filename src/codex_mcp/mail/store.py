@@ -70,15 +70,20 @@ class MailStore:
         await self._write(to, message.id, record_of(message), is_rechecked=is_rechecked)
         return Delivered(to, message.id)
 
-    async def broadcast(self, sender: Address, team: str, mail: Outgoing) -> list[Delivered]:
-        """Send a message to every member of a team except the sender, and say what became of each."""
+    async def broadcast(
+        self, sender: Address, team: str, mail: Outgoing, also: Collection[str] = ()
+    ) -> list[Delivered]:
+        """Send a message to every member of a team except the sender, and say what became of each.
+
+        `also` are names of members that its files may not know yet.
+        """
         check_text(mail.text)
-        names = await self._in_thread(self._members, team)
+        names = [] if also and not self.layout.has_team(team) else await self._in_thread(self._members, team)
         outcomes = []
-        for address in (Address(name, team) for name in names):
+        for address in (Address(name, team) for name in dict.fromkeys([*names, *also])):
             if address != sender:
                 try:
-                    outcomes.append(await self.send(sender, address, mail))
+                    outcomes.append(await self.send(sender, address, mail, allow_unknown=address.agent in also))
                 except Explained as error:
                     outcomes.append(Delivered(address, error=str(error)))
         return outcomes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -27,15 +28,18 @@ NEW_THREAD: Final = "Your earlier conversation could not be loaded. What you nee
 
 
 class MemberThreads:
-    def __init__(self, threads: Threads, session: StoreSession) -> None:
+    def __init__(self, threads: Threads, session: StoreSession, tools: tuple[Mapping[str, object], ...] = ()) -> None:
+        """`tools` are those of the agents themselves."""
         self._threads = threads
         self._session = session
+        self._tools = tools
 
     async def start(self, member: Member, spec: ThreadSpec) -> None:
         agent = member.agent
         block = context.context_block(agent.identity, agent.team, member.update_surroundings())
         given = spec.developer_instructions
-        spec = replace(spec, developer_instructions=f"{given.rstrip()}\n\n{block}" if given else block)
+        given = f"{given.rstrip()}\n\n{block}" if given else block
+        spec = replace(spec, developer_instructions=given, tools=self._tools)
         self._attach(member, await self._threads.start(spec, agent.principal), spec)
         self._session.writer.hurry()  # done before the first turn ends
 
@@ -53,7 +57,7 @@ class MemberThreads:
             thread = await self._resume(member.thread_id, agent, spec)
         except (ThreadNotFound, CannotResume) as exc:
             logger.warning("the thread of agent %s cannot be resumed (%s); it gets a new one", agent.identity, exc)
-            thread = await self._threads.start(spec, agent.principal)
+            thread = await self._threads.start(replace(spec, tools=self._tools), agent.principal)
             if agent.turns:
                 has_summary = bool(member.notes.prefaces)
                 member.add_warning(context.lost_conversation(agent.identity, str(exc), has_summary=has_summary))
@@ -100,6 +104,7 @@ def stored_spec(spec: ThreadSpec) -> dict[str, object]:
     stored: dict[str, object] = msgspec.to_builtins(
         replace(
             spec,
+            tools=(),  # those of the server that runs the agent count
             config={key: value for key, value in spec.config.items() if redact(f"{key}={value}") == f"{key}={value}"},
             base_instructions=spec.base_instructions and redact(spec.base_instructions),
             developer_instructions=spec.developer_instructions and redact(spec.developer_instructions),

@@ -56,6 +56,14 @@ def not_found(reference: str) -> TeamRefused:
     return TeamRefused(Why.NOT_FOUND, text, asked=reference)
 
 
+def not_an_agent_here(identity: str) -> TeamRefused:
+    text = (
+        f"No agent {identity[:100]} of yours runs on this server, so its mail cannot be used here; codex_status lists "
+        "those that run."
+    )
+    return TeamRefused(Why.NOT_FOUND, text, asked=identity)
+
+
 def cannot_resume(reference: str) -> TeamRefused:
     text = (
         f"This server was started with --resume {reference}, and no such agent is known in this team. Restart it with "

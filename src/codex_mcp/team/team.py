@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from codex_mcp.base.errors import Explained
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.base.timestamps import format_timestamp
@@ -19,6 +21,7 @@ from codex_mcp.team import refusals
 from codex_mcp.team.agent import AgentState
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.directory import Directory
+from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome
 from codex_mcp.team.records.store_session import OpenStore, StoreSession
@@ -36,7 +39,11 @@ logger = logging.getLogger(__name__)
 class TeamSetup(Struct, frozen=True):
     open_store: OpenStore
     describe_question: DescribeQuestion
+    teams_dir: str
+    """Where the folders of all teams are, with their mail."""
     resume: Resume | None = None
+    agent_tools: tuple[Mapping[str, object], ...] = ()
+    """Tools of the agents themselves, as the app-server spells them."""
 
 
 class Team:
@@ -50,12 +57,13 @@ class Team:
             lambda member: threads.changes.tell(member.agent.codex_id, member.thread_id or "")
         )
         self.directory = directory = Directory(settings, roster, session)
-        self._member_threads = member_threads = MemberThreads(threads, session)
+        self._member_threads = member_threads = MemberThreads(threads, session, setup.agent_tools)
         self.starting = Starting(settings, session, directory, member_threads)
         self.resuming = Resuming(settings, session, directory, member_threads)
         self.first_call = FirstCall(settings, directory, setup.resume)
         self.work = Work(settings, roster, session, setup.describe_question)
         self.requests = Requests(directory, session)
+        self.mail = TeamMail(settings, setup.teams_dir, session, directory)
         self.closing = Closing(settings, threads, session, directory, self.work)
         threads.listen(self.work)
 
@@ -84,9 +92,17 @@ class Team:
                 for member in members
                 if (pause := self.work.pause(member, team_tokens)) is not None
             },
-            "pending_mail": 0,
+            "pending_mail": await self._pending_mail(members),
             "state": {"lease": self.session.lease, "trouble": self.session.trouble},
         }
+
+    async def _pending_mail(self, members: Sequence[Member]) -> int | None:
+        """The unread messages of these agents; None if the files cannot be read."""
+        try:
+            return sum([await self.mail.pending(member) for member in members])
+        except Explained as exc:
+            logger.warning("cannot count the mail: %s", exc)
+            return None
 
     def _core(self) -> dict[str, object]:
         supervisor = self._threads.supervisor
@@ -124,6 +140,7 @@ class Team:
             await self.closing.close_all()
         finally:
             await self._tasks.aclose()
+            await self.mail.aclose()
             await self.session.aclose()
 
     def agent_taken_over(self, claim: Claim) -> None:

@@ -41,6 +41,7 @@ from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_o
 from codex_mcp.threads.news import Reported
 from codex_mcp.threads.observers import Observers
 from codex_mcp.threads.questions.approvals import refusal
+from codex_mcp.threads.questions.tool_calls import ToolCalls
 from codex_mcp.threads.thread import Thread, ThreadContext, TurnListener
 from codex_mcp.wire.app.notifications import OtherNotification, ThreadStarted
 from codex_mcp.wire.app.questions import Asked
@@ -81,6 +82,7 @@ class Threads:
         self.changes = Changes()
         self.observers = Observers()
         self.callers = Callers()
+        self.tool_calls = ToolCalls()
         self._listener = ChangeListener(self.changes, self.counts)
         self.reported = Reported()
         self._threads: dict[str, Thread] = {}
@@ -290,7 +292,7 @@ class Threads:
         """Pass it to the thread that asks, or to its nearest open ancestor."""
         thread = self._threads.get(asked.thread_id) or self._threads.get(self._ancestor(asked.thread_id))
         if thread is not None:
-            return thread.question_received(question_id, asked)
+            return self.tool_calls.answer(thread.id, asked) or thread.question_received(question_id, asked)
         logger.warning("refused a question of thread %s, which is not open here", asked.thread_id)
         return _refused(asked.method)
 

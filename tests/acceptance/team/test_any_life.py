@@ -149,7 +149,7 @@ async def caller_of_a_team(folder: Path, **changed: Any) -> AsyncIterator[Caller
     ours, theirs = memory_pair()
     chosen = make_settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **changed)
     async with scripted_threads(folder, **changed) as (threads, model):
-        product = team_product({}, open_store)(threads, chosen, bytes(KEY_BYTES))
+        product = team_product({}, open_store, str(folder / "teams"))(threads, chosen, bytes(KEY_BYTES))
         handlers = Handlers(
             lambda request: product.methods.handle(session, request), lambda note: handle_notification(session, note)
         )

@@ -12,7 +12,8 @@ from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import word_for
 from tests.support.core.questions import every_question
 
-NAMES = ["codex", "codex-reply", "codex_wait", "codex_threads", "codex_status", "codex_close", "codex_approvals"]
+AGENTS = ["codex", "codex-reply", "codex_wait", "codex_threads", "codex_status", "codex_close", "codex_approvals"]
+NAMES = [*AGENTS, "atm_send", "atm_read", "atm_broadcast", "atm_pending_count"]
 
 
 def test_they_are_always_all_there() -> None:

@@ -32,7 +32,7 @@ async def test_a_team_answers_to_all_methods_and_ends_although_nobody_came(tmp_p
         return MemoryStore(World())
 
     settings = make_settings(codex_home=str(tmp_path), state_dir=str(tmp_path / "state"))
-    product = team_product({}, open_store)(
+    product = team_product({}, open_store, "/nowhere")(
         Threads(settings.core, settings.calls, no_codex, no_hurry), settings, bytes(KEY_BYTES)
     )
     assert {"tools/list", "tools/call", "tasks/get"} <= product.methods.table.keys()

@@ -69,7 +69,7 @@ async def local_team(
 
     chosen = make_settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **settings)
     async with scripted_threads(folder, script=script, **settings) as (threads, model):
-        team = Team(chosen.team, threads, TeamSetup(open_store, describe_question, resume))
+        team = Team(chosen.team, threads, TeamSetup(open_store, describe_question, str(folder / "teams"), resume))
         try:
             yield LocalTeam(team, model, folder, threads)
         finally:

@@ -10,6 +10,7 @@ from codex_mcp.base.settings.kinds import Surface
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import CODEX_FIELDS, COMMON_FIELDS, TURN_OUTPUT, UNCHANGED_OUTPUT, WAIT_FIELDS, Tool
 from codex_mcp.mcp.schema.fields import Field, FieldKind
+from codex_mcp.mcp.schema.mail_catalogue import MAIL_TOOLS
 from codex_mcp.mcp.schema.session_catalogue import OWN_TOOLS
 from codex_mcp.team.agent import AgentState, AgentStatus
 
@@ -149,7 +150,10 @@ STATUS_OUTPUT: Final[dict[str, object]] = {
         "threads": {"type": "object", "description": "How many are active, busy, idle."},
         "identities": {"type": "object", "description": "Agents by name."},
         "queues": {"type": "object", "description": "Waiting turns by name."},
-        "pending_mail": {"type": "integer"},
+        "pending_mail": {
+            "type": ["integer", "null"],
+            "description": "Unread messages of these agents; null if the files cannot be read.",
+        },
         "pending_approvals": {"type": "integer"},
     },
     "required": ["core", "team", "uptime_seconds", "threads", "identities"],
@@ -233,6 +237,7 @@ TEAM_TOOLS: Final = (
     CODEX_STATUS,
     CODEX_CLOSE,
     CODEX_APPROVALS,
+    *MAIL_TOOLS,
 )
 
 HAVE_SESSIONS: Final = (Surface.SESSIONS, Surface.ALL)
@@ -254,5 +259,6 @@ TEAM_INSTRUCTIONS: Final = (
     "its answer and a codex_id; `codex-reply` continues with it. Several can work at once: give each call "
     "`background: true`, then collect the answers with `codex_wait`, which is also what to call when a result says "
     "status `running`. "
-    "`codex_threads` lists the agents, `codex_close` ends one, `codex_approvals` answers what they ask."
+    "`codex_threads` lists the agents, `codex_close` ends one, `codex_approvals` answers what they ask. `atm_send` and "
+    "`atm_read` are the mail of the team."
 )

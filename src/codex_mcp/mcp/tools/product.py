@@ -80,9 +80,14 @@ def _plain_tools(surface: Surface | None) -> Sequence[Tool]:
 
 
 def team_product(
-    roles: Mapping[str, Role], open_store: OpenStore, resume: Resume | None = None, around: Around | None = None
+    roles: Mapping[str, Role],
+    open_store: OpenStore,
+    teams_dir: str,
+    resume: Resume | None = None,
+    around: Around | None = None,
 ) -> MakeProduct:
     # Not loaded by a server without a team, which starts faster.
+    from codex_mcp.mcp.schema.mail_catalogue import AGENT_TOOLS  # noqa: PLC0415
     from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS, team_tools  # noqa: PLC0415
     from codex_mcp.mcp.schema.team_results import describe_question  # noqa: PLC0415
     from codex_mcp.mcp.tools.team_tools import TeamTools  # noqa: PLC0415
@@ -90,7 +95,8 @@ def team_product(
     from codex_mcp.team.team import Team, TeamSetup  # noqa: PLC0415
 
     def make(threads: Threads, settings: Settings, key: bytes) -> Product:
-        team = Team(settings.team, threads, TeamSetup(open_store, describe_question, resume))
+        setup = TeamSetup(open_store, describe_question, teams_dir, resume, AGENT_TOOLS)
+        team = Team(settings.team, threads, setup)
         tools = TeamTools(threads, settings, key, team, roles)
         late = features.LateFeatures(threads, settings)
         listed = listing(team_tools(settings.sessions.tools))

@@ -46,6 +46,7 @@ from codex_mcp.mcp.schema.team_results import (
     threads_result,
 )
 from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
+from codex_mcp.mcp.tools.mail_tools import MailTools
 from codex_mcp.mcp.tools.session_tools import SessionTools
 from codex_mcp.mcp.tools.specs import in_default_folder, new_turn
 from codex_mcp.mcp.tools.team_orders import TeamTurn, ordered
@@ -81,6 +82,8 @@ class TeamTools:
         self.says = Says(self._names, self._asks, self._goes_on)
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
         self._listed = catalogue.team_tools(settings.sessions.tools)
+        self._mail = MailTools(team)
+        threads.tool_calls.answer_with(self._mail.called_by_agent)
         has_sessions = settings.sessions.tools in catalogue.HAVE_SESSIONS
         self._sessions = SessionTools(threads, settings, self._follower, self._listed) if has_sessions else None
 
@@ -105,6 +108,7 @@ class TeamTools:
         bodies = {name: body for name, body in bodies.items() if name in offered}
         aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items() if tool.name in offered}
         audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
+        audited |= {name: body for name, body in self._mail.bodies().items() if name in offered}
         return Tools(audited, self._follower, self._warm_up, None, self._team.session.audit.written)
 
     def _warm_up(self) -> None:

@@ -125,7 +125,7 @@ class UserInputRequest(AboutItem, frozen=True):
 
 
 class ToolCallRequest(DescribedQuestion, frozen=True):
-    """Codex calls a tool that its client offers. codex-mcp offers none."""
+    """Codex calls a tool that its client offers."""
 
     method: ClassVar[str] = "item/tool/call"
     turn_id: str

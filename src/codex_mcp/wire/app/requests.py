@@ -5,6 +5,7 @@ Field names are camelCase in messages. Both sides ignore unknown fields, so eith
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -51,6 +52,7 @@ class ThreadSetup(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
 class ThreadStart(ThreadSetup, frozen=True, kw_only=True):
     environments: list[Environment] | UnsetType = UNSET
     experimental_raw_events: bool = False
+    dynamic_tools: tuple[Mapping[str, object], ...] = ()
 
 
 class ConfigRead(Struct, frozen=True, rename="camel"):

@@ -1,0 +1,147 @@
+"""The tools for team mail, for the client of the server and for the agents themselves.
+
+Both come to `_done`, with the agent in whose name it is done: the client names one of its own agents, and for an agent
+it is the agent of the calling thread. Every call is audited with its agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.mail.store_types import Outgoing
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.schema import mail_results as results
+from codex_mcp.mcp.schema.catalogue import Tool
+from codex_mcp.mcp.schema.fields import BadArguments, Field, read_arguments
+from codex_mcp.mcp.schema.mail_catalogue import (
+    ATM_BROADCAST,
+    ATM_PENDING_COUNT,
+    ATM_READ,
+    ATM_SEND,
+    MAIL_TOOLS,
+    MailArguments,
+    agent_fields,
+    mail_arguments,
+)
+from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.schema.team_results import refused_by_team
+from codex_mcp.mcp.tools.dispatch import Body, Json
+from codex_mcp.team import refusals
+from codex_mcp.team.records.audit_entry import AuditOutcome
+from codex_mcp.team.roster import Member
+from codex_mcp.team.team import Team
+from codex_mcp.threads.questions.tool_calls import tool_answer
+from codex_mcp.wire.app.questions import ToolCallRequest
+
+BY_NAME: Final = {tool.name: tool for tool in MAIL_TOOLS}
+
+NOT_AN_AGENT: Final = "The mail cannot be used: this thread is not an agent of the team any longer."
+
+
+class MailTools:
+    def __init__(self, team: Team) -> None:
+        self._team = team
+
+    def bodies(self) -> dict[str, Body]:
+        return {name: partial(self._called_by_client, tool) for name, tool in BY_NAME.items()}
+
+    async def _called_by_client(self, tool: Tool, call: Call, given: Json) -> Result:
+        note = partial(self._team.note_call, tool.name, call.label, call.principal)
+        try:
+            arguments = _arguments(tool.fields, given)
+            member = self._member(arguments.identity, call.principal)
+        except refusals.TeamRefused as exc:
+            note(AuditOutcome.REFUSED, exc)
+            return refused_by_team(exc)
+        except BadArguments as exc:
+            note(AuditOutcome.REFUSED, exc)
+            raise
+        return results.mail_result(
+            await self._done(tool, member, arguments, call.label, is_unwanted=lambda: call.is_cancelled)
+        )
+
+    def _member(self, identity: str, principal: str) -> Member:
+        """One of this server's agents, of the same principal, by its identity alone. Raises TeamRefused."""
+        for member in self._team.roster.of(principal):
+            if member.agent.identity == identity:
+                return member
+        raise refusals.not_an_agent_here(identity)
+
+    async def called_by_agent(self, thread_id: str, asked: ToolCallRequest) -> object:
+        """The answer to a call of an agent, which is identified by its thread."""
+        member, tool = self._team.roster.of_thread(thread_id), BY_NAME.get(asked.tool)
+        if member is None or tool is None:
+            return tool_answer(NOT_AN_AGENT if member is None else f"There is no tool {asked.tool}.", is_error=True)
+        try:
+            arguments = _arguments(agent_fields(tool), asked.arguments if isinstance(asked.arguments, dict) else {})
+        except BadArguments as exc:
+            self._audit(tool, member, AuditOutcome.REFUSED, error=str(exc))
+            return tool_answer(str(exc), is_error=True)
+        try:
+            return tool_answer(results.in_words(await self._done(tool, member, arguments)))
+        except Explained as exc:
+            return tool_answer(str(exc), is_error=True)
+
+    async def _done(
+        self,
+        tool: Tool,
+        member: Member,
+        arguments: MailArguments,
+        request_id: str | None = None,
+        is_unwanted: Callable[[], bool] = lambda: False,
+    ) -> dict[str, object]:
+        """Do it, and audit it. Raises Explained. A reader that `is_unwanted` marks nothing as read."""
+        audit = partial(self._audit, tool, member, request_id=request_id, what=_what(tool, arguments))
+        try:
+            if tool is ATM_READ:
+                done = await self._read(member, arguments, is_unwanted)
+            else:
+                done = await self._other(tool, member, arguments)
+        except Explained as exc:
+            audit(AuditOutcome.REFUSED if isinstance(exc, Refused) else AuditOutcome.FAILED, error=str(exc))
+            raise
+        audit(AuditOutcome.OK)
+        return done
+
+    async def _other(self, tool: Tool, member: Member, arguments: MailArguments) -> dict[str, object]:
+        mail, identity = self._team.mail, member.agent.identity
+        outgoing = Outgoing(text=arguments.message, summary=arguments.summary)
+        if tool is ATM_SEND:
+            return results.sent(identity, await mail.send(member, arguments.to, outgoing))
+        if tool is ATM_BROADCAST:
+            return results.broadcast(identity, await mail.broadcast(member, outgoing))
+        assert tool is ATM_PENDING_COUNT
+        return {"identity": identity, "pending": await mail.pending(member)}
+
+    async def _read(
+        self, member: Member, arguments: MailArguments, is_unwanted: Callable[[], bool]
+    ) -> dict[str, object]:
+        mail = self._team.mail
+        if arguments.message_id is not None:
+            reading = await mail.message(member, arguments.message_id)
+        else:
+            reading = await mail.unread(member, arguments.limit)
+        done = results.messages(member.agent.identity, reading.messages, reading.remaining)
+        if arguments.mark_read and reading.messages and not is_unwanted():
+            await mail.mark(member, reading)  # last, when nothing else can fail
+        return done
+
+    def _audit(
+        self, tool: Tool, member: Member, outcome: AuditOutcome, request_id: str | None = None, **details: str | None
+    ) -> None:
+        self._team.work.audit(member.agent, tool.name, outcome, request_id=request_id, **details)
+
+
+def _arguments(fields: tuple[Field, ...], given: Json) -> MailArguments:
+    return mail_arguments(read_arguments(fields, given))
+
+
+def _what(tool: Tool, arguments: MailArguments) -> str | None:
+    """What the audit says of a call: the recipient and the message, which the audit shortens and masks."""
+    text = arguments.summary or arguments.message
+    if tool is ATM_SEND:
+        return f"to {arguments.to}: {text}"
+    return f"to all: {text}" if tool is ATM_BROADCAST else None
