@@ -39,6 +39,11 @@ class TaskSet(Struct, eq=False):
             raise RuntimeError(f"cannot start {name}: its owner is closed")
         return _start(coro, name, self._tasks)
 
+    async def join(self) -> None:
+        """Wait for the end of the tasks that run now."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+
     async def aclose(self) -> None:
         """Cancel all running tasks and wait for their end. A task of the set may call this itself."""
         self._closed = True

@@ -72,6 +72,8 @@ MAY_BE_TIGHTENED: Final[dict[str, Limit]] = {
     "turn_timeout": Limit(_unlimited_at_zero),
     "max_concurrent_threads": Limit(),
     "auto_mail": Limit(),  # off is lower than on
+    "max_messages": Limit(),
+    "max_message_length": Limit(),
     "turns_per_hour": Limit(_unlimited_at_zero),
     "tokens_per_thread": Limit(_unlimited_at_zero),
     "tokens_per_team": Limit(_unlimited_at_zero),
@@ -119,7 +121,9 @@ def _refusal(name: str, raw: Sourced, layer: Layer, below: Mapping[str, object])
 def _harmless(name: str, role: RawRole, warnings: list[str]) -> RawRole:
     kept: dict[str, object] = {}
     for key, value in role.table.items():
-        if key.replace("-", "_") in HARMLESS_IN_A_ROLE or (key == "sandbox" and value == Sandbox.READ_ONLY):
+        word = key.replace("-", "_")
+        takes_away = (word, value) in (("sandbox", Sandbox.READ_ONLY), ("auto_mail", False))
+        if word in HARMLESS_IN_A_ROLE or takes_away:
             kept[key] = value
         else:
             what = f"{key} of the role {name}"

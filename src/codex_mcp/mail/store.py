@@ -7,6 +7,7 @@ a program without locks overwrites it, the outbox writes it again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 import uuid
@@ -130,6 +131,10 @@ class MailStore:
         """Remove agents of ours from a team. False if nothing had to be removed."""
         return await self._in_thread(self._edit_config, team, lambda data: without_members(data, frozenset(names)))
 
+    async def make_inbox(self, address: Address) -> None:
+        """Make an empty inbox, so that others know this agent. One that is there stays as it is."""
+        await self._in_thread(self._make_inbox, checked(address), self._draft_id())
+
     async def known(self, team: str) -> list[str]:
         """The names in a team: its members, and who has an inbox."""
         return await self._in_thread(self._known, team)
@@ -212,6 +217,20 @@ class MailStore:
         known = self._known(to.team)
         if to.agent not in known:
             raise UnknownRecipient(f"cannot send to {to}: the team has no {to.agent}; it has {listed(known)}")
+
+    def _make_inbox(self, address: Address, draft_id: str) -> None:
+        inbox, draft = self.layout.inbox(address), self.layout.draft(address, draft_id)
+        if os.path.lexists(inbox):
+            return
+        make_private_folder(self.layout.inboxes(address.team))
+        _create(draft)
+        try:
+            with open(draft, "w", encoding="utf-8") as file:
+                file.write("[]\n")
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, inbox)  # in one step, and never over what another program has written meanwhile
+        finally:
+            os.unlink(draft)
 
     def _known(self, team: str) -> list[str]:
         members = [member.name for member in self._config(team).members]

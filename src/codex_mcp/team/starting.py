@@ -42,6 +42,7 @@ class Order(Struct, frozen=True, kw_only=True):
     source: str | None = None
     """The agent file that it comes from."""
     request_id: str | None = None
+    auto_mail: bool = True
 
 
 Begin: TypeAlias = Callable[[Member], Awaitable[None]]
@@ -89,7 +90,7 @@ class Starting:
             role=order.role,
             agent_source=order.source,
             principal=order.principal,
-            auto_mail=self._settings.auto_mail,
+            auto_mail=self._settings.auto_mail and order.auto_mail,
             owner=self._session.owner,
             spec=stored_spec(order.spec),
         )

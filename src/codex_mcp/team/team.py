@@ -21,6 +21,7 @@ from codex_mcp.team import refusals
 from codex_mcp.team.agent import AgentState
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.directory import Directory
+from codex_mcp.team.mail.injection import Injection
 from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome
@@ -44,6 +45,8 @@ class TeamSetup(Struct, frozen=True):
     resume: Resume | None = None
     agent_tools: tuple[Mapping[str, object], ...] = ()
     """Tools of the agents themselves, as the app-server spells them."""
+    approval_timeout: float = 600.0
+    """Seconds after which a question in a turn that mail began is denied."""
 
 
 class Team:
@@ -65,7 +68,9 @@ class Team:
         self.requests = Requests(directory, session)
         self.mail = TeamMail(settings, setup.teams_dir, session, directory)
         self.closing = Closing(settings, threads, session, directory, self.work)
+        self.injection = Injection(settings, self.mail, self.work, member_threads, setup.approval_timeout)
         threads.listen(self.work)
+        threads.listen(self.injection)
 
     async def status(self, principal: str) -> dict[str, object]:
         members = self.roster.of(principal)
@@ -140,6 +145,7 @@ class Team:
             await self.closing.close_all()
         finally:
             await self._tasks.aclose()
+            await self.injection.aclose()
             await self.mail.aclose()
             await self.session.aclose()
 

@@ -50,32 +50,33 @@ class Counts:
 
 
 class ChangeListener:
-    """Counts what happens in threads, wakes the callers that wait for it, and passes it on to another listener."""
+    """Counts what happens in threads, wakes the callers that wait for it, and passes it on to other listeners."""
 
     def __init__(self, changes: Changes, counts: Counts) -> None:
         self._changes = changes
         self._counts = counts
-        self._listener: TurnListener | None = None
+        self._listeners: list[TurnListener] = []
 
     def pass_on_to(self, listener: TurnListener) -> None:
-        self._listener = listener
+        """Tell this one as well, after the earlier ones."""
+        self._listeners.append(listener)
 
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
-        if self._listener is not None:
-            self._listener.turn_submitted(thread, turn)
+        for listener in self._listeners:
+            listener.turn_submitted(thread, turn)
         self._changes.tell(thread.id)
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         self._counts.turns[turn.outcome.status] += 1
-        if self._listener is not None:
-            self._listener.turn_concluded(thread, turn)
+        for listener in self._listeners:
+            listener.turn_concluded(thread, turn)
         self._changes.tell(thread.id, ANY_THREAD)
 
     def turn_left(self, thread: Thread) -> None:
-        if self._listener is not None:
-            self._listener.turn_left(thread)
+        for listener in self._listeners:
+            listener.turn_left(thread)
 
     def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
         self._counts.decisions[word] += 1
-        if self._listener is not None:
-            self._listener.question_decided(thread, turn, word)
+        for listener in self._listeners:
+            listener.question_decided(thread, turn, word)

@@ -14,7 +14,7 @@ from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.codex.facts import Fact, ItemEnded
+from codex_mcp.codex.facts import Fact, ItemEnded, TurnStarted
 from codex_mcp.threads.open_questions import ParkedQuestions
 from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
@@ -96,6 +96,7 @@ class Turn:
         self._patience: asyncio.TimerHandle | None = None
         self._ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._named: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def __repr__(self) -> str:
         return f"<Turn of {self.thread_id}: {self.place!r}>"
@@ -125,6 +126,12 @@ class Turn:
         """Wait until its thread has its own id, or the turn has ended."""
         either: list[asyncio.Future[Any]] = [self._named, self._ended]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+
+    async def until_started(self) -> bool:
+        """Wait until the core has confirmed its start, or the turn has ended. False: it was never confirmed."""
+        either: list[asyncio.Future[Any]] = [self._started, self._ended]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        return self._started.done()
 
     def given_to(self, core: Core) -> None:
         """This core is asked to start it."""
@@ -162,6 +169,8 @@ class Turn:
         self.record.add(fact)
         if isinstance(fact, ItemEnded):
             self.item_ended.set()
+        elif isinstance(fact, TurnStarted):
+            resolve(self._started, None)
         return self.record.activity != before
 
     def limit_trouble(self, seconds: float, cancel: Callable[[], None]) -> None:

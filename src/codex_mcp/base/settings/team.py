@@ -105,7 +105,15 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     extra_instructions_file: str | None = setting(None, path, "FILE", "further instructions for every agent")
 
     auto_mail: bool = setting(True, switch, "YES|NO", "give new mail to an idle agent as its next prompt")
-    """No effect yet: there is no mail."""
+    """Without it, agents read their mail only with atm_read. A role or a call can switch it off as well."""
+
+    max_messages: int = setting(10, count(1, 1000), "N", "messages that an agent gets with one prompt")
+    """The rest follows with the next prompt. Ten can be read and answered at once."""
+
+    max_message_length: int = setting(
+        4096, count(16, 2**20), "CHARACTERS", "characters of a message that an agent gets with a prompt"
+    )
+    """A longer one is cut and says so; atm_read returns the whole. A page of text stays whole."""
 
     turns_per_hour: int = setting(0, limit(1_000_000), "N", "turns that one agent may begin in an hour; 0 is no limit")
 
@@ -115,7 +123,7 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
 
     max_hops: int = setting(8, count(1, 1000), "N", "how often mail may cause mail without a person in between")
     """Enough for a question, an answer and some discussion; two agents that thank each other soon stop. No effect yet:
-    there is no mail."""
+    nothing counts them."""
 
     summary_timeout: float = setting(
         10,

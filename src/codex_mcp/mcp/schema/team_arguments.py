@@ -48,6 +48,7 @@ class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
     codex_id: str | None = msgspec.field(default=None, name="codex_id")
     role: str | None = None
     tag: str | None = None
+    auto_mail: bool | None = msgspec.field(default=None, name="auto_mail")
     request_id: str | None = msgspec.field(default=None, name="request_id")
 
     @property
@@ -125,6 +126,7 @@ NEW_ONLY: Final = (
     "environment",
     "role",
     "identity",
+    "auto_mail",
 )
 """Arguments for starting an agent that cannot be changed when it is resumed."""
 

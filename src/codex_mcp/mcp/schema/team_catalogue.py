@@ -21,6 +21,7 @@ START_FIELDS: Final = (
     Field("codex_id", "Resume this agent, even if it is closed, instead of starting a new one."),
     Field("role", "A configured role: model, sandbox, approval policy, instructions."),
     Field("tag", "A note of yours, shown in lists."),
+    Field("auto_mail", "false: the agent gets mail only with atm_read.", FieldKind.BOOLEAN),
     Field(
         "request_id",
         "An id of your choice that makes the call safe to repeat: it runs once, and a repeat returns the same answer.",

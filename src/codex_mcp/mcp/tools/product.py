@@ -95,7 +95,8 @@ def team_product(
     from codex_mcp.team.team import Team, TeamSetup  # noqa: PLC0415
 
     def make(threads: Threads, settings: Settings, key: bytes) -> Product:
-        setup = TeamSetup(open_store, describe_question, teams_dir, resume, AGENT_TOOLS)
+        patience = settings.calls.approval_timeout
+        setup = TeamSetup(open_store, describe_question, teams_dir, resume, AGENT_TOOLS, patience)
         team = Team(settings.team, threads, setup)
         tools = TeamTools(threads, settings, key, team, roles)
         late = features.LateFeatures(threads, settings)

@@ -37,6 +37,7 @@ class Ordered(Struct, frozen=True):
     default_identity: str
     role: str | None
     source: str | None
+    auto_mail: bool = True
 
 
 def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapping[str, Role]) -> Ordered:
@@ -54,6 +55,7 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
         default_identity=role.identity or settings.team.default_identity,
         role=role_name,
         source=arguments.agent_file,
+        auto_mail=False not in (arguments.auto_mail, role.auto_mail),
     )
 
 

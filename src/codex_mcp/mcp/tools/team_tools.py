@@ -217,6 +217,7 @@ class TeamTools:
             tag=arguments.tag,
             source=asked.source,
             request_id=arguments.request_id,
+            auto_mail=asked.auto_mail,
         )
         await self._team.starting.start(order, self._beginning(turn))
         return turn

@@ -47,6 +47,7 @@ class TeamMail:
         self._teams_dir = teams_dir
         self._session = session
         self._directory = directory
+        self.roster = directory.roster
         self._store: MailStore | None = None
         self._opening = asyncio.Lock()
         self._is_open = False

@@ -30,6 +30,7 @@ class Role(Struct, frozen=True, kw_only=True):
     environment: str | None = None
     identity: str | None = None
     """The default identity of agents with this role."""
+    auto_mail: bool | None = None
 
 
 def role_from(table: Mapping[str, object], role: str, source_of: Callable[[str], str]) -> Role:
@@ -89,6 +90,12 @@ def _identity(value: object) -> str:
     return value
 
 
+def _switch(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
 KINDS: Final[dict[str, Callable[[object], object]]] = {
     "model": _text,
     "reasoning_effort": _text,
@@ -97,5 +104,6 @@ KINDS: Final[dict[str, Callable[[object], object]]] = {
     "instructions": _text,
     "environment": _environment,
     "identity": _identity,
+    "auto_mail": _switch,
 }
 """What each key may hold. The reasoning efforts that exist depend on the model; Codex checks them."""

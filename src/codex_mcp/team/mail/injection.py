@@ -1,0 +1,204 @@
+"""Gives unread mail to idle agents as turns: after each turn, and when an inbox changes.
+
+Mail is offered only to an idle agent, so a caller that waits always comes first. One delivery at a time per agent: the
+messages are recorded as offered, the turn is queued, and when the core has confirmed its start they are marked as read.
+Nothing runs until an agent that wants mail has had a turn, and nothing but a look every five seconds until its team has
+a folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
+
+from codex_mcp.base.errors import Explained
+from codex_mcp.base.settings.team import TeamSettings
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.core import TurnSpec
+from codex_mcp.mail.address import Address
+from codex_mcp.team.mail.mail_audience import MailAudience
+from codex_mcp.team.mail.team_mail import TeamMail, address_for
+from codex_mcp.team.member_threads import MemberThreads
+from codex_mcp.team.roster import Member
+from codex_mcp.team.work import Assignment, Work
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turn_queue import Source
+
+if TYPE_CHECKING:
+    from codex_mcp.mail.delivery.handover import Batch, Handover
+
+logger = logging.getLogger(__name__)
+
+PURPOSE: Final = "mail"
+"""The event under which the audit lists a turn that mail began."""
+
+LOOK_EVERY: Final = 5.0
+"""Seconds between two looks for a team's folder that does not exist yet."""
+
+FIRST_DELAY: Final = 1.0
+LONGEST_DELAY: Final = 60.0
+"""Seconds after which mail that could not be delivered is tried again; the delay doubles with each failure."""
+
+END_GRACE: Final = 2.0
+"""Seconds that a delivery may take to record its outcome when the server ends."""
+
+
+class Injection:
+    """Listens to all threads."""
+
+    def __init__(
+        self, settings: TeamSettings, mail: TeamMail, work: Work, threads: MemberThreads, approval_timeout: float
+    ) -> None:
+        self._settings = settings
+        self._mail = mail
+        self._work = work
+        self._threads = threads
+        self._approval_timeout = approval_timeout
+        self._roster = mail.roster
+        self._delivering: set[str] = set()
+        self._awaited: set[str] = set()
+        """Agents that have become idle, or got mail, since their delivery began to look."""
+        self._watching: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
+        self._watch_tasks = TaskSet()
+        self._tasks = TaskSet()
+
+    def turn_submitted(self, thread: Thread, turn: Turn) -> None:
+        member = self._roster.of_thread(thread.id)
+        if self._watching is None and member is not None and self._is_wanted_by(member) and not self._ending.is_set():
+            self._watching = self._watch_tasks.spawn(self._watch(), name="watch of the mail")
+
+    def turn_concluded(self, thread: Thread, turn: Turn) -> None:
+        self._thread_changed(thread)
+
+    def turn_left(self, thread: Thread) -> None:
+        self._thread_changed(thread)
+
+    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
+        """Ignored."""
+
+    async def aclose(self) -> None:
+        """Begin nothing more. Deliveries that have begun record their outcome first."""
+        self._ending.set()
+        await self._watch_tasks.aclose()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_GRACE):
+                await self._tasks.join()
+        await self._tasks.aclose()
+
+    def _thread_changed(self, thread: Thread) -> None:
+        member = self._roster.of_thread(thread.id)
+        if member is not None:
+            self._wake(member)
+
+    def _wake(self, member: Member) -> None:
+        """Look for mail of this agent, now or after the delivery that is under way."""
+        key = member.agent.codex_id
+        if not self._is_wanted_by(member) or self._ending.is_set():
+            return
+        self._awaited.add(key)
+        if key not in self._delivering:
+            self._delivering.add(key)
+            self._tasks.spawn(self._deliver(member), name=f"mail of {member.agent.identity}")
+
+    def _is_wanted_by(self, member: Member) -> bool:
+        return self._settings.auto_mail and member.agent.auto_mail and not member.closing
+
+    def _can_have_turn(self, member: Member) -> bool:
+        is_idle = member.thread is not None and member.thread.idle
+        return is_idle and member in self._roster and self._is_wanted_by(member) and not self._ending.is_set()
+
+    async def _watch(self) -> None:
+        while not self._mail.has_folder:  # noqa: ASYNC110  a folder has no event
+            await asyncio.sleep(LOOK_EVERY)
+        from codex_mcp.mail.watch import changes  # noqa: PLC0415  only for a team that has mail
+
+        async with contextlib.aclosing(changes(self._mail.files.layout, self._watched)) as changed:
+            async for inboxes in changed:
+                for member in self._roster:
+                    if address_for(member) in inboxes:
+                        self._wake(member)
+
+    def _watched(self) -> Collection[Address]:
+        return [address_for(member) for member in self._roster if self._is_wanted_by(member)]
+
+    async def _deliver(self, member: Member) -> None:
+        key, delay = member.agent.codex_id, FIRST_DELAY
+        try:
+            while key in self._awaited:
+                self._awaited.discard(key)
+                try:
+                    is_done = await self._deliver_next(member)
+                except Explained as exc:
+                    logger.warning("mail of agent %s is not delivered now: %s", member.agent.identity, exc)
+                    is_done = False
+                if not is_done and self._is_wanted_by(member):
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(delay):
+                            await self._ending.wait()
+                    delay = min(2 * delay, LONGEST_DELAY)
+                    self._awaited.add(key)
+                if self._ending.is_set():
+                    return
+        finally:
+            self._awaited.discard(key)
+            self._delivering.discard(key)
+
+    async def _deliver_next(self, member: Member) -> bool:
+        """Give the next messages to an idle agent. False: that failed, and is worth another try later."""
+        if not self._can_have_turn(member) or not self._mail.has_folder:
+            return True
+        await self._mail.files.make_inbox(address_for(member))
+        if not (await self._mail.unread(member, 1)).messages:
+            return True
+        handover = await self._handover()
+        batch = await handover.next_batch(address_for(member))
+        if batch is None:
+            return True
+        try:
+            turn = await self._begun(member, batch)
+        except BaseException:
+            await asyncio.shield(handover.turn_refused(batch))
+            raise
+        if turn is None:
+            await handover.turn_refused(batch)
+            return True
+        return await self._confirmed(handover, batch, turn)
+
+    async def _begun(self, member: Member, batch: Batch) -> Turn | None:
+        """A turn with this mail; None if the agent is not idle any longer, or has had a turn meanwhile."""
+        async with member.life:  # callers that wait for it go first
+            if not self._can_have_turn(member) or member.agent.codex_id in self._awaited:
+                return None
+            await self._threads.load(member)
+            if not self._can_have_turn(member):
+                return None
+            spec = TurnSpec(batch.text)
+            audience = MailAudience(member, self._approval_timeout)
+            task = Assignment(spec, audience, full_events=False, purpose=PURPOSE, source=Source.MAIL)
+            turn = await self._work.submit(member, task)
+        turn.mark_delivered()  # no caller asks for its outcome
+        return turn
+
+    async def _confirmed(self, handover: Handover, batch: Batch, turn: Turn) -> bool:
+        """Mark the mail as read once the core has begun the turn."""
+        name, count = batch.to.agent, len(batch.messages)
+        if await turn.until_started():
+            await handover.turn_started(batch)
+            logger.info("agent %s got %d message(s)", name, count)
+            return True
+        if turn.core is None:  # the core was never asked
+            await handover.turn_refused(batch)
+        logger.warning("%d message(s) for agent %s stay unread: the turn did not begin", count, name)
+        return False
+
+    async def _handover(self) -> Handover:
+        from codex_mcp.mail.delivery.envelope import Limits  # noqa: PLC0415  only for a team that has mail
+        from codex_mcp.mail.delivery.handover import Handover  # noqa: PLC0415
+
+        limits = Limits(self._settings.max_messages, self._settings.max_message_length)
+        return Handover(await self._mail.opened(), limits)

@@ -1,0 +1,36 @@
+"""The audience of a turn that mail began. It shows nothing, and lists every question for `codex_approvals`."""
+
+from __future__ import annotations
+
+import asyncio
+
+from codex_mcp.base.logs import Subject
+from codex_mcp.codex.events.translator import Event
+from codex_mcp.team.roster import Member
+from codex_mcp.threads.questions.decisions import Decision, Denied, timed_out
+from codex_mcp.threads.questions.questions import Question
+
+
+class MailAudience:
+    label = ""
+
+    def __init__(self, member: Member, approval_timeout: float) -> None:
+        self._member = member
+        self._approval_timeout = approval_timeout
+        self.subject = Subject(principal=member.agent.principal)
+
+    def event_happened(self, thread_id: str, event: Event) -> None:
+        """Ignored."""
+
+    def activity_changed(self, activity: str) -> None:
+        """Ignored."""
+
+    async def ask(self, question: Question) -> Decision:
+        turn = None if self._member.thread is None else self._member.thread.current
+        if turn is None or self._approval_timeout == 0:
+            return Denied("this turn was begun by mail, and no person is asked")
+        try:
+            async with asyncio.timeout(self._approval_timeout):
+                return await turn.parked.park(question)
+        except TimeoutError:
+            return timed_out(self._approval_timeout)
