@@ -122,8 +122,8 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     tokens_per_team: int = setting(0, limit(MOST_TOKENS), "N", "tokens that all agents together may use; 0 is no limit")
 
     max_hops: int = setting(8, count(1, 1000), "N", "how often mail may cause mail without a person in between")
-    """Enough for a question, an answer and some discussion; two agents that thank each other soon stop. No effect yet:
-    nothing counts them."""
+    """Enough for a question, an answer and some discussion; two agents that thank each other soon stop. Then mail
+    stays unread, and the lead is told."""
 
     summary_timeout: float = setting(
         10,

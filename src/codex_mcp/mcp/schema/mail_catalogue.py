@@ -136,6 +136,8 @@ class MailArguments(Struct, frozen=True, kw_only=True):
     mark_read: bool = True
     limit: int = DEFAULT_READ
     message_id: str | None = None
+    hops: int = 0
+    """Not from the caller: how many messages led to this one without a person in between."""
 
 
 def mail_arguments(values: dict[str, object]) -> MailArguments:

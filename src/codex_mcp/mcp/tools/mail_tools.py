@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.mail.store_types import Outgoing
 from codex_mcp.mcp.calls.call import Call
@@ -81,6 +83,7 @@ class MailTools:
             self._audit(tool, member, AuditOutcome.REFUSED, error=str(exc))
             return tool_answer(str(exc), is_error=True)
         try:
+            arguments = replace(arguments, hops=self._team.injection.hops_of(member))
             return tool_answer(results.in_words(await self._done(tool, member, arguments)))
         except Explained as exc:
             return tool_answer(str(exc), is_error=True)
@@ -108,7 +111,7 @@ class MailTools:
 
     async def _other(self, tool: Tool, member: Member, arguments: MailArguments) -> dict[str, object]:
         mail, identity = self._team.mail, member.agent.identity
-        outgoing = Outgoing(text=arguments.message, summary=arguments.summary)
+        outgoing = Outgoing(text=arguments.message, summary=arguments.summary, hops=arguments.hops)
         if tool is ATM_SEND:
             return results.sent(identity, await mail.send(member, arguments.to, outgoing))
         if tool is ATM_BROADCAST:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,9 @@ from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.mail.address import Address
+from codex_mcp.mail.delivery.budgets import next_hops
+from codex_mcp.team.mail.choosing import Choice
+from codex_mcp.team.mail.loop_guard import LoopGuard
 from codex_mcp.team.mail.mail_audience import MailAudience
 from codex_mcp.team.mail.team_mail import TeamMail, address_for
 from codex_mcp.team.member_threads import MemberThreads
@@ -62,6 +66,8 @@ class Injection:
         self._delivering: set[str] = set()
         self._awaited: set[str] = set()
         """Agents that have become idle, or got mail, since their delivery began to look."""
+        self._guard = LoopGuard(mail, settings.max_hops)
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._watching: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
         self._watch_tasks = TaskSet()
@@ -81,9 +87,16 @@ class Injection:
     def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
         """Ignored."""
 
+    def hops_of(self, member: Member) -> int:
+        """The hops of mail that this agent sends now: more than those of the mail that began its turn, if mail did."""
+        turn = None if member.thread is None else member.thread.current
+        return turn.audience.hops if turn is not None and isinstance(turn.audience, MailAudience) else 0
+
     async def aclose(self) -> None:
         """Begin nothing more. Deliveries that have begun record their outcome first."""
         self._ending.set()
+        for timer in self._timers.values():
+            timer.cancel()
         await self._watch_tasks.aclose()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(END_GRACE):
@@ -153,10 +166,11 @@ class Injection:
         if not self._can_have_turn(member) or not self._mail.has_folder:
             return True
         await self._mail.files.make_inbox(address_for(member))
-        if not (await self._mail.unread(member, 1)).messages:
+        choice = await self._chosen(member)
+        if not choice.chosen:
             return True
         handover = await self._handover()
-        batch = await handover.next_batch(address_for(member))
+        batch = await handover.next_batch(address_for(member), lambda message: message.id in choice.chosen)
         if batch is None:
             return True
         try:
@@ -169,6 +183,23 @@ class Injection:
             return True
         return await self._confirmed(handover, batch, turn)
 
+    async def _chosen(self, member: Member) -> Choice:
+        """What may begin a turn. What must wait for a while wakes the agent again."""
+        address = address_for(member)
+        unread = tuple(message for message in (await self._mail.files.read(address)).messages if not message.is_read)
+        choice = await self._guard.choose(member, unread)
+        if choice.superfluous:
+            await self._mail.files.mark(address, choice.superfluous)
+        if choice.free_at is not None:
+            self._wake_later(member, max(FIRST_DELAY, choice.free_at - time.time()))
+        return choice
+
+    def _wake_later(self, member: Member, delay: float) -> None:
+        key = member.agent.codex_id
+        if (earlier := self._timers.pop(key, None)) is not None:
+            earlier.cancel()
+        self._timers[key] = asyncio.get_running_loop().call_later(delay, self._wake, member)
+
     async def _begun(self, member: Member, batch: Batch) -> Turn | None:
         """A turn with this mail; None if the agent is not idle any longer, or has had a turn meanwhile."""
         async with member.life:  # callers that wait for it go first
@@ -178,7 +209,7 @@ class Injection:
             if not self._can_have_turn(member):
                 return None
             spec = TurnSpec(batch.text)
-            audience = MailAudience(member, self._approval_timeout)
+            audience = MailAudience(member, self._approval_timeout, next_hops(batch.messages))
             task = Assignment(spec, audience, full_events=False, purpose=PURPOSE, source=Source.MAIL)
             turn = await self._work.submit(member, task)
         turn.mark_delivered()  # no caller asks for its outcome
@@ -188,6 +219,7 @@ class Injection:
         """Mark the mail as read once the core has begun the turn."""
         name, count = batch.to.agent, len(batch.messages)
         if await turn.until_started():
+            self._guard.turn_began(batch.to, batch.messages)
             await handover.turn_started(batch)
             logger.info("agent %s got %d message(s)", name, count)
             return True

@@ -14,7 +14,9 @@ from codex_mcp.threads.questions.questions import Question
 class MailAudience:
     label = ""
 
-    def __init__(self, member: Member, approval_timeout: float) -> None:
+    def __init__(self, member: Member, approval_timeout: float, hops: int) -> None:
+        """`hops` are those of the mail that is sent in the turn."""
+        self.hops = hops
         self._member = member
         self._approval_timeout = approval_timeout
         self.subject = Subject(principal=member.agent.principal)

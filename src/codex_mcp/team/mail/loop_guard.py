@@ -1,0 +1,60 @@
+"""Keeps agents from answering each other for ever: counts the turns that mail began, and tells the lead what is held.
+
+The counts are those of this server since it started. The hops are in the messages.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from codex_mcp.base.errors import Explained
+from codex_mcp.mail.address import Address
+from codex_mcp.mail.delivery.budgets import Budget, Traffic, recorded
+from codex_mcp.mail.message import Message
+from codex_mcp.mail.store_types import Outgoing
+from codex_mcp.team.mail.choosing import Choice, choose, turn_of
+from codex_mcp.team.mail.team_mail import TeamMail, address_for
+from codex_mcp.team.roster import Member
+
+logger = logging.getLogger(__name__)
+
+NOTICE = (
+    "{count} message(s) for {agent} are held back, because agents have written to each other too often without a "
+    "person in between (max_hops, or too many turns in an hour). They stay unread. Read them with atm_read as {agent}, "
+    "or give {agent} a prompt."
+)
+
+
+class LoopGuard:
+    def __init__(self, mail: TeamMail, max_hops: int) -> None:
+        self._mail = mail
+        self._budget = Budget(hops=max_hops)
+        self._traffic: Traffic = ()
+        self._told: dict[Address, float] = {}
+        """When the lead was last told of mail that is held back, by agent."""
+
+    async def choose(self, member: Member, unread: tuple[Message, ...]) -> Choice:
+        """What may begin a turn now. The lead is told of what may not, once an hour for each agent."""
+        to, now = address_for(member), time.time()
+        choice = choose(to, unread, self._traffic, self._budget, now)
+        if choice.held and now - self._told.get(to, -self._budget.window) >= self._budget.window:
+            self._told[to] = now
+            await self._tell_lead(to, len(choice.held))
+        return choice
+
+    def turn_began(self, to: Address, messages: tuple[Message, ...]) -> None:
+        self._traffic = recorded(self._traffic, turn_of(to, messages, time.time()), self._budget)
+
+    async def _tell_lead(self, to: Address, count: int) -> None:
+        text = NOTICE.format(count=count, agent=to.agent)
+        logger.warning("%s", text)
+        try:
+            lead = (await self._mail.files.config(to.team)).lead
+            if lead is not None and lead != to.agent:
+                store = await self._mail.opened()
+                # With all hops used up, the notice itself begins no turn of an agent of ours.
+                mail = Outgoing(text=text, hops=self._budget.hops)
+                await store.send(to, Address(lead, to.team), mail, allow_unknown=True)
+        except Explained as exc:
+            logger.warning("cannot tell the lead of team %s: %s", to.team, exc)

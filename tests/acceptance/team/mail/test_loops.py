@@ -1,0 +1,50 @@
+"""Agents do not wake each other for ever, and idle notices wake none."""
+
+import json
+
+from tests.support.team.fixtures import Team, codex_flags, team
+from tests.support.team.mailboxes import inbox, inbox_path, put, record, unread
+from tests.support.team.scenes import TEAM_SCRIPT, heard
+from tests.support.team.team_server import say
+
+__all__ = ["codex_flags", "team"]
+
+
+async def test_two_agents_that_always_answer_stop_after_max_hops_and_the_lead_is_told(team: Team) -> None:
+    async with team("--max-hops", "3", script=TEAM_SCRIPT) as (server, _model):
+        put(server, "lead")
+        config = {"name": "default", "leadAgentId": "lead@default", "members": [{"name": "lead"}]}
+        (inbox_path(server, "lead").parents[1] / "config.json").write_text(json.dumps(config))
+        await server.start(say("one"), identity="ping")
+        await server.start(say("two"), identity="pong")
+        # Each of them answers every message to the other one with a message that wants the same of it.
+        await server.run("atm_send", {"identity": "ping", "to": "pong", "message": "[[scene: pong]]"})
+        await server.until(lambda: inbox(server, "lead") != [])
+        found = [each for who in ("ping", "pong") for each in inbox(server, who)]
+        hops = sorted(each["metadata"]["atm"].get("hops", 0) for each in found)
+        assert hops == [0, 1, 2, 3]
+        (held,) = [each for each in found if not each["read"]]
+        assert held["metadata"]["atm"]["hops"] == 3
+        (notice,) = inbox(server, "lead")
+        assert "held back" in notice["text"]
+        # A caller goes first and is answered; what is held stays unread.
+        held_by = "ping" if held["from"] == "pong" else "pong"
+        assert (await server.reply(held_by, say("well")))["content"] == "well"
+        assert unread(server, held_by) == [held["text"]]
+
+
+async def test_idle_notices_wake_no_agent_and_only_the_newest_of_each_sender_goes_with_other_mail(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, model):
+        put(server, "lead")
+        await server.start(say("one"), identity="arch")
+        before = len(model.requests)
+        notices = [record(json.dumps({"type": "idle_notification", "n": n}), n, sender="dev") for n in range(3)]
+        put(server, "arch", *notices)
+        await server.until(lambda: len(unread(server, "arch")) == 1)
+        assert len(model.requests) == before
+        put(server, "arch", record("real mail", 9))
+        await server.until(lambda: unread(server, "arch") == [])
+        await server.until(lambda: server.audit()[-1]["event"] == "mail")
+        assert len(model.requests) == before + 1
+        assert "real mail" in heard(model)
+        assert [f'\\"n\\": {n}' in heard(model) for n in range(3)] == [False, False, True]
