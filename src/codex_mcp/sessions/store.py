@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from codex_mcp.sessions.session import Key, Limits, NamedSession, Used, after_turn, forgotten, is_expired
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.flock import alone_while_opening
-from codex_mcp.state.embedded.opening import Damaged, is_damage, open_small_database, set_aside, sqlite
+from codex_mcp.state.embedded.opening import Damaged, is_damage, set_aside, small_database, sqlite
 from codex_mcp.state.embedded.worker import Worker
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _usable(path: str) -> sqlite3.Connection:
 
 
 def _checked(path: str) -> sqlite3.Connection:
-    database = open_small_database(path, TABLE)
+    database = small_database(path, TABLE)
     try:
         (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":

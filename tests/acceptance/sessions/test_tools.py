@@ -157,23 +157,18 @@ async def test_every_failure_of_the_model_is_an_error_that_names_the_thread(tmp_
         assert [each["turnCount"] for each in await sessions(server)] == [0]
 
 
-async def test_without_a_codex_every_tool_says_so(tmp_path: Path) -> None:
+async def test_without_a_codex_the_first_answer_says_so(tmp_path: Path) -> None:
     setup = Setup(tmp_path, flags=["--tools", "sessions", "--codex-bin", "/no/such/codex"])
     async with McpServer(setup) as server:
-        await server.initialize()
-        for tool, arguments in (
-            ("codex", {"prompt": "hi", "sessionId": "s"}),
-            ("review", {}),
-            ("websearch", {"query": "x"}),
-        ):
-            assert "/no/such/codex" in await error(server, tool, **arguments)
-        assert await sessions(server) == []
+        told = await server.answer(server.request("tools/list"))
+        assert "/no/such/codex" in told["error"]["message"]
+        assert await server.exit_code() == 2
 
 
 async def test_a_call_without_an_account_says_so(tmp_path: Path) -> None:
     async with McpServer(Setup(tmp_path, flags=["--tools", "sessions"])) as server:
         await server.initialize()
-        assert "codex login" in await error(server, "codex", prompt="hi", sessionId="s")
+        assert "codex-mcp login" in await error(server, "codex", prompt="hi", sessionId="s")
 
 
 async def test_with_a_team_a_call_names_an_agent_or_a_session(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codex_mcp.mail.address import Address
@@ -65,6 +65,9 @@ TURNS = st.lists(
 
 
 @given(TURNS)
+@example(
+    [(1e-163, A, frozenset([A])), (1e-150, A, frozenset([A])), (1e-150, A, frozenset([A])), (1.0, A, frozenset([A]))]
+)
 def test_no_window_has_more_turns_than_the_budget(asked: list[tuple[float, Address, frozenset[Address]]]) -> None:
     traffic: Traffic = ()
     begun: list[Turn] = []
@@ -76,6 +79,6 @@ def test_no_window_has_more_turns_than_the_budget(asked: list[tuple[float, Addre
             traffic = recorded(traffic, now, BUDGET)
             begun.append(now)
         for who in (A, B, C):
-            recent = [turn for turn in begun if turn.at > at - BUDGET.window]
+            recent = [turn for turn in begun if turn.at + BUDGET.window > at]
             assert sum(turn.agent == who for turn in recent) <= BUDGET.per_agent
         assert len(traffic) <= 3 * BUDGET.per_agent

@@ -51,12 +51,12 @@ def next_hops(cause: Iterable[Message]) -> int:
 
 def recorded(traffic: Traffic, turn: Turn, budget: Budget) -> Traffic:
     """The traffic with one more turn, without those that are older than the window."""
-    return (*(old for old in traffic if old.at > turn.at - budget.window), turn)
+    return (*_recent(traffic, turn.at, budget), turn)
 
 
 def verdict(traffic: Traffic, mail: Turn, hops: int, budget: Budget) -> Verdict:
     """Whether mail of these senders may begin a turn now."""
-    recent = [turn for turn in traffic if turn.at > mail.at - budget.window]
+    recent = _recent(traffic, mail.at, budget)
     if hops >= budget.hops:
         return Verdict.TOO_MANY_HOPS
     if sum(turn.agent == mail.agent for turn in recent) >= budget.per_agent:
@@ -68,13 +68,18 @@ def verdict(traffic: Traffic, mail: Turn, hops: int, budget: Budget) -> Verdict:
 
 def free_at(traffic: Traffic, mail: Turn, budget: Budget) -> float:
     """When the counts allow the turn again; now if they do. Hops never become fewer."""
-    moments = sorted(turn.at + budget.window for turn in traffic if turn.at > mail.at - budget.window)
+    moments = sorted(turn.at + budget.window for turn in _recent(traffic, mail.at, budget))
     # After the last turn has left the window, there is none left, so one of the moments fits.
     return next(
         moment
         for moment in (mail.at, *moments)
         if verdict(traffic, Turn(moment, mail.agent, mail.senders), 0, budget) is Verdict.ALLOWED
     )
+
+
+def _recent(traffic: Traffic, now: float, budget: Budget) -> list[Turn]:
+    """The turns in the window. `free_at` returns this sum: a difference could be rounded to another moment."""
+    return [turn for turn in traffic if turn.at + budget.window > now]
 
 
 def _between(turns: Iterable[Turn], one: Address, other: Address) -> int:

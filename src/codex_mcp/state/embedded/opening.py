@@ -71,6 +71,14 @@ def sqlite() -> ModuleType:
 
 
 def open_small_database(path: str, *statements: str) -> sqlite3.Connection:
+    """As `small_database`. Processes open it one after the other: a change to WAL mode fails while another opens it."""
+    folder = os.path.dirname(path)
+    make_private_folder(folder)
+    with alone_while_opening(folder):
+        return small_database(path, *statements)
+
+
+def small_database(path: str, *statements: str) -> sqlite3.Connection:
     """A private database file in WAL mode, after these statements. Raises OSError, sqlite3.Error."""
     make_private_folder(os.path.dirname(path))
     make_private(path)
