@@ -1,170 +1,25 @@
 """Our executor and our client, which reach each other only through our rendezvous."""
 
 import asyncio
-import contextlib
-import functools
-import signal
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from codex_mcp.execclient import relay_route
 from codex_mcp.execclient.client import ExecServerClient
-from codex_mcp.execclient.errors import CannotConnect, ExecServerError, OutcomeUnknown
-from codex_mcp.execclient.options import StartOptions
-from codex_mcp.execclient.process import Process
-from codex_mcp.relay.liveness import Liveness
-from codex_mcp.wire.exec.protocol import ProcessOutput
+from codex_mcp.execclient.errors import ExecServerError
 from tests.acceptance.test_agent_on_exec_server import parent_of_a_command
+from tests.execclient.test_relay_route import output, remote
 from tests.support.patience import PATIENCE
 from tests.support.rendezvous import (
     ONLINE,
     TOKENS,
-    HostileRendezvous,
     RunningExecutor,
     RunningRendezvous,
-    TcpProxy,
     as_harness,
     relay_url,
 )
 from tests.support.servers.commands import command
 from tests.support.servers.mcp_server import scripted_server
-from tests.support.servers.ports import fixed_port
-
-ATTACHED = ": attached by"
-"""In the executor's log, each time a session is opened or resumed."""
-
-
-@dataclass
-class Remote:
-    """An executor and a client, each behind a wire of its own to the rendezvous."""
-
-    rendezvous: RunningRendezvous
-    executor: RunningExecutor
-    client: ExecServerClient
-    executors_wire: TcpProxy
-    clients_wire: TcpProxy
-
-    async def talks(self) -> Process:
-        """A process that answers each line."""
-        return await self.client.start(
-            ["sh", "-c", "while read x; do echo got $x; done"], StartOptions(pipe_stdin=True)
-        )
-
-
-@contextlib.asynccontextmanager
-async def remote(folder: Path) -> AsyncIterator[Remote]:
-    async with (
-        RunningRendezvous(folder / "rendezvous", fixed_port()) as rendezvous,
-        TcpProxy(rendezvous.port) as executors_wire,
-        TcpProxy(rendezvous.port) as clients_wire,
-        RunningExecutor(executors_wire.url, folder / "executor") as executor,
-    ):
-        await executor.said("connected to")
-        async with ExecServerClient(relay_url(clients_wire.url), as_harness()) as client:
-            yield Remote(rendezvous, executor, client, executors_wire, clients_wire)
-
-
-async def output(process: Process) -> bytes:
-    return b"".join([event.chunk async for event in process.events() if isinstance(event, ProcessOutput)])
-
-
-async def answer(process: Process, line: str) -> None:
-    """Say something, and wait for the echo."""
-    await process.write(f"{line}\n".encode())
-    async with asyncio.timeout(PATIENCE):
-        heard = b""
-        async for event in process.events():
-            if isinstance(event, ProcessOutput):
-                heard += event.chunk
-                if heard.endswith(b"\n"):
-                    break
-    assert heard == f"got {line}\n".encode()
-
-
-async def test_commands_terminals_and_files_work_there(tmp_path: Path) -> None:
-    async with remote(tmp_path) as there:
-        process = await there.client.start(["sh", "-c", "pwd; echo wrong >&2; exit 7"])
-        assert await output(process) == f"{there.executor.home}\nwrong\n".encode()
-        assert await process.wait() == 7
-        terminal = await there.client.start(["sh", "-c", "read x; echo [$x]; tty"], StartOptions(tty=True))
-        await terminal.write(b"typed\n")
-        said = await output(terminal)
-        assert b"[typed]" in said
-        assert b"/dev/pts/" in said
-        written = there.executor.home / "file"
-        await there.client.files.write_file(str(written), bytes(3_000_000))
-        assert written.stat().st_size == 3_000_000
-        assert await there.client.files.read_file(str(written)) == bytes(3_000_000)
-        big = await there.client.start(["head", "-c", "5000000", "/dev/zero"])
-        assert await output(big) == bytes(5_000_000)
-
-
-@pytest.mark.parametrize("whose", ["executors_wire", "clients_wire"])
-async def test_a_cut_wire_loses_nothing_and_needs_no_new_session(tmp_path: Path, whose: str) -> None:
-    async with remote(tmp_path) as there:
-        process = await there.talks()
-        await answer(process, "before")
-        for number in range(3):
-            getattr(there, whose).cut()
-            await answer(process, f"after cut {number}")
-        talker = await there.client.start(["sh", "-c", "for i in $(seq 3000); do echo line $i; done"])
-        getattr(there, whose).cut()
-        assert await output(talker) == b"".join(b"line %d\n" % number for number in range(1, 3001))
-        await process.close_stdin()
-        assert await process.wait() == 0
-        assert there.executor.stderr.count(ATTACHED) == 1
-
-
-async def test_a_rendezvous_that_is_killed_and_started_again_loses_nothing(tmp_path: Path) -> None:
-    async with remote(tmp_path) as there:
-        process = await there.talks()
-        await answer(process, "before")
-        there.rendezvous.signal(signal.SIGKILL)
-        await there.rendezvous.exit_code()
-        async with RunningRendezvous(tmp_path / "rendezvous", there.rendezvous.port):
-            await answer(process, "after")
-            await process.close_stdin()
-            assert await process.wait() == 0
-        assert there.executor.stderr.count(ATTACHED) == 1
-
-
-async def test_a_rendezvous_that_drops_and_acknowledges_everything_itself_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(relay_route, "Liveness", functools.partial(Liveness, quiet=0.5, answer=1.5))
-    gate = tmp_path / "gate"
-    async with (
-        HostileRendezvous(tmp_path / "rendezvous") as rendezvous,
-        RunningExecutor(rendezvous.url, tmp_path / "executor") as executor,
-    ):
-        await executor.said("connected to")
-        options = msgspec.structs.replace(as_harness(), recovery_seconds=PATIENCE)
-        async with ExecServerClient(relay_url(rendezvous.url), options) as client, asyncio.timeout(2 * PATIENCE):
-            process = await client.start(["sh", "-c", f"until [ -e {gate} ]; do sleep 0.05; done; echo late"])
-            await rendezvous.turn()
-            gate.touch()
-            with contextlib.suppress(OutcomeUnknown):  # unless the loss was noticed before the call
-                await client.environment_status()
-            assert await output(process) == b"late\n"
-            assert executor.stderr.count(ATTACHED) >= 2
-
-
-async def test_an_executor_that_is_killed_is_noticed_and_its_successor_used(tmp_path: Path) -> None:
-    async with remote(tmp_path) as there:
-        process = await there.talks()
-        await answer(process, "before")
-        there.executor.signal(signal.SIGKILL)
-        await there.executor.exit_code()
-        async with RunningExecutor(there.executors_wire.url, tmp_path / "executor") as successor:
-            await successor.said("connected to")
-            with pytest.raises(ExecServerError):
-                await output(process)
-            async with ExecServerClient(relay_url(there.clients_wire.url), as_harness()) as client:
-                assert await (await client.start(["true"])).wait() == 0
 
 
 async def test_an_executor_whose_place_is_taken_stops_instead_of_fighting_for_it(tmp_path: Path) -> None:
@@ -181,19 +36,6 @@ async def test_an_executor_whose_place_is_taken_stops_instead_of_fighting_for_it
                 done = await client.start(["pwd"])
                 assert await output(done) == f"{second.home}\n".encode()
             assert second.stderr.count("connected to") == 1
-
-
-async def test_another_executor_than_the_pinned_one_is_refused(tmp_path: Path) -> None:
-    async with remote(tmp_path) as there:
-        await there.executor.said("fingerprint sha256:")
-        pin = there.executor.stderr.partition("fingerprint ")[2].split()[0]
-        url = relay_url(there.rendezvous.url)
-        async with ExecServerClient(url, as_harness(pin=pin)) as client:
-            assert await (await client.start(["true"])).wait() == 0
-        with pytest.raises(CannotConnect, match="is pinned"):
-            await ExecServerClient(url, as_harness(pin="sha256:" + "0" * 64)).__aenter__()
-        with pytest.raises(CannotConnect, match="may not reach"):
-            await ExecServerClient(url, as_harness("bob")).__aenter__()
 
 
 async def test_the_command_exec_runs_there(tmp_path: Path) -> None:

@@ -1,16 +1,20 @@
 """Executors and harnesses of Codex 0.166.0 and of ours, in every combination, through our rendezvous."""
 
+import asyncio
 import sys
 from pathlib import Path
 
 import pytest
 
+from codex_mcp.execclient import relay_route
 from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.options import StartOptions
-from tests.acceptance.test_remote_executor import answer, output
+from codex_mcp.relay.liveness import Check, Liveness
+from tests.execclient.test_relay_route import answer, output
 from tests.support.clients.judges import newest_codex
 from tests.support.exec import remote_codex_scenes as scenes
 from tests.support.exec.remote_codex import through_relay
+from tests.support.patience import PATIENCE
 from tests.support.rendezvous import ONLINE, RunningExecutor, RunningRendezvous, TcpProxy, as_harness, relay_url
 
 SCENES: list[scenes.Scene] = [
@@ -58,3 +62,33 @@ async def test_our_client_uses_the_executor_of_codex(tmp_path: Path) -> None:
             await answer(talking, "before")
             wire.cut()
             await answer(talking, "after the session was resumed")
+
+
+async def test_the_executor_of_codex_answers_whether_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_thrice = asyncio.Event()
+    checks: list[Check] = []
+
+    class Impatient(Liveness):
+        """Asks as soon as the last question is answered."""
+
+        def __init__(self, now: float) -> None:
+            super().__init__(now, quiet=0.1, answer=PATIENCE)
+
+        def check(self, opened: int, now: float, *, is_reading: bool) -> Check:
+            checks.append(found := super().check(opened, now, is_reading=is_reading))
+            if checks.count(Check.ASK) == 3:
+                asked_thrice.set()
+            return found
+
+    monkeypatch.setattr(relay_route, "Liveness", Impatient)
+    async with (
+        RunningRendezvous(tmp_path / "rendezvous") as rendezvous,
+        RunningExecutor(rendezvous.url, tmp_path / "executor", executor("codex")),
+    ):
+        await rendezvous.said(ONLINE)
+        async with ExecServerClient(relay_url(rendezvous.url), as_harness()) as client, asyncio.timeout(2 * PATIENCE):
+            await asked_thrice.wait()
+            assert (await client.environment_status()).status == "ready"
+    assert Check.LOST not in checks

@@ -14,8 +14,9 @@ def test_a_quiet_executor_is_asked_and_then_lost() -> None:
     assert liveness.check(1, 1.0, is_reading=True) is Check.FINE
     assert liveness.next_check == 1.0 + QUIET
     assert liveness.check(1, 1.0 + QUIET, is_reading=True) is Check.ASK
-    assert liveness.next_check == 1.0 + QUIET + ANSWER
+    assert liveness.next_check == 1.0 + 2 * QUIET  # to see an answer before its time is over
     assert liveness.check(1, QUIET + ANSWER, is_reading=True) is Check.FINE
+    assert liveness.next_check == 1.0 + QUIET + ANSWER
     assert liveness.check(1, 1.0 + QUIET + ANSWER, is_reading=True) is Check.LOST
 
 

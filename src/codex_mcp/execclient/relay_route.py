@@ -2,7 +2,7 @@
 
 If the socket breaks and the executor acknowledges, the channel continues on a new socket without a loss. Otherwise it
 ends, and `Link` resumes the session over a new channel, as over a WebSocket. The same happens if the executor is not
-heard of for two minutes although the sockets work: a relay may drop frames and acknowledge them itself.
+heard of for two or three minutes although the sockets work: a relay may drop frames and acknowledge them itself.
 """
 
 from __future__ import annotations

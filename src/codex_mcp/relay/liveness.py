@@ -33,24 +33,30 @@ class Liveness:
         self._quiet = quiet
         self._answer = answer
         self._opened = 0
-        self._since = now
+        self._since = self._checked_at = now
         self._is_asked = False
 
     @property
     def next_check(self) -> float:
-        return self._since + (self._answer if self._is_asked else self._quiet)
+        """Also while an answer is awaited: one that came early starts the time again."""
+        return min(self._deadline, self._checked_at + self._quiet)
 
     def check(self, opened: int, now: float, *, is_reading: bool) -> Check:
         """`opened` records have been opened so far. The caller asks the executor, or ends the stream."""
+        self._checked_at = now
         if opened != self._opened or not opened or not is_reading:
             self._opened, self._since, self._is_asked = opened, now, False
-        if now < self.next_check:
+        if now < self._deadline:
             return Check.FINE
         return Check.LOST if self._is_asked else self._ask(now)
 
     def challenged(self, opened: int, now: float) -> Check:
         """The executor wants to know whether we are there: our question is the proof."""
         return self._ask(now) if opened and not self._is_asked else Check.FINE
+
+    @property
+    def _deadline(self) -> float:
+        return self._since + (self._answer if self._is_asked else self._quiet)
 
     def _ask(self, now: float) -> Check:
         self._since, self._is_asked = now, True

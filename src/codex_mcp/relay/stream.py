@@ -76,8 +76,7 @@ class RelayStream:
         if isinstance(body, Reset):
             raise StreamReset(f"the other side ended the stream: {body.reason[:200]}")
         self._retention.acknowledged(frame.ack, frame.ack_bits, now, first_too=isinstance(body, Ack))
-        missing = self._retention.missing(frame.ack, frame.ack_bits, now) if frame.ack_bits else []
-        frames = [self._encoded(data) for data in missing]
+        frames = [self._encoded(data) for data in self._retention.missing(frame.ack, frame.ack_bits, now)]
         messages: list[bytes] = []
         match body:
             case Data():
