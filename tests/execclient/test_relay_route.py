@@ -16,6 +16,7 @@ from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.errors import CannotConnect, ExecServerError, OutcomeUnknown
 from codex_mcp.execclient.options import StartOptions
 from codex_mcp.execclient.process import Process
+from codex_mcp.relay.frames import Ack, Body, Frame, Handshake, Reset, decode, encode
 from codex_mcp.relay.liveness import Liveness
 from codex_mcp.wire.exec.protocol import ProcessOutput
 from tests.support.patience import PATIENCE
@@ -25,6 +26,8 @@ from tests.support.rendezvous import (
     RunningRendezvous,
     TcpProxy,
     as_harness,
+    executor_keys,
+    relay_socket,
     relay_url,
 )
 from tests.support.servers.ports import fixed_port
@@ -199,3 +202,30 @@ async def test_a_token_that_is_removed_while_the_wire_is_cut_ends_the_session(tm
         async with asyncio.timeout(PATIENCE):
             with pytest.raises(ExecServerError):
                 await output(process)
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"), [(Reset("go away"), "refused: go away"), (Handshake(bytes(2000)), "no secure connection")]
+)
+async def test_an_executor_that_refuses_or_cannot_prove_its_key_is_not_used(
+    tmp_path: Path, reply: Body, why: str
+) -> None:
+    async with RunningRendezvous(tmp_path / "rendezvous") as rendezvous:
+        registered = await rendezvous.as_("ci").register("build-1", executor_keys().public, "")
+        executor = await relay_socket(registered)
+
+        async def play() -> None:
+            frames: list[bytes] = []
+            while len(frames) < 2:  # a greeting, and the handshake
+                frames += await executor.receive()
+            executor.send(b"not a frame")
+            executor.send(encode(Frame(decode(frames[1]).stream_id, Ack())))
+            executor.send(encode(Frame(decode(frames[1]).stream_id, reply)))
+
+        async def connect() -> None:
+            with pytest.raises(CannotConnect, match=why):
+                await ExecServerClient(relay_url(rendezvous.url), as_harness()).__aenter__()
+
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(play(), connect())
+        await executor.aclose()
