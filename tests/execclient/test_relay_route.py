@@ -94,9 +94,9 @@ async def test_commands_terminals_and_files_work_there(tmp_path: Path) -> None:
         assert b"[typed]" in said
         assert b"/dev/pts/" in said
         written = there.executor.home / "file"
-        await there.client.files.write_file(str(written), bytes(3_000_000))
-        assert written.stat().st_size == 3_000_000
-        assert await there.client.files.read_file(str(written)) == bytes(3_000_000)
+        await there.client.files.write_file(str(written), bytes(20_000_000))
+        assert written.stat().st_size == 20_000_000
+        assert await there.client.files.read_file(str(written)) == bytes(20_000_000)
         big = await there.client.start(["head", "-c", "5000000", "/dev/zero"])
         assert await output(big) == bytes(5_000_000)
 
@@ -228,4 +228,6 @@ async def test_an_executor_that_refuses_or_cannot_prove_its_key_is_not_used(
 
         async with asyncio.timeout(PATIENCE):
             await asyncio.gather(play(), connect())
+        with pytest.raises(ConnectionError, match="refused the connection"):
+            await relay_route.open_socket(f"ws://127.0.0.1:{rendezvous.port}/relay/harness/unknown")
         await executor.aclose()
