@@ -161,3 +161,9 @@ def test_a_role_that_is_no_table_is_an_error(world: World, lines: str) -> None:
     table(world.home_file, lines)
     with pytest.raises(BadSetting, match=r"cannot use plugins\.codex-mcp\.roles.* from .*: it must be a table"):
         world.load()
+
+
+def test_the_limits_of_mail_are_read_by_their_old_names(world: World) -> None:
+    world.home_file.write_text("[plugins.atm-agent-mcp]\nmax_mail_messages = 3\nmax_mail_message_length = 99\n")
+    team = world.load().settings.team
+    assert (team.max_messages, team.max_message_length) == (3, 99)

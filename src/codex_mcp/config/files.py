@@ -28,14 +28,17 @@ TABLES: Final = ("atm-agent-mcp", "codex-mcp")
 
 ROLES: Final = "roles"
 
-OLD_NAMES: Final = {"identity": "default_identity", "request_timeout_secs": "turn_timeout"}
+OLD_NAMES: Final = {
+    "identity": "default_identity",
+    "request_timeout_secs": "turn_timeout",
+    "max_mail_messages": "max_messages",
+    "max_mail_message_length": "max_message_length",
+}
 
 IGNORED: Final = frozenset(
     {
         "fast_model",
         "mail_poll_interval_ms",
-        "max_mail_messages",
-        "max_mail_message_length",
         "per_thread_auto_mail",
         "persist_threads",
         "transport",

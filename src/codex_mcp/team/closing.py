@@ -97,9 +97,14 @@ class Closing:
         self._roster = directory.roster
         self._work = work
 
-    async def close(self, reference: str, principal: str, request_id: str | None = None) -> Closed:
-        """Close an agent by codex_id, identity or thread id; it may be closed already. Raises TeamRefused."""
-        cause = Cause("codex_close", request_id)
+    async def close(
+        self, reference: str, principal: str, request_id: str | None = None, event: str = "codex_close"
+    ) -> Closed:
+        """Close an agent by codex_id, identity or thread id; it may be closed already. Raises TeamRefused.
+
+        `event` is the name under which the audit lists it.
+        """
+        cause = Cause(event, request_id)
         await self._session.ready()
         member = self._roster.called(reference, principal)
         if member is not None:

@@ -21,7 +21,7 @@ from codex_mcp.team import refusals
 from codex_mcp.team.agent import AgentState
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.directory import Directory
-from codex_mcp.team.mail.injection import Injection
+from codex_mcp.team.mail.injection import Injection, InjectionParts
 from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome
@@ -68,7 +68,8 @@ class Team:
         self.requests = Requests(directory, session)
         self.mail = TeamMail(settings, setup.teams_dir, session, directory)
         self.closing = Closing(settings, threads, session, directory, self.work)
-        self.injection = Injection(settings, self.mail, self.work, member_threads, setup.approval_timeout)
+        parts = InjectionParts(self.mail, self.work, member_threads, self.closing, setup.approval_timeout)
+        self.injection = Injection(settings, parts)
         threads.listen(self.work)
         threads.listen(self.injection)
 

@@ -7,7 +7,7 @@ from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team
 from tests.support.team.team_server import TeamServer
 
-OURS = re.compile(r"codex(-reply|_[a-z]+)?")
+OURS = re.compile(r"codex(-reply|_[a-z]+)?|atm_[a-z_]+")
 
 
 async def tools_of(server: TeamServer) -> dict[str, Json]:
@@ -17,7 +17,7 @@ async def tools_of(server: TeamServer) -> dict[str, Json]:
 
 
 @requirement("FR-15.2")
-async def test_every_tool_of_ours_is_called_codex_something(team: Team) -> None:
+async def test_every_tool_of_ours_is_called_codex_something_or_atm_something(team: Team) -> None:
     async with team() as (server, _model):
         tools = await tools_of(server)
         assert {"codex", "codex-reply", "codex_threads", "codex_status", "codex_close"} <= tools.keys()

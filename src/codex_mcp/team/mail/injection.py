@@ -15,15 +15,19 @@ import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
-from codex_mcp.base.errors import Explained
+from msgspec import Struct
+
+from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.core import TurnSpec
+from codex_mcp.codex.core import CoreError, TurnSpec
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.delivery.budgets import next_hops
+from codex_mcp.team.closing import Closing
 from codex_mcp.team.mail.choosing import Choice
 from codex_mcp.team.mail.loop_guard import LoopGuard
 from codex_mcp.team.mail.mail_audience import MailAudience
+from codex_mcp.team.mail.shutdown_requests import ShutdownRequests
 from codex_mcp.team.mail.team_mail import TeamMail, address_for
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.roster import Member
@@ -34,6 +38,7 @@ from codex_mcp.threads.turn_queue import Source
 
 if TYPE_CHECKING:
     from codex_mcp.mail.delivery.handover import Batch, Handover
+    from codex_mcp.mail.message import Message
 
 logger = logging.getLogger(__name__)
 
@@ -51,17 +56,28 @@ END_GRACE: Final = 2.0
 """Seconds that a delivery may take to record its outcome when the server ends."""
 
 
+class InjectionParts(Struct, frozen=True):
+    """What mail needs of the team."""
+
+    mail: TeamMail
+    work: Work
+    threads: MemberThreads
+    closing: Closing
+    approval_timeout: float
+    """Seconds after which a question in a turn that mail began is denied."""
+
+
 class Injection:
     """Listens to all threads."""
 
-    def __init__(
-        self, settings: TeamSettings, mail: TeamMail, work: Work, threads: MemberThreads, approval_timeout: float
-    ) -> None:
+    def __init__(self, settings: TeamSettings, parts: InjectionParts) -> None:
+        mail = parts.mail
         self._settings = settings
         self._mail = mail
-        self._work = work
-        self._threads = threads
-        self._approval_timeout = approval_timeout
+        self._work = parts.work
+        self._threads = parts.threads
+        self._approval_timeout = parts.approval_timeout
+        self._shutdown = ShutdownRequests(mail, parts.closing)
         self._roster = mail.roster
         self._delivering: set[str] = set()
         self._awaited: set[str] = set()
@@ -75,7 +91,8 @@ class Injection:
 
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
         member = self._roster.of_thread(thread.id)
-        if self._watching is None and member is not None and self._is_wanted_by(member) and not self._ending.is_set():
+        is_watching = self._watching is not None and not self._watching.done()
+        if not is_watching and member is not None and self._is_wanted_by(member) and not self._ending.is_set():
             self._watching = self._watch_tasks.spawn(self._watch(), name="watch of the mail")
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
@@ -116,7 +133,7 @@ class Injection:
         self._awaited.add(key)
         if key not in self._delivering:
             self._delivering.add(key)
-            self._tasks.spawn(self._deliver(member), name=f"mail of {member.agent.identity}")
+            self._tasks.spawn(self._deliver(key, member.agent.principal), name=f"mail of {member.agent.identity}")
 
     def _is_wanted_by(self, member: Member) -> bool:
         return self._settings.auto_mail and member.agent.auto_mail and not member.closing
@@ -139,10 +156,11 @@ class Injection:
     def _watched(self) -> Collection[Address]:
         return [address_for(member) for member in self._roster if self._is_wanted_by(member)]
 
-    async def _deliver(self, member: Member) -> None:
-        key, delay = member.agent.codex_id, FIRST_DELAY
+    async def _deliver(self, key: str, principal: str) -> None:
+        delay = FIRST_DELAY
         try:
-            while key in self._awaited:
+            # Looked up each time: it may have been closed and resumed while this waited.
+            while key in self._awaited and (member := self._roster.called(key, principal)) is not None:
                 self._awaited.discard(key)
                 try:
                     is_done = await self._deliver_next(member)
@@ -166,7 +184,11 @@ class Injection:
         if not self._can_have_turn(member) or not self._mail.has_folder:
             return True
         await self._mail.files.make_inbox(address_for(member))
-        choice = await self._chosen(member)
+        inbox = await self._mail.files.read(address_for(member))
+        unread = tuple(message for message in inbox.messages if not message.is_read)
+        if not unread or await self._shutdown.obeyed(member, unread):
+            return True
+        choice = await self._chosen(member, unread)
         if not choice.chosen:
             return True
         handover = await self._handover()
@@ -175,21 +197,19 @@ class Injection:
             return True
         try:
             turn = await self._begun(member, batch)
-        except BaseException:
-            await asyncio.shield(handover.turn_refused(batch))
-            raise
+        except (Refused, CoreError):
+            await handover.turn_refused(batch)
+            raise  # after any other error it is not certain that there is no turn, and the mail counts as offered
         if turn is None:
             await handover.turn_refused(batch)
             return True
         return await self._confirmed(handover, batch, turn)
 
-    async def _chosen(self, member: Member) -> Choice:
+    async def _chosen(self, member: Member, unread: tuple[Message, ...]) -> Choice:
         """What may begin a turn. What must wait for a while wakes the agent again."""
-        address = address_for(member)
-        unread = tuple(message for message in (await self._mail.files.read(address)).messages if not message.is_read)
         choice = await self._guard.choose(member, unread)
         if choice.superfluous:
-            await self._mail.files.mark(address, choice.superfluous)
+            await self._mail.files.mark(address_for(member), choice.superfluous)
         if choice.free_at is not None:
             self._wake_later(member, max(FIRST_DELAY, choice.free_at - time.time()))
         return choice

@@ -1,20 +1,25 @@
-"""Agents do not wake each other for ever, and idle notices wake none."""
+"""Mail that is no ordinary prompt: agents that wake each other, idle notices, requests to shut down."""
 
 import json
 
 from tests.support.team.fixtures import Team, codex_flags, team
 from tests.support.team.mailboxes import inbox, inbox_path, put, record, unread
 from tests.support.team.scenes import TEAM_SCRIPT, heard
-from tests.support.team.team_server import say
+from tests.support.team.team_server import TeamServer, say
 
 __all__ = ["codex_flags", "team"]
 
 
+def name_the_lead(server: TeamServer) -> None:
+    """The configuration of the team names its lead."""
+    put(server, "lead")
+    config = {"name": "default", "leadAgentId": "lead@default", "members": [{"name": "lead"}]}
+    (inbox_path(server, "lead").parents[1] / "config.json").write_text(json.dumps(config))
+
+
 async def test_two_agents_that_always_answer_stop_after_max_hops_and_the_lead_is_told(team: Team) -> None:
     async with team("--max-hops", "3", script=TEAM_SCRIPT) as (server, _model):
-        put(server, "lead")
-        config = {"name": "default", "leadAgentId": "lead@default", "members": [{"name": "lead"}]}
-        (inbox_path(server, "lead").parents[1] / "config.json").write_text(json.dumps(config))
+        name_the_lead(server)
         await server.start(say("one"), identity="ping")
         await server.start(say("two"), identity="pong")
         # Each of them answers every message to the other one with a message that wants the same of it.
@@ -48,3 +53,23 @@ async def test_idle_notices_wake_no_agent_and_only_the_newest_of_each_sender_goe
         assert len(model.requests) == before + 1
         assert "real mail" in heard(model)
         assert [f'\\"n\\": {n}' in heard(model) for n in range(3)] == [False, False, True]
+
+
+async def test_the_lead_and_nobody_else_can_ask_an_agent_to_shut_down(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, model):
+        name_the_lead(server)
+        dev = await server.start(say("one"), identity="dev")
+        request = json.dumps({"type": "shutdown_request", "requestId": "r-1", "from": "lead"})
+        put(server, "dev", record(request, 1, sender="stranger"))
+        await server.until(lambda: unread(server, "dev") == [])
+        await server.until(lambda: server.audit()[-1]["event"] == "mail")
+        assert "r-1" in heard(model)
+        assert (await server.threads())[dev["codex_id"]]["status"] == "active"
+        put(server, "dev", record(request, 2, sender="lead"))
+        await server.until(lambda: inbox(server, "lead") != [])
+        (answer,) = inbox(server, "lead")
+        said = json.loads(answer["text"])
+        assert (answer["from"], said["type"], said["requestId"]) == ("dev", "shutdown_approved", "r-1")
+        assert (await server.threads())[dev["codex_id"]]["status"] == "closed"
+        assert ("shutdown_request", "ok") in [(each["event"], each["outcome"]) for each in server.audit()]
+        assert unread(server, "dev") == []
