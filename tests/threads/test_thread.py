@@ -15,6 +15,7 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import OUTCOMES_KEPT, Turn
 from codex_mcp.threads.turn_queue import QueueFull
+from codex_mcp.wire.app.requests import BaseBranch
 from tests.support.core.app_events import heard
 from tests.support.core.cores import Watcher, scripted_threads
 from tests.support.core.questions import COMMAND, asked
@@ -386,3 +387,11 @@ async def test_news_of_a_turn_that_has_ended_go_to_its_own_audience(tmp_path: Pa
         model.release("gate")
         assert (await end(current)).content == "The gate is open."
         assert past.outcome.content == "one"
+
+
+async def test_a_review_that_codex_refuses_to_begin_has_failed(tmp_path: Path) -> None:
+    async with scripted_threads(tmp_path) as (threads, _):
+        thread = await open_thread(threads, tmp_path)
+        outcome = await end(thread.submit(TurnSpec(review=BaseBranch("main")), Watcher(), full_events=False))
+        assert (outcome.status, thread.idle) == (Status.FAILED, True)
+        assert outcome.content == f'"{thread.cwd}" is not a git repository'

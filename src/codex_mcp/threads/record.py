@@ -70,7 +70,8 @@ class Record:
         self._unfinished_item = ""
         self._unfinished_length = 0
         self._status = Status.RUNNING
-        self._has_begun = False
+        self.has_begun = False
+        """The core has announced its start."""
         self._usage: Tokens | None = None
         self._files: dict[str, str] = {}
         self._commands: dict[str, None] = {}  # an ordered set
@@ -102,9 +103,9 @@ class Record:
                 for change in changes:
                     self._files[change.path] = _merged(self._files.get(change.path), change.kind)
             case TurnStarted():
-                self._has_begun = True
+                self.has_begun = True
             # A resumed thread reports the usage of its last turn again, perhaps after the next turn was submitted.
-            case TokensCounted(last=last) if self._has_begun:
+            case TokensCounted(last=last) if self.has_begun:
                 self._usage = added(self._usage, last)
             case ErrorReported(message=message, will_retry=False):
                 self.failure = message

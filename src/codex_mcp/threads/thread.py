@@ -174,9 +174,7 @@ class Thread:
 
     def turn(self, turn_id: str) -> Turn | None:
         """The turn with this id, if it runs or has ended recently."""
-        if self._queue.is_current(turn_id):
-            return self.current
-        return self._ended.find(turn_id)
+        return self.current if self._queue.is_current(turn_id) else self._ended.find(turn_id)
 
     def turn_named(self, name: str) -> Turn | None:
         return next((turn for turn in self.turns if turn.name == name), None)
@@ -233,6 +231,8 @@ class Thread:
     def notification_received(self, told: Told | None, fact: facts.Fact | None) -> None:
         if isinstance(fact, TokensCounted):
             fact = replace(fact, last=self._meter.used(fact))
+        elif isinstance(fact, facts.ErrorReported) and (turn := self.turn(fact.turn_id)) is not None:
+            fact = turn.read_error(fact)
         events = self._translator.notification(told) if told is not None else []
         if isinstance(fact, TurnEnded):  # its events come before the answer to its caller
             self._publish(events)

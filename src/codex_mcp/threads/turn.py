@@ -14,7 +14,7 @@ from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.codex.facts import Fact, ItemEnded, TurnStarted
+from codex_mcp.codex.facts import ErrorReported, Fact, ItemEnded, TurnEnded, TurnStarted
 from codex_mcp.threads.open_questions import ParkedQuestions
 from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
@@ -162,6 +162,11 @@ class Turn:
     def stop_after(self, seconds: float, cancel: Callable[[], None]) -> None:
         """Cancel it for running longer than its time limit."""
         self.limit_time(seconds, partial(_stop, partial(self.record.out_of_time, seconds), cancel))
+
+    def read_error(self, error: ErrorReported) -> ErrorReported | TurnEnded:
+        """The error, or the end of a review that Codex refuses: it then announces neither its start nor its end."""
+        is_refusal = self.spec.review is not None and not self.record.has_begun and not error.will_retry
+        return TurnEnded(error.turn_id, "failed", error.message) if is_refusal else error
 
     def add(self, fact: Fact) -> bool:
         """Record the fact; return whether the turn's activity has changed."""

@@ -120,6 +120,15 @@ async def test_a_review_looks_at_what_it_is_told_to(tmp_path: Path) -> None:
         assert await sessions(server) == []
 
 
+async def test_a_review_against_a_branch_outside_of_a_repository_is_refused(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    async with session_server(tmp_path) as (server, model):
+        text = await error(server, "review", base="main", workingDirectory=str(plain))
+        assert text.startswith(f'"{plain}" is not a git repository')
+        assert not model.requests
+
+
 async def test_a_review_of_two_things_is_refused_and_starts_nothing(tmp_path: Path) -> None:
     async with session_server(tmp_path) as (server, model):
         text = await error(server, "review", prompt="x", uncommitted=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Final
@@ -9,10 +10,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from codex_mcp import __version__
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.git import checkout_around
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import TurnSpec
+from codex_mcp.codex.core import EXEC_ENVIRONMENT, ThreadSpec, TurnSpec
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower
@@ -45,6 +48,7 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import QueueFull
+from codex_mcp.wire.app.requests import BaseBranch
 
 logger = logging.getLogger(__name__)
 
@@ -144,6 +148,7 @@ class SessionTools:
         setup = await in_default_folder(call, setup, self._settings.core.exec)
         setup = replace(setup, sandbox="read-only", approval_policy="never")
         new = new_thread(setup, self._settings)
+        await asyncio.to_thread(_check_repository, new.spec, spec)
         async with call.opening():
             thread = await self._threads.start(new.spec, call.principal)
         stay_about(call.subject._replace(thread=thread.id))
@@ -161,6 +166,14 @@ class SessionTools:
     async def _help(self, call: Call, given: Json) -> Result:
         tool_arguments(catalogue.HELP, given, dict)
         return help_result(self._listed, __version__)
+
+
+def _check_repository(thread: ThreadSpec, turn: TurnSpec) -> None:
+    """Raises Refused if a branch is to be compared outside of a repository. Folders of an exec-server are not seen."""
+    if not isinstance(turn.review, BaseBranch) or thread.cwd is None or thread.environment == EXEC_ENVIRONMENT:
+        return
+    if checkout_around(thread.cwd).root is None:
+        raise Refused(f'"{thread.cwd}" is not a git repository, so `base` has no branch; name one in workingDirectory.')
 
 
 def _given(given: CodexArguments, arguments: CodexArguments) -> tuple[str, ...]:
