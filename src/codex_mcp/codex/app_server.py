@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 from collections.abc import Coroutine, Mapping
 from typing import Any, Final, TypeVar
 
@@ -33,6 +34,7 @@ from codex_mcp.codex.core import (
     ThreadHeld,
     ThreadNotFound,
     ThreadSpec,
+    ThreadUnusable,
     TurnSpec,
 )
 from codex_mcp.codex.facts import fact_of
@@ -369,10 +371,16 @@ REFUSALS: Final = (
 
 HELD: Final = "already has an active writer"
 
+UNUSABLE: Final = re.compile(
+    r"session \S+ is archived|failed to read thread: thread-store internal error", re.IGNORECASE
+)
+
 
 def _refusal(message: str) -> CoreError:
     if message.endswith(HELD):
         return ThreadHeld(f"{message}: another Codex has it open; end the server that runs it, or wait")
+    if UNUSABLE.match(message):
+        return ThreadUnusable(message)
     for beginning, kind in REFUSALS:
         if message.startswith(beginning):
             text = message.removeprefix(beginning) if beginning.endswith(": ") else message

@@ -186,6 +186,10 @@ class CannotResume(CoreError):
     """The thread cannot continue in this core, an old Codex. A new thread can replace it."""
 
 
+class ThreadUnusable(CoreError):
+    """The thread is archived, or its file is damaged."""
+
+
 class ThreadHeld(CoreError):
     """The Codex of another server has the thread open."""
 

@@ -34,6 +34,7 @@ from codex_mcp.codex.core import (
     ThreadHeld,
     ThreadNotFound,
     ThreadSpec,
+    ThreadUnusable,
     TurnSettings,
     TurnSpec,
 )
@@ -272,7 +273,7 @@ class NamedSessions:
         spec = with_wishes(queued, order.model, order.effort)
         try:
             return await self._resumed(found.thread, key.principal, spec), Resumed.NATIVE, spec
-        except (ThreadNotFound, CannotResume, BadThreadId) as exc:
+        except (ThreadNotFound, ThreadUnusable, CannotResume, BadThreadId) as exc:
             logger.info("session %s needs a new thread: %s", key.id, exc)
         thread = await self._threads.start(spec, key.principal)
         return thread, Resumed.FALLBACK if found.recent else Resumed.NEW, spec

@@ -65,6 +65,32 @@ async def test_a_session_whose_thread_is_gone_goes_on_with_its_last_two_turns(tm
             assert (after["session"]["resumed"], after["threadId"]) == ("native", answer["threadId"])
 
 
+async def test_a_session_whose_thread_is_archived_or_damaged_goes_on_in_a_new_one(tmp_path: Path) -> None:
+    names = ("archived", "empty", "garbage", "half")
+    async with ScriptedModel(load_script(TOUR)) as model:
+        setup = setup_for(tmp_path, model)
+
+        def rollout(thread_id: str) -> Path:
+            (path,) = setup.codex_home.rglob(f"rollout-*{thread_id}*")
+            return path
+
+        async with McpServer(setup) as server:
+            await server.initialize()
+            before = {name: (await said(server, f"I am {name}", sessionId=name))["threadId"] for name in names}
+            archived = {"conversationId": before["archived"], "rolloutPath": str(rollout(before["archived"]))}
+            assert await server.result(server.request("archiveConversation", archived)) == {}
+        rollout(before["empty"]).write_bytes(b"")
+        rollout(before["garbage"]).write_bytes(b"\0garbage" * 100)
+        half = rollout(before["half"]).read_bytes()
+        rollout(before["half"]).write_bytes(half[: len(half) // 2])
+        async with McpServer(setup) as server:
+            await server.initialize()
+            for name in names:
+                after = await said(server, "go on", sessionId=name)
+                assert (after["session"]["resumed"], after["session"]["turns"]) == ("fallback", 2), name
+                assert f"I am {name}" in texts(model)
+
+
 async def test_a_session_is_usable_after_the_server_was_killed_in_the_middle_of_a_turn(tmp_path: Path) -> None:
     async with ScriptedModel(load_script(TOUR)) as model:
         setup = setup_for(tmp_path, model)
