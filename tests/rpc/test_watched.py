@@ -86,3 +86,32 @@ async def test_not_even_trace_shows_the_key_or_the_token_of_the_sign_in(caplog: 
         "request 3 account/login/start",
         "Response 4",
     ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":1,"method":"loginApiKey","params":{"apiKey":"a b c"}',
+        b'{"method":"x","params":{"APIKEY":"a b c"',
+        b'[{"jsonrpc":"2.0","id":1,"method":"loginApiKey","params":{"apiKey":"a b c"}}]',
+        codec.encode_request(1, "LoginApiKey", {"key": "a b c"}),
+        codec.encode_request(1, "ACCOUNT/login/start", {"key": "a b c"}),
+    ],
+)
+async def test_not_even_trace_shows_a_key_in_a_sign_in_that_is_written_wrongly(
+    caplog: pytest.LogCaptureFixture, line: bytes
+) -> None:
+    left, right = memory_pair()
+    with level(TRACE, caplog):
+        right.send(line)
+        await watched(left, "client").receive()
+    assert len(caplog.messages) == 1
+    assert "a b c" not in caplog.text
+
+
+async def test_trace_shows_other_lines_that_cannot_be_read(caplog: pytest.LogCaptureFixture) -> None:
+    left, right = memory_pair()
+    with level(TRACE, caplog):
+        right.send(b"not JSON")
+        await watched(left, "client").receive()
+    assert caplog.messages[1] == "from client: not JSON"

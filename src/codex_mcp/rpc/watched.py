@@ -2,7 +2,7 @@
 
 At other levels the channel is not wrapped and nothing is slower. The log masks the secrets that it recognises in a
 message; it cannot recognise one that is split over several messages. The content of a message that brings the user's
-API key or token is never logged, not even to stderr.
+API key or token is never logged, not even to stderr; nor is an unreadable one that mentions an API key.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from codex_mcp.base.logs import TRACE
 from codex_mcp.rpc import codec
 from codex_mcp.rpc.channel import Channel, Frame, FrameKind, UnreadableFrame
-from codex_mcp.wire.jsonrpc import Id, Message, Notification, Request
+from codex_mcp.wire.jsonrpc import Id, Malformed, Message, Notification, Request
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +25,11 @@ LONGEST_NAME: Final = 200
 """Characters of a method or an id that are logged; the other end chooses them."""
 
 
-SIGN_IN: Final = ("loginApiKey", "account/login/start")
-"""Requests with an API key."""
+SIGN_IN: Final = ("loginapikey", "account/login/start")
+"""Requests with an API key, in small letters: a client may write them wrongly."""
+
+KEY: Final = b"apikey"
+"""In a message that cannot be read, in any case of letters: it may be a sign-in."""
 
 TOKEN: Final = b'"authToken"'
 """In an answer with the token of the sign-in."""
@@ -62,9 +65,14 @@ class WatchedChannel:
 def _log(way: str, frame: Frame) -> None:
     name = _named(frame)
     logger.debug("%s: %s", way, name)
-    if isinstance(frame, bytes) and logger.isEnabledFor(TRACE) and not (name.endswith(SIGN_IN) or TOKEN in frame):
+    if isinstance(frame, bytes) and logger.isEnabledFor(TRACE) and not _is_secret(name, frame):
         more = f"… ({len(frame)} bytes)" if len(frame) > LONGEST else ""
         logger.log(TRACE, "%s: %s%s", way, frame[:LONGEST].decode(errors="replace"), more)
+
+
+def _is_secret(name: str, frame: bytes) -> bool:
+    is_sign_in = name.lower().endswith(SIGN_IN)
+    return is_sign_in or TOKEN in frame or (name.startswith(Malformed.__name__) and KEY in frame.lower())
 
 
 def _named(frame: Frame) -> str:
