@@ -204,6 +204,11 @@ async def test_a_shared_history_is_open_to_every_principal(tmp_path: Path) -> No
         assert resumed["initialMessages"][-1]["message"] == "of alice"
         sent = {"conversationId": made["conversationId"], "items": items(scene("say"))}
         assert await result(bob, "sendUserMessage", **sent) == {}
+        for resource in (await result(bob, "resources/list"))["resources"]:
+            assert (await result(bob, "resources/read", uri=resource["uri"]))["contents"], resource
+        strange = await talked(alice, "only of alice")
+        _, text = await error(bob, "resources/read", uri=f"codex://threads/{strange['conversationId']}")
+        assert "Resource not found" in text
 
 
 ADMINISTRATION = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from typing import Final
 
 import msgspec
@@ -23,6 +24,9 @@ PATIENCE: Final = 2.0
 """Seconds in which a client must answer; programs answer in milliseconds, and a person is not asked."""
 
 LOGGED_CHARS: Final = 200
+
+ABSOLUTE: Final = re.compile(r"file:(?://[^/]*/|/(?!/))")
+"""Without this, `file:.` would be the folder `/`."""
 
 
 class SessionRoots:
@@ -69,7 +73,7 @@ def _folder_of(uri: str) -> str | None:
     try:
         folder = path_from_uri(uri)
         folder.encode()
-        if uri.startswith("file:") and os.path.isdir(folder):
+        if ABSOLUTE.match(uri) and os.path.isdir(folder):
             return folder
     except (BadPath, UnicodeEncodeError):
         pass

@@ -29,7 +29,9 @@ BEGINNING_CHARS: Final = 80
 
 _PLACEHOLDER: Final = re.compile(r"\$(?:(\$)|([1-9])|([A-Z][A-Z0-9_]*))")
 
-_HEAD: Final = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_HEAD: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+
+_BLOCK: Final = re.compile(r"[|>][-+0-9]*")
 
 _WORD: Final = re.compile(r"""(?:"([^"]*)"|'([^']*)'|(\S+))""")
 
@@ -79,7 +81,7 @@ class Prompt(Struct, frozen=True):
 
 def parsed(name: str, text: str) -> Prompt:
     """The prompt of a file."""
-    values, body = _split(text.removeprefix("\ufeff"))
+    values, body = _split(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     hint = values.get("argument-hint", values.get("argument_hint", ""))
     return Prompt(name, body.strip("\n"), _line(values.get("description", "")), _line(hint))
 
@@ -87,13 +89,24 @@ def parsed(name: str, text: str) -> Prompt:
 def _split(text: str) -> tuple[dict[str, str], str]:
     """The values of the front matter and the text below it. A text without an end of it has none.
 
-    Codex reads each line as `key: value`, not as YAML: `argument-hint: [FILE=<path>] [FOCUS]` is one text.
+    Codex reads each line as `key: value`, not as YAML: `argument-hint: [FILE=<path>] [FOCUS]` is one text. Of a block
+    (`description: |` and indented lines) the first line is the value.
     """
     head = _HEAD.match(text)
     if head is None:
         return {}, text
-    pairs = (line.partition(":") for line in head[1].splitlines() if not line.lstrip().startswith("#"))
-    return {key.strip().lower(): _unquoted(value.strip()) for key, colon, value in pairs if colon}, text[head.end() :]
+    values: dict[str, str] = {}
+    block = ""
+    for line in head[1].splitlines():
+        if block and (not line.strip() or line[0].isspace()):
+            values[block] = values[block] or line.strip()
+            continue
+        key, colon, value = line.partition(":")
+        is_pair = bool(colon) and not line.lstrip().startswith("#")
+        block = key.strip().lower() if is_pair and _BLOCK.fullmatch(value.strip()) else ""
+        if is_pair:
+            values[key.strip().lower()] = "" if block else _unquoted(value.strip())
+    return values, text[head.end() :]
 
 
 def _unquoted(value: str) -> str:

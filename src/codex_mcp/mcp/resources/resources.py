@@ -1,5 +1,6 @@
 """`resources/*`: the threads of a session. Listed are those that its caller started or continued; any other thread of
-its principal can be read by its id. Another principal's thread looks like an unknown one."""
+its principal can be read by its id. Another principal's thread looks like an unknown one, unless it is on the list: a
+shared history allows to continue it."""
 
 from __future__ import annotations
 
@@ -152,10 +153,13 @@ class Resources:
 
     async def _own(self, exchange: Exchange, uri: str) -> Address:
         """Raises RequestFailed, the same for an unknown thread and for that of another principal."""
-        address = parsed(uri)
-        if address is None or await self._threads.owner_of(address.thread_id) != exchange.session.principal:
-            raise _not_found(exchange, uri)
-        return address
+        address, session = parsed(uri), exchange.session
+        if address is not None and (
+            self._threads.callers.has(session.caller, address.thread_id)
+            or await self._threads.owner_of(address.thread_id) == session.principal
+        ):
+            return address
+        raise _not_found(exchange, uri)
 
     async def _known(self, exchange: Exchange, uri: str) -> Address:
         """As `_own`, for a thread that must exist."""
