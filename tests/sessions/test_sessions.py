@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.sessions.locks import SessionLocks
 from codex_mcp.sessions.session import Key, Resumed
 from codex_mcp.sessions.sessions import NamedSessions, Order, Use
+from codex_mcp.sessions.store import DATABASE
+from codex_mcp.state.embedded import opening
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
@@ -125,3 +128,22 @@ async def test_a_thread_that_was_never_written_is_replaced_without_a_fallback(tm
             await threads.unload(thread)
         async with opened(threads, tmp_path) as sessions:
             assert (await ran(sessions, "hi")).resumed in (Resumed.NEW, Resumed.NATIVE)
+
+
+async def test_a_turn_is_counted_if_the_store_is_only_locked_when_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "BUSY_TIMEOUT", 0.01)
+    async with scripted_threads(tmp_path) as (threads, model), opened(threads, tmp_path) as sessions:
+        await ran(sessions, "one")
+        with contextlib.closing(sqlite3.connect(tmp_path / DATABASE, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            use = await sessions.begin(KEY, order(GATE, reset=True), submit, PATIENCE)
+            await model.wait_for_gate("gate")
+            other.execute("ROLLBACK")
+        model.release("gate")
+        async with asyncio.timeout(PATIENCE):
+            await use.saved.wait()
+        assert "database is locked" in use.turn.outcome.warnings[0]
+        assert not use.trouble
+        assert [(each.thread, each.turns) for each in await sessions.all_of("local")] == [(use.thread.id, 1)]

@@ -245,3 +245,16 @@ AnyLife.TestCase.settings = settings(max_examples=25, stateful_step_count=25, de
 
 class TestAnyLife(AnyLife.TestCase):  # type: ignore[misc,valid-type]  # hypothesis makes this class
     """Runs it."""
+
+
+@pytest.mark.parametrize("kept", [(), ("-wal", "-shm")])
+async def test_a_file_that_is_removed_while_it_is_open_is_written_again(tmp_path: Path, kept: tuple[str, ...]) -> None:
+    async with opened(tmp_path) as store:
+        await store.begin_turn(KEY, NEW, continues=False)
+        for companion in {"", "-wal", "-shm"} - set(kept):
+            (tmp_path / f"{DATABASE}{companion}").unlink()
+        await store.add_turn(KEY, NEW, "hi", "hello")
+    async with opened(tmp_path) as store:
+        found = await store.get(KEY)
+        assert found is not None
+        assert found.turns == 1

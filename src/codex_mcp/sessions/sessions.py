@@ -19,7 +19,8 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -83,6 +84,8 @@ BUSY_ELSEWHERE: Final = "Session {id} is in use by another server. Call again wh
 Submit: TypeAlias = Callable[[Thread, TurnSpec], Turn]
 """Queues a turn in a thread. May raise Refused or QueueFull."""
 
+Again: TypeAlias = Callable[[], Awaitable[NamedSession]]
+
 
 class Order(Struct, frozen=True):
     """What a call asks of a session."""
@@ -112,6 +115,8 @@ class Use:
         """Set when the outcome is in the store, or cannot be."""
         self.trouble = ""
         """Why it could not be saved."""
+        self.begin_again: Again | None = None
+        """Writes what could not be written when the turn began."""
 
 
 class _Conversation:
@@ -222,17 +227,21 @@ class NamedSessions:
         elif how is Resumed.FALLBACK and found is not None:
             turn_spec = replace(turn_spec, prompt=fallback_prompt(found.recent, turn_spec.prompt))
             warnings.append(GONE.format(id=key.id, turns=len(found.recent)))
+        continues = how in (Resumed.NATIVE, Resumed.FALLBACK)
+        begun = session if how is not Resumed.NATIVE or found is None else replace(found, used=session.used)
+        again: Again | None = None
         try:
-            continues = how in (Resumed.NATIVE, Resumed.FALLBACK)
-            begun = session if how is not Resumed.NATIVE or found is None else replace(found, used=session.used)
             turns = (await self._store.begin_turn(key, begun, continues=continues)).turns
         except Unavailable as exc:
             warnings.append(NOT_SAVED.format(id=key.id, why=exc))
-            turns = 0
+            turns = 0 if found is None or not continues else found.turns
+            again = partial(self._store.begin_turn, key, begun, continues=continues)
         turn = submit(thread, turn_spec)
         turn.record.warn(dict.fromkeys([*order.warnings, *warnings]))
         self._note(replace(session, turns=turns), thread, turn, how)
-        return Use(key, session, thread, turn, (order.turn.prompt, how))
+        use = Use(key, session, thread, turn, (order.turn.prompt, how))
+        use.begin_again = again
+        return use
 
     def _wished(
         self, key: Key, found: NamedSession | None, thread: Thread, how: Resumed, spec: ThreadSpec
@@ -324,6 +333,8 @@ class NamedSessions:
         """Save a turn that succeeded; return how many there are now, or None if that is not known."""
         session = replace(use.session, thread=use.thread.id, used=time.time())
         try:
+            if use.begin_again is not None:
+                await use.begin_again()
             return (await self._store.add_turn(use.key, session, use.prompt, answer)).turns
         except Unavailable as exc:
             use.trouble = NOT_SAVED.format(id=use.key.id, why=exc)

@@ -1,7 +1,8 @@
 """Named sessions in a small database beside Codex's own files, shared by all servers of one Codex home.
 
 A damaged or unreadable file is renamed with a warning, and a new one created. If there can be no file at all, sessions
-are kept in memory until the server ends. Neither stops a turn.
+are kept in memory until the server ends. Neither stops a turn. If the file is removed while it is open, the sessions
+are written to a new one.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class SessionStore:
         self._is_busy = is_busy
         self._worker = Worker(lambda error: Unavailable(f"named sessions cannot be written to {path}: {error}"))
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        """Device and inode of the open file; None if sessions are only in memory."""
         self.trouble = ""
         """Why sessions are only in memory."""
 
@@ -138,18 +141,29 @@ class SessionStore:
             return job(self._opened())  # which sets the damaged file aside, unless another server has
 
     def _opened(self) -> sqlite3.Connection:
+        rows: list[tuple[object, ...]] = []
+        if self._connection is not None and self._file is not None and self._file != _file_at(self._path):
+            logger.warning("%s was removed or replaced; its sessions are written to the file of that name", self._path)
+            with contextlib.suppress(sqlite().Error):
+                rows = self._connection.execute("SELECT * FROM sessions").fetchall()
+            self._close()
         if self._connection is None:
             self._connection = self._open()
+            self._connection.executemany("INSERT OR IGNORE INTO sessions VALUES (?, ?, ?, ?, ?)", rows)
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             with alone_while_opening(os.path.dirname(self._path)):
-                return _usable(self._path)
+                _remove_leftovers(self._path)
+                opened = _usable(self._path)
+                self._file = _file_at(self._path)
+                return opened
         except (sqlite().Error, OSError) as error:
             self.trouble = f"{IN_MEMORY}: {self._path} cannot be used ({error})"
             logger.warning("%s", self.trouble)
+        self._file = None
         database: sqlite3.Connection = sqlite().connect(":memory:", isolation_level=None)
         database.execute(TABLE)
         return database
@@ -158,6 +172,22 @@ class SessionStore:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def _file_at(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _remove_leftovers(path: str) -> None:
+    """Remove the log of a database that was removed: a new one must not use it."""
+    if not os.path.lexists(path):
+        for companion in ("-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path + companion)
 
 
 def _usable(path: str) -> sqlite3.Connection:

@@ -170,7 +170,8 @@ async def test_a_turn_succeeds_although_its_session_cannot_be_saved(tmp_path: Pa
         assert "session s could not be saved" in warning
         assert warning in result["content"][1]["text"]
         # and if that is so from the beginning
-        assert "could not be saved" in (await said(server, "two", sessionId="t"))["warnings"][0]
+        (warning,) = (await said(server, "two", sessionId="t"))["warnings"]
+        assert "could not be saved" in warning
 
 
 async def test_without_a_place_for_the_store_sessions_last_as_long_as_the_server(tmp_path: Path) -> None:

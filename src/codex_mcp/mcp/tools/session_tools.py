@@ -121,7 +121,8 @@ class SessionTools:
         if use.turn.ended:
             await use.saved.wait()
         result = with_path(with_text_for_silence(result, "No output from Codex"), use.resumed)
-        return with_warning(result, use.trouble) if use.trouble else result
+        is_told = use.trouble in use.turn.outcome.warnings
+        return with_warning(result, use.trouble) if use.trouble and not is_told else result
 
     def _submitted(self, call: Call, arguments: CodexArguments, thread: Thread, spec: TurnSpec) -> Turn:
         stay_about(call.subject._replace(thread=thread.id))
