@@ -24,6 +24,14 @@ LOCAL_ENVIRONMENT: Final = "local"
 EXEC_ENVIRONMENT: Final = "exec-server"
 """Where commands can run: Codex's own name for this machine, and our name for an exec-server."""
 
+MAX_PROMPT_CHARS: Final = 1 << 20
+"""Codex's own limit, in characters. Codex would refuse a longer prompt only after it has waited for its turn."""
+
+PROMPT_TOO_LONG: Final = (
+    "Input exceeds the maximum length of {} characters: the prompt has {}. "
+    "Put the text into a file, and let the prompt name that file."
+)
+
 _ID: Final = r"(?:urn:uuid:|\{)?([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12})\}?"
 
 

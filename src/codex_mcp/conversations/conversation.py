@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from codex_mcp.base.logs import Subject
+from codex_mcp.base.tasks import spawn
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.conversations.approval_requests import ApprovalRequest, approval_request, decision_of
-from codex_mcp.conversations.events import Submissions, told
+from codex_mcp.conversations.events import Endings, Submissions, told
 from codex_mcp.rpc.errors import ConnectionLost, RequestFailed
 from codex_mcp.threads.questions.decisions import Decision, Denied, failed, timed_out
 from codex_mcp.threads.questions.questions import Question
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from codex_mcp.conversations.listeners import Listeners
     from codex_mcp.threads.thread import Thread
     from codex_mcp.threads.threads import Threads
+    from codex_mcp.threads.turn import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +50,7 @@ class Conversation:
         self._listeners = listeners
         self._timeout = timeout
         self._submissions = Submissions()
+        self._endings = Endings()
         self._observes = False
         self._heard = asyncio.Event()
         """Set while it has a listener."""
@@ -60,6 +63,15 @@ class Conversation:
         turn = thread.submit(spec, self, full_events=False)
         turn.mark_delivered()  # its outcome is told by events
         self._submissions.of(turn.name)
+        spawn(self._follow(turn), name=f"end of a message to {self.id}")
+
+    async def _follow(self, turn: Turn) -> None:
+        """Tell the listeners of an end of which Codex has sent no event: it died, or could not begin the turn."""
+        await turn.wait()
+        await turn.left.wait()  # an interrupted turn may end later than its caller is told
+        turn_id = turn.place.turn_id or turn.name
+        for msg in self._endings.missing(turn_id, turn.outcome):
+            self._threads.observers.tell(self.id, Event(turn_id, msg))
 
     def interrupted(self) -> None:
         self._submissions.count()
@@ -85,12 +97,17 @@ class Conversation:
                 listener.caller.notify(f"codex/event/{msg['type']}", params)
 
     def _number(self, turn_id: str) -> str:
+        if turn_id in self._submissions:  # a turn that Codex has not begun
+            return self._submissions.of(turn_id)
         thread = self._threads.open_thread(self.id)
-        turn = thread.turn(turn_id) if thread is not None and turn_id else None
+        turn = None
+        if thread is not None and turn_id:
+            turn = thread.turn(turn_id) or thread.turn_named(turn_id)
         return "" if turn is None else self._submissions.of(turn.name)
 
     def event_happened(self, thread_id: str, event: Event) -> None:
-        """Nothing to do: listeners observe the thread."""
+        """Remember how the turn ended. The listeners observe the thread."""
+        self._endings.note(event)
 
     def activity_changed(self, activity: str) -> None:
         """Nothing to do: 0.42.0 has no progress."""

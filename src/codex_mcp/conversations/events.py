@@ -11,6 +11,7 @@ from collections import OrderedDict
 from typing import Final
 
 from codex_mcp.codex.events.translator import Event
+from codex_mcp.threads.record import Outcome, Status
 
 OLD_DELTAS: Final = {
     "agent_message_content_delta": "agent_message_delta",
@@ -20,6 +21,8 @@ OLD_DELTAS: Final = {
 
 TURNS_KEPT: Final = 128
 """Turns whose number is known: more than a thread can have waiting and ended."""
+
+ENDINGS: Final = ("error", "task_complete", "turn_aborted")
 
 
 def told(event: Event) -> list[dict[str, object]]:
@@ -40,6 +43,9 @@ class Submissions:
         number, self._next = self._next, self._next + 1
         return number
 
+    def __contains__(self, turn: str) -> bool:
+        return turn in self._of
+
     def of(self, turn: str) -> str:
         """The number of the submission that began this turn. One that is not known yet gets the next."""
         if turn not in self._of:
@@ -47,3 +53,30 @@ class Submissions:
             if len(self._of) > TURNS_KEPT:
                 self._of.popitem(last=False)
         return str(self._of[turn])
+
+
+class Endings:
+    """Which turns of one conversation have ended with an event of Codex."""
+
+    def __init__(self) -> None:
+        self._told: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def note(self, event: Event) -> None:
+        kind = str(event.msg.get("type"))
+        if kind in ENDINGS:
+            self._told[event.turn_id, kind] = None
+            if len(self._told) > TURNS_KEPT:
+                self._told.popitem(last=False)
+
+    def missing(self, turn_id: str, outcome: Outcome) -> list[dict[str, object]]:
+        """The events that listeners have yet to get for a turn that has ended."""
+        told = {kind for kind in ENDINGS if (turn_id, kind) in self._told}
+        if told & {"task_complete", "turn_aborted"}:
+            return []
+        if outcome.status is Status.INTERRUPTED:
+            return [{"type": "turn_aborted", "turn_id": turn_id, "reason": "interrupted"}]
+        is_failure = outcome.status is Status.FAILED
+        error: list[dict[str, object]] = [{"type": "error", "message": outcome.content}]
+        said = None if is_failure else outcome.content
+        end: dict[str, object] = {"type": "task_complete", "turn_id": turn_id, "last_agent_message": said}
+        return [*(error if is_failure and "error" not in told else []), end]

@@ -13,7 +13,8 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from codex_mcp.codex.core import TurnSettings, TurnSpec
+from codex_mcp.codex.core import MAX_PROMPT_CHARS, PROMPT_TOO_LONG, TurnSettings, TurnSpec
+from codex_mcp.conversations.refusals import refused
 from codex_mcp.rpc.errors import RequestFailed, invalid_params
 from codex_mcp.wire.app.requests import ImageInput, LocalImageInput, TextInput
 
@@ -27,6 +28,9 @@ def turn_of(items: Sequence[Mapping[str, object]], cwd: str, settings: TurnSetti
         raise invalid_params("items must not be empty")
     parts = tuple(_part(item, number, cwd) for number, item in enumerate(items))
     texts = [part.text for part in parts if isinstance(part, TextInput)]
+    length = sum(map(len, texts))
+    if length > MAX_PROMPT_CHARS:
+        raise refused(PROMPT_TOO_LONG.format(MAX_PROMPT_CHARS, length))
     images = [
         part.url if isinstance(part, ImageInput) else part.path for part in parts if not isinstance(part, TextInput)
     ]

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
 from codex_mcp.base.errors import Explained, Refused
-from codex_mcp.codex.core import ConfigRefused, CoreError
+from codex_mcp.codex.core import MAX_PROMPT_CHARS, PROMPT_TOO_LONG, ConfigRefused, CoreError
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower
 from codex_mcp.mcp.schema import catalogue, results
@@ -32,16 +32,6 @@ MISSING: Final = {
         "Missing arguments for codex-reply tool-call; the `thread_id` and `prompt` fields are required."
     ),
 }
-
-
-MAX_PROMPT_CHARS: Final = 1 << 20
-"""Codex's own limit, in characters. Codex would refuse a longer prompt only after it has waited for its turn."""
-
-
-TOO_LONG: Final = (
-    "Input exceeds the maximum length of {} characters: the prompt has {}. "
-    "Put the text into a file, and let the prompt name that file."
-)
 
 
 class Tools:
@@ -82,7 +72,7 @@ class Tools:
             return results.refused(MISSING[name])
         prompt = (arguments or {}).get("prompt")
         if isinstance(prompt, str) and len(prompt) > MAX_PROMPT_CHARS:
-            return results.refused(TOO_LONG.format(MAX_PROMPT_CHARS, len(prompt)))
+            return results.refused(PROMPT_TOO_LONG.format(MAX_PROMPT_CHARS, len(prompt)))
         call.begin(lists=self._follower.lists, unattended=self._follower.unattended)
         try:
             if call.params.request_state is not None:
