@@ -16,7 +16,7 @@ from codex_mcp.scripted_model.server import ScriptedModel
 from tests.acceptance.recordings.exchange import SCENES, scene
 from tests.support.http.crowd import BusVisitor, McpVisitor, PostingVisitor, SocketVisitor, StatelessVisitor
 from tests.support.http.http_server import ChildServer, http_server
-from tests.support.http.mcp_client import Json, request
+from tests.support.http.mcp_client import Json, notification, request
 from tests.support.patience import PATIENCE
 from tests.support.processes import processes_at
 from tests.support.servers.conversations import items, turn
@@ -301,3 +301,35 @@ async def test_a_conversation_stays_when_its_session_reconnects_and_a_command_en
         assert await result(alice, "interruptConversation", conversationId=conversation) == {
             "abortReason": "interrupted"
         }
+
+
+async def test_a_command_ends_when_its_client_cancels_the_request_or_hangs_up(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, visiting(server, "alice") as alice:
+
+        def slow(name: str) -> Json:
+            command = ["sh", "-c", f"echo > {server.setup.work / name}; sleep 600"]
+            full = {"mode": "danger-full-access"}
+            return request(name, "execOneOffCommand", command=command, timeoutMs=600_000, sandboxPolicy=full)
+
+        async with doorbell(server.setup.work / "slow") as rung, asyncio.TaskGroup() as tasks:
+            posted = tasks.create_task(alice.session.post(slow("slow")))
+            await rung.wait()
+            await alice.session.ask("POST", notification("notifications/cancelled", requestId="slow"))
+        assert posted.result()["error"] == {"code": -32603, "message": "exec failed: the request was cancelled"}
+        await until_gone(server.setup.home, "sleep")
+        async with doorbell(server.setup.work / "lost") as rung, alice.session.waiting("POST", slow("lost")):
+            await rung.wait()
+        await until_gone(server.setup.home, "sleep")
+
+
+async def test_a_deleted_session_stops_its_messages(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, visiting(server, "alice") as alice, visiting(server, "bob") as bob:
+        for visitor, seconds in ((alice, "601"), (bob, "602")):
+            conversation = (await result(visitor, "newConversation", sandbox="danger-full-access"))["conversationId"]
+            async with doorbell(server.setup.work / seconds) as rung:
+                sleep = scene("run", cmd=f"echo > {server.setup.work}/{seconds}; sleep {seconds}")
+                await result(visitor, "sendUserMessage", conversationId=conversation, items=items(sleep))
+                await rung.wait()
+        await alice.session.ask("DELETE")
+        await until_gone(server.setup.home, "601")
+        assert any("602" in process.argv for process in processes_at(server.setup.home))

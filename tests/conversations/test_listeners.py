@@ -81,5 +81,11 @@ class FanOut(RuleBasedStateMachine):
         assert self.heard == self.expected
         assert len(self.tested) == len(self.alive)
 
+    @invariant()
+    def all_owners_are_found(self) -> None:
+        for conversation in CONVERSATIONS:
+            found = {listener.id for listener in self.tested.to(conversation)}
+            assert found == {key for key, each in self.alive.items() if each.conversation == conversation}
+
 
 TestFanOut = FanOut.TestCase

@@ -88,6 +88,60 @@ async def test_the_next_listener_is_asked_when_a_client_is_lost(tmp_path: Path) 
         assert "not today" in str(model.requests[-1].json["input"])
 
 
+@pytest.mark.parametrize("listens_before", [True, False])
+async def test_another_session_is_asked_when_the_asked_one_has_ended(tmp_path: Path, *, listens_before: bool) -> None:
+    async with talking(tmp_path) as (methods, _model):
+        gone, other = TalkingClient(methods), TalkingClient(methods, "two")
+        made = await gone.call("newConversation", sandbox="read-only")
+        conversation = {"conversationId": made["conversationId"]}
+        await gone.call("addConversationListener", **conversation)
+        await gone.call("sendUserMessage", **conversation, items=text(ASK))
+        await gone.until(lambda: gone.asked)
+        if listens_before:
+            await other.call("resumeConversation", **conversation)
+            await other.call("addConversationListener", **conversation)
+        assert other.asked == []
+        gone.lose_connection(0)
+        methods.caller_gone(gone)
+        if not listens_before:
+            await other.call("resumeConversation", **conversation)
+            await other.call("addConversationListener", **conversation)
+        await other.until(lambda: other.asked)
+        assert other.asked == gone.asked
+        other.answer(0, {"decision": "denied"})
+        await other.until_told(DONE)
+        assert len(other.asked) == 1
+
+
+@pytest.mark.parametrize("is_heard", [True, False])
+async def test_the_messages_of_a_session_that_has_ended_are_stopped(tmp_path: Path, *, is_heard: bool) -> None:
+    async with talking(tmp_path) as (methods, model):
+        gone, other = TalkingClient(methods), TalkingClient(methods, "two")
+        conversation = {"conversationId": (await gone.call("newConversation"))["conversationId"]}
+        await gone.call("newConversation")
+        for _ in range(2):
+            await gone.call("sendUserMessage", **conversation, items=text("[[scene: gate]]"))
+        await model.wait_for_gate("gate")
+        thread = methods.conversations.threads.open_thread(conversation["conversationId"])
+        assert thread is not None
+        running, waiting = thread.unfinished()
+        await other.call("resumeConversation", **conversation)
+        if is_heard:
+            await other.call("addConversationListener", **conversation)
+        await other.call("sendUserMessage", **conversation, items=text(SAY))
+        methods.caller_gone(gone)
+        assert thread.unfinished()[:2] == [running, waiting]
+        methods.caller_gone(TalkingClient(methods), for_good=True)
+        if is_heard:
+            model.release("gate")
+            await other.until_told(DONE, 2 + 1)
+        else:
+            await thread.until_idle()
+            assert [turn.outcome.status for turn in (running, waiting)] == ["interrupted", "interrupted"]
+            assert thread.newest is not None
+            assert thread.newest.outcome.status == "completed"
+
+
 async def test_a_withdrawn_question_is_taken_back(tmp_path: Path) -> None:
     async with talking(tmp_path) as (methods, _model):
         client = TalkingClient(methods)

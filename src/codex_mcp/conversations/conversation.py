@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import Struct
 
 from codex_mcp.base.logs import Subject
 from codex_mcp.base.tasks import spawn
@@ -21,7 +23,7 @@ from codex_mcp.wire.conversations import ListenerEvent
 if TYPE_CHECKING:
     from codex_mcp.codex.core import TurnSpec
     from codex_mcp.conversations.caller import Caller
-    from codex_mcp.conversations.listeners import Listeners
+    from codex_mcp.conversations.listeners import Listener, Listeners
     from codex_mcp.threads.thread import Thread
     from codex_mcp.threads.threads import Threads
     from codex_mcp.threads.turn import Turn
@@ -33,27 +35,36 @@ NOT_IN_TIME: Final = "no answer in time"
 NO_REQUEST: Final = "no person could be asked: the conversation methods have no request for such a question"
 
 
+class Surroundings(Struct, frozen=True):
+    """What all conversations share."""
+
+    threads: Threads
+    listeners: Listeners[Caller]
+    timeout: float
+    """After so many seconds a question is denied."""
+    caller_lost: Callable[[Caller], None]
+    """To be called for a caller whose connection is gone."""
+
+
 class Conversation:
     """The audience of the turns that its owner asks for."""
 
-    def __init__(
-        self, thread_id: str, caller: Caller, threads: Threads, listeners: Listeners[Caller], timeout: float
-    ) -> None:
-        """`timeout`: after so many seconds a question is denied."""
+    def __init__(self, thread_id: str, caller: Caller, shared: Surroundings) -> None:
         self.id = thread_id
         self.owner = caller.owner
         self.principal = caller.principal
         self.shared = caller.sees_history
         self.subject: Subject = caller.subject
         self.label = ""
-        self._threads = threads
-        self._listeners = listeners
-        self._timeout = timeout
+        self._threads = shared.threads
+        self._listeners = shared.listeners
+        self._timeout = shared.timeout
+        self._caller_lost = shared.caller_lost
         self._submissions = Submissions()
         self._endings = Endings()
         self._observes = False
         self._heard = asyncio.Event()
-        """Set while it has a listener."""
+        """Set while there is a listener to ask."""
 
     def __repr__(self) -> str:
         return f"<Conversation {self.id}: {len(self._listeners.of(self.owner, self.id))} listeners>"
@@ -77,17 +88,36 @@ class Conversation:
         self._submissions.count()
 
     def listeners_changed(self) -> None:
-        """A listener was added or removed."""
+        """A listener to the thread was added or removed, by this owner or another."""
         has_listener = bool(self._listeners.of(self.owner, self.id))
         if has_listener and not self._observes:
             self._threads.observers.add(self.id, self._observed)
         elif not has_listener and self._observes:
             self._threads.observers.remove(self.id, self._observed)
         self._observes = has_listener
-        if has_listener:
+        if self._to_ask() is not None:
             self._heard.set()
         else:
             self._heard.clear()
+
+    @property
+    def is_heard(self) -> bool:
+        """There is a listener that can be asked."""
+        return self._to_ask() is not None
+
+    def cancel_messages(self) -> None:
+        """Stop the turns of this owner, those that wait first."""
+        thread = self._threads.open_thread(self.id)
+        if thread is not None:
+            for turn in reversed(thread.unfinished()):
+                if turn.audience is self:
+                    thread.cancel(turn)
+
+    def _to_ask(self) -> Listener[Caller] | None:
+        """The owner's newest listener, or else the newest of another session of its principal."""
+        own = self._listeners.of(self.owner, self.id)
+        others = [each for each in self._listeners.to(self.id) if each.caller.principal == self.principal]
+        return next(reversed(own or others), None)
 
     def _observed(self, thread_id: str, event: Event) -> None:
         number = self._number(event.turn_id)
@@ -129,8 +159,10 @@ class Conversation:
 
     async def _asked(self, question: Question, request: ApprovalRequest, limit: asyncio.Timeout) -> Decision:
         while True:
-            await self._heard.wait()
-            caller = self._listeners.of(self.owner, self.id)[-1].caller
+            while (listener := self._to_ask()) is None:
+                self._heard.clear()
+                await self._heard.wait()
+            caller = listener.caller
             pending = caller.ask(request.method, request.params)
             try:
                 return decision_of(question, msgspec.json.decode(await pending.answer))
@@ -140,8 +172,4 @@ class Conversation:
             except RequestFailed as exc:
                 return failed(exc.error.message)
             except ConnectionLost:
-                # Its session is about to be closed. The next listener is asked.
-                for listener in self._listeners.of(self.owner, self.id):
-                    if listener.caller is caller:
-                        self._listeners.remove(self.owner, listener.id)
-                self.listeners_changed()
+                self._caller_lost(caller)  # its session is about to be closed; the next listener is asked

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
 from uuid import uuid4
 
@@ -27,7 +27,7 @@ from codex_mcp.codex.core import (
     plain_id,
 )
 from codex_mcp.conversations.caller import Caller
-from codex_mcp.conversations.conversation import Conversation
+from codex_mcp.conversations.conversation import Conversation, Surroundings
 from codex_mcp.conversations.inputs import local_images, turn_of
 from codex_mcp.conversations.listeners import MOST, Listener, Listeners
 from codex_mcp.conversations.policies import core_policy
@@ -57,6 +57,7 @@ class Conversations:
         self._known: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
         """By owner and thread, the least recently used first."""
         self._listeners: Listeners[Caller] = Listeners()
+        self._shared = Surroundings(threads, self._listeners, settings.calls.approval_timeout, self.caller_gone)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -95,8 +96,8 @@ class Conversations:
         key = (caller.owner, thread_id)
         self.threads.callers.note(*key)
         if key not in self._known:
-            timeout = self.settings.calls.approval_timeout
-            self._known[key] = Conversation(thread_id, caller, self.threads, self._listeners, timeout)
+            self._known[key] = Conversation(thread_id, caller, self._shared)
+            self._known[key].listeners_changed()
             self._make_room(caller.principal)
         return self._known[key]
 
@@ -128,6 +129,7 @@ class Conversations:
     def _forget(self, owner: str, thread_id: str) -> None:
         self._listeners.conversation_gone(owner, thread_id)
         self._known.pop((owner, thread_id)).listeners_changed()
+        self._changed({thread_id})
 
     async def send_message(self, caller: Caller, params: wire.SendUserMessage) -> object:
         conversation = self.owned(caller, params.conversation_id)
@@ -191,25 +193,31 @@ class Conversations:
         listener = Listener(str(uuid4()), caller.owner, conversation.id, caller)
         if not self._listeners.add(listener):
             raise refused(f"conversation {conversation.id} has {MOST} listeners already; remove one first")
-        conversation.listeners_changed()
+        self._changed({conversation.id})
         return wire.Listening(subscription_id=listener.id)
 
     async def remove_listener(self, caller: Caller, params: wire.Subscription) -> object:
         listener = self._listeners.remove(caller.owner, params.subscription_id)
         if listener is None:
             raise subscription_not_found(params.subscription_id)
-        self._changed(listener)
+        self._changed({listener.conversation})
         return {}
 
     def caller_gone(self, caller: Caller) -> None:
         """Its session was closed. Its conversations stay, for when it returns."""
-        for listener in self._listeners.caller_gone(caller):
-            self._changed(listener)
+        self._changed({listener.conversation for listener in self._listeners.caller_gone(caller)})
 
-    def _changed(self, listener: Listener[Caller]) -> None:
-        conversation = self._known.get((listener.owner, listener.conversation))
-        if conversation is not None:
-            conversation.listeners_changed()
+    def owner_gone(self, owner: str) -> None:
+        """It does not return: stop its messages, unless another session of its principal listens to them."""
+        for (each, _), conversation in self._known.items():
+            if each == owner and not conversation.is_heard:
+                conversation.cancel_messages()
+
+    def _changed(self, threads: Collection[str]) -> None:
+        """Tell the conversations of all owners with these threads: any of them may have a question to ask."""
+        for (_, thread_id), conversation in self._known.items():
+            if thread_id in threads:
+                conversation.listeners_changed()
 
 
 def _absolute(path: str) -> str:

@@ -31,6 +31,10 @@ class Listeners(Generic[C]):
         """In the order in which they were added."""
         return list(self._of.get((owner, conversation), ()))
 
+    def to(self, conversation: str) -> list[Listener[C]]:
+        """Those of all owners, in the order in which the owners began to listen."""
+        return [each for (_, of), listeners in self._of.items() if of == conversation for each in listeners]
+
     def add(self, listener: Listener[C]) -> bool:
         """False if the owner has too many to this conversation."""
         listeners = self._of.setdefault((listener.owner, listener.conversation), [])

@@ -46,9 +46,12 @@ class ConversationMethods:
     def caller_came(self, caller: Caller) -> None:
         self._accounts.caller_came(caller)
 
-    def caller_gone(self, caller: Caller) -> None:
+    def caller_gone(self, caller: Caller, *, for_good: bool = False) -> None:
+        """`for_good`: its owner does not return."""
         self._accounts.caller_gone(caller)
         self.conversations.caller_gone(caller)
+        if for_good:
+            self.conversations.owner_gone(caller.owner)
 
 
 def _conversations(conversations: Conversations, history: History) -> dict[str, Method]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
@@ -15,6 +15,7 @@ from codex_mcp.base.logs import Subject, about_only, stay_about
 from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.calls.call import Call, CallRequest
+from codex_mcp.mcp.calls.cancellable import CancellableRequest
 from codex_mcp.mcp.client import Client, Reach
 from codex_mcp.mcp.roots import SessionRoots
 from codex_mcp.rpc.peer import Peer
@@ -117,8 +118,11 @@ class Session:
         self._settings = settings
         self._calls: dict[Id, Call] = {}
         self._listeners: dict[Id, Listener] = {}
+        self._requests: dict[Id, CancellableRequest] = {}
         self._on_shutdown = on_shutdown
         self._at_close: list[Callable[[], None]] = []
+        self.is_final = False
+        """Its client has ended it for good: it will not be opened again."""
         self._parts: dict[type[Any], Any] = {}
         self._idle: asyncio.Event | None = None
         """Created by `wait_idle`, because every stateless request is a session and few are waited for."""
@@ -202,6 +206,17 @@ class Session:
             listener.release()
         return {"_meta": meta}
 
+    def cancellable(self, request_id: Id, work: Awaitable[object]) -> Coroutine[Any, Any, object]:
+        """Let the client cancel this request from now on. The coroutine raises RequestCancelled."""
+        self._requests[request_id] = CancellableRequest()
+        return self._run_cancellable(request_id, work)
+
+    async def _run_cancellable(self, request_id: Id, work: Awaitable[object]) -> object:
+        try:
+            return await self._requests[request_id].run(work)
+        finally:
+            del self._requests[request_id]
+
     def announce(self, change: mcp.Change) -> None:
         """Report a changed list to its subscriptions, and to a client of the handshake era, which needs none."""
         method = f"notifications/{change}/list_changed"
@@ -234,6 +249,8 @@ class Session:
             call.cancel()
         elif message.request_id in self._listeners:
             self._listeners[message.request_id].ended.set()
+        elif message.request_id in self._requests:
+            self._requests[message.request_id].cancel()
         else:
             # It may have crossed our answer, which its client then ignores.
             self._tools.answer_lost(self.caller, message.request_id)
@@ -243,6 +260,8 @@ class Session:
         call = self._calls.get(request_id)
         if call is not None:
             call.answer_unread()
+        elif request_id in self._requests:
+            self._requests[request_id].cancel()
         else:
             self._tools.answer_lost(self.caller, request_id)
 
@@ -266,6 +285,10 @@ class Session:
     def at_close(self, clean_up: Callable[[], None]) -> None:
         """Call this when the session is closed. It must not raise."""
         self._at_close.append(clean_up)
+
+    def finish(self) -> None:
+        """Its client ends it for good; to be called before `close`."""
+        self.is_final = True
 
     def close(self) -> None:
         """The client is gone: release what was kept for it. A session of HTTP may be opened again later."""

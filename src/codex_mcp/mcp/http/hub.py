@@ -249,6 +249,7 @@ class Hub:
             self._ended.add(session.id, time.time() + TICKET_LIFETIME)
         if len(self._closed) > TOMBSTONES:
             self._closed.popitem(last=False)
+        session.session.finish()
         await self._end(session)
 
     def shut_down(self, session: HubSession) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Coroutine
+from typing import TYPE_CHECKING, Any, Final
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import ThreadSpec
+from codex_mcp.mcp.calls.cancellable import RequestCancelled
 from codex_mcp.mcp.methods import Exchange, Handler, not_found, user_agent
 from codex_mcp.mcp.schema.arguments import CodexArguments
 from codex_mcp.mcp.session import Session
 from codex_mcp.mcp.tools.specs import CONFIG_REFUSED, new_thread
+from codex_mcp.rpc.errors import request_failed
 from codex_mcp.rpc.peer import PendingCall
 from codex_mcp.threads.threads import Threads
+from codex_mcp.wire.jsonrpc import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from codex_mcp.conversations.methods import ConversationMethods
@@ -27,6 +31,7 @@ NAMES: Final = (
 )
 
 USER_AGENT: Final = "getUserAgent"
+ONE_OFF: Final = "execOneOffCommand"
 
 
 class SessionCaller:
@@ -70,7 +75,8 @@ class ConversationTable:
         if exchange.client.is_stateless:
             raise not_found(request.method)
         methods = self._methods()
-        return methods.handle(request.method, request.params, self._caller(methods, exchange.session))
+        answer = methods.handle(request.method, request.params, self._caller(methods, exchange.session))
+        return _ended_with(exchange, answer) if request.method == ONE_OFF else answer
 
     def _methods(self) -> ConversationMethods:
         if self._loaded is None:
@@ -91,7 +97,7 @@ class ConversationTable:
         return caller
 
     def _gone(self, methods: ConversationMethods, session: Session) -> None:
-        methods.caller_gone(self._callers.pop(session))
+        methods.caller_gone(self._callers.pop(session), for_good=session.is_final)
 
     def _spec(self, params: NewConversation) -> ThreadSpec:
         arguments = CodexArguments(
@@ -109,6 +115,18 @@ class ConversationTable:
             return new_thread(arguments, self._settings).spec
         except Refused as exc:
             raise Refused(str(exc).removeprefix(CONFIG_REFUSED)) from exc
+
+
+async def _cancelled(answer: Awaitable[object]) -> object:
+    try:
+        return await answer
+    except RequestCancelled:
+        raise request_failed(INTERNAL_ERROR, "exec failed: the request was cancelled") from None
+
+
+def _ended_with(exchange: Exchange, answer: Awaitable[object]) -> Coroutine[Any, Any, object]:
+    """A command ends when its client cancels the request, or leaves."""
+    return _cancelled(exchange.session.cancellable(exchange.request.id, answer))
 
 
 def _user_agent(exchange: Exchange) -> object:
