@@ -1,13 +1,15 @@
 """The conversation methods over stdio: queues, questions without a listener, one-off commands, a Codex that dies."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from codex_mcp.base.processes.offspring import parent
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.acceptance.recordings.exchange import SCENES, scene, serve
-from tests.support.processes import Process, processes_at, the_core
+from tests.support.processes import Process, processes_at, the_core, the_server
 from tests.support.servers.conversations import ask, asked, ended, items, listen, new, refusal, say, turn
 from tests.support.servers.doorbell import doorbell
 from tests.support.servers.mcp_server import McpServer, Setup
@@ -108,6 +110,24 @@ async def test_a_timeout_ends_processes_that_have_left_the_command(tmp_path: Pat
         assert left(server) == []
         assert the_core(server.setup.home).pid == core.pid
         assert not (server.setup.work / ".git").exists()
+
+
+def zombies_of(server: McpServer) -> list[str]:
+    """Children of the server that have ended and were not reaped."""
+    ours = str(the_server(server.setup.home).pid).encode()
+    children = [pid for pid in os.listdir("/proc") if pid.isdecimal() and parent(pid) == ours]
+    return [pid for pid in children if not Path(f"/proc/{pid}/exe").exists()]
+
+
+async def test_a_command_leaves_no_process_behind(tmp_path: Path) -> None:
+    async with serve(tmp_path) as (server, _model):
+        script = "(setsid sh -c ': leaves something; echo > bell; sleep 600' &); cat bell"
+        os.mkfifo(server.setup.work / "bell")
+        for _ in range(5):
+            done = await ask(server, "execOneOffCommand", command=["sh", "-c", script], sandboxPolicy=FULL)
+            assert done == {"exitCode": 0, "stdout": "\n", "stderr": ""}
+            assert left(server) == []
+        assert zombies_of(server) == []
 
 
 async def test_a_command_without_an_environment_is_ended_too(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from codex_mcp.conversations import conversations
 from codex_mcp.conversations.listeners import MOST
+from codex_mcp.conversations.server.one_off import MOST_OUTPUT
 from tests.support.core.callers import Json, TalkingClient, talking
 
 DONE = "codex/event/task_complete"
@@ -65,6 +66,16 @@ async def test_a_conversation_without_a_message_can_be_archived(tmp_path: Path) 
             "error resuming conversation: "
         )
         assert (await client.error("listConversations", cursor="x"))[0] == -32602
+        for method in ("resumeConversation", "getConversationSummary"):
+            assert await client.error(method, conversationId="x") == (-32600, "conversation not found: x")
+        for name in ("/no/such", made["rolloutPath"]):
+            path = f"{name}\0"
+            missing = await client.error("resumeConversation", path="/no/such")
+            assert await client.error("resumeConversation", path=path) == missing
+            missing = await client.error("getConversationSummary", rolloutPath="/no/such")
+            assert await client.error("getConversationSummary", rolloutPath=path) == missing
+            archive["rolloutPath"] = path
+            assert "does not match" in (await client.error("archiveConversation", **archive))[1]
         unknown = {"conversationId": str(uuid4()), "rolloutPath": made["rolloutPath"]}
         assert "does not match" in (await client.error("archiveConversation", **unknown))[1]
 
@@ -183,8 +194,9 @@ async def test_what_a_message_names_must_be_there(tmp_path: Path) -> None:
     async with talking(tmp_path) as (methods, _model):
         client = TalkingClient(methods)
         conversation = {"conversationId": (await client.call("newConversation"))["conversationId"]}
-        picture = [{"type": "localImage", "path": "nothing.png"}]
-        assert "cannot read the image" in (await client.error("sendUserMessage", **conversation, items=picture))[1]
+        for name in ("nothing.png", "nothing\0.png"):
+            picture = [{"type": "localImage", "path": name}]
+            assert "cannot read the image" in (await client.error("sendUserMessage", **conversation, items=picture))[1]
         turn = {
             "items": text(SAY),
             "cwd": str(tmp_path / "nowhere"),
@@ -206,6 +218,7 @@ async def test_a_client_from_elsewhere_may_not_change_the_server(tmp_path: Path)
             given = {"apiKey": "sk-x", "loginId": "x", "model": "x"}
             assert "needs administration" in (await guest.error(method, **given))[1]
         assert await guest.call("userInfo") == {"allegedUserEmail": None}
+        assert await client.error("loginApiKey", apiKey="") == (-32602, "Invalid params: apiKey must not be empty")
         assert await client.call("loginApiKey", apiKey="sk-test-123") == {}
         await client.until_told("authStatusChange")
         assert await client.call("logoutChatGpt") == {}
@@ -239,6 +252,8 @@ async def test_commands_run_and_are_ended(tmp_path: Path) -> None:
         client = TalkingClient(methods)
         done = await client.call("execOneOffCommand", command=["echo", "hi"], **full)
         assert done == {"exitCode": 0, "stdout": "hi\n", "stderr": ""}
+        much = await client.call("execOneOffCommand", command=["head", "-c", "9000000", "/dev/zero"], **full)
+        assert much["stdout"] == "\0" * MOST_OUTPUT
         slow = {"command": ["sleep", "600"], "timeoutMs": 0, **full}
         assert await client.error("execOneOffCommand", **slow) == (
             -32603,

@@ -22,6 +22,7 @@ from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.config.overrides import Config, flattened, merged
 from codex_mcp.codex.config.permissions import READ_ONLY, Grant, Permissions, needs_configuration, permissions_for
 from codex_mcp.codex.core import (
+    AFTER_LOSS,
     EXEC_ENVIRONMENT,
     PLAIN,
     AnswerUnreadable,
@@ -70,7 +71,7 @@ class AppServer:
 
     resumes = True
     leaves = True
-    after_loss = "The thread is on disk: call codex-reply to go on, and a new Codex starts by itself."
+    after_loss = AFTER_LOSS
 
     def __init__(
         self,

@@ -24,6 +24,9 @@ LOCAL_ENVIRONMENT: Final = "local"
 EXEC_ENVIRONMENT: Final = "exec-server"
 """Where commands can run: Codex's own name for this machine, and our name for an exec-server."""
 
+AFTER_LOSS: Final = "The thread is on disk: call codex-reply to go on, and a new Codex starts by itself."
+"""What the user of a tool is told after a core has died."""
+
 MAX_PROMPT_CHARS: Final = 1 << 20
 """Codex's own limit, in characters. Codex would refuse a longer prompt only after it has waited for its turn."""
 
@@ -42,6 +45,11 @@ def plain_id(thread_id: str) -> str:
     """
     found = re.fullmatch(_ID, thread_id, re.ASCII | re.IGNORECASE)
     return thread_id if found is None else "-".join(found.groups()).lower()
+
+
+def is_thread_id(text: str) -> bool:
+    """Whether this is a thread's id, in any spelling."""
+    return re.fullmatch(_ID, text, re.ASCII | re.IGNORECASE) is not None
 
 
 class ThreadSpec(Struct, frozen=True):

@@ -154,7 +154,7 @@ class Conversations:
 
     def _submit(self, conversation: Conversation, thread: Thread, spec: TurnSpec) -> None:
         for path in local_images(spec):
-            if not os.access(path, os.R_OK) or not os.path.isfile(path):
+            if not os.path.isfile(path) or not os.access(path, os.R_OK):
                 raise refused(f"cannot read the image {path}: it is no file that this server can read")
         try:
             conversation.submit(thread, spec)

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from typing import Final
 
 from codex_mcp.codex.events.translator import Event
+from codex_mcp.conversations.refusals import without_tools
 from codex_mcp.threads.record import Outcome, Status
 
 OLD_DELTAS: Final = {
@@ -76,7 +77,7 @@ class Endings:
         if outcome.status is Status.INTERRUPTED:
             return [{"type": "turn_aborted", "turn_id": turn_id, "reason": "interrupted"}]
         is_failure = outcome.status is Status.FAILED
-        error: list[dict[str, object]] = [{"type": "error", "message": outcome.content}]
+        error: list[dict[str, object]] = [{"type": "error", "message": without_tools(outcome.content)}]
         said = None if is_failure else outcome.content
         end: dict[str, object] = {"type": "task_complete", "turn_id": turn_id, "last_agent_message": said}
         return [*(error if is_failure and "error" not in told else []), end]

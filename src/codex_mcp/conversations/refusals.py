@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from codex_mcp.codex.core import AFTER_LOSS
 from codex_mcp.rpc.errors import RequestFailed, request_failed
 from codex_mcp.wire.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST
 
@@ -18,7 +19,12 @@ def refused(text: str) -> RequestFailed:
 
 def failed(text: str) -> RequestFailed:
     """Something went wrong here."""
-    return request_failed(INTERNAL_ERROR, text)
+    return request_failed(INTERNAL_ERROR, without_tools(text))
+
+
+def without_tools(text: str) -> str:
+    """The reason for a failure without the advice to call a tool, which these clients do not use."""
+    return text.replace(AFTER_LOSS, "A new Codex starts by itself.")
 
 
 def conversation_not_found(conversation_id: str) -> RequestFailed:

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.codex.core import CoreError, CoreLost, ThreadNotFound, plain_id
+from codex_mcp.codex.core import CoreError, CoreLost, ThreadNotFound, is_thread_id, plain_id
 from codex_mcp.codex.events.session import session_configured
 from codex_mcp.conversations.caller import Caller
 from codex_mcp.conversations.conversations import Conversations
@@ -132,7 +132,8 @@ class History:
             return conversation_in(self._home, path) or "", failed(
                 f"{MISSING}: only rollout files below sessions in Codex's home can be resumed"
             )
-        return plain_id(conversation_id or ""), conversation_not_found(conversation_id or "")
+        found = plain_id(conversation_id or "")
+        return found if is_thread_id(found) else "", conversation_not_found(conversation_id or "")
 
     async def _change(self, thread_id: str, overrides: wire.NewConversation | None) -> None:
         if overrides is None or overrides == wire.NewConversation():

@@ -37,6 +37,8 @@ class ThreadRead(Struct, frozen=True):
 
 def conversation_in(codex_home: str, path: str) -> str | None:
     """The conversation of a rollout file below Codex's sessions folder, whether or not it exists; None for others."""
+    if "\0" in path:
+        return None
     folder = os.path.realpath(os.path.join(codex_home, "sessions"))
     resolved = os.path.realpath(path)
     named = _NAME.fullmatch(os.path.basename(resolved))
@@ -47,8 +49,10 @@ def conversation_in(codex_home: str, path: str) -> str | None:
 def check_archivable(codex_home: str, path: str, conversation_id: str) -> None:
     """Raises RequestFailed, with the texts of 0.42.0."""
     folder = os.path.realpath(os.path.join(codex_home, "sessions"))
-    resolved = os.path.realpath(path)
     shown = path[:SHOWN]
+    if "\0" in path:
+        raise refused(f"rollout path `{shown}` does not match conversation id {conversation_id[:SHOWN]}")
+    resolved = os.path.realpath(path)
     if not os.path.isabs(path) or os.path.commonpath([folder, resolved]) != folder:
         raise refused(f"rollout path `{shown}` must be in sessions directory")
     if resolved == folder:

@@ -17,6 +17,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.codex.core import CoreError
 from codex_mcp.conversations.caller import Caller
 from codex_mcp.conversations.refusals import SHOWN, failed, refused
+from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import conversations as wire
 from codex_mcp.wire.app.notifications import OtherNotification
@@ -89,6 +90,8 @@ class Accounts:
 
     async def login_api_key(self, caller: Caller, params: wire.LoginApiKey) -> object:
         require_administration(caller, "loginApiKey")
+        if not params.api_key.strip():
+            raise invalid_params("apiKey must not be empty")
         async with self._change():
             await self._request("account/login/start", StartLogin("apiKey", params.api_key), "failed to save api key")
         return {}

@@ -1,7 +1,7 @@
-"""`execOneOffCommand`: a command in the sandbox that the caller names, ended with all its descendants at its timeout.
+"""`execOneOffCommand`: a command in the sandbox that the caller names. All its descendants end with it.
 
 The core runs and confines it. The timeout is ours, because the core's ends only the command's process group: a mark in
-the environment finds the processes that left it.
+the environment finds the processes that left it, also after the command has ended by itself.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ LONGEST_MS: Final = 24 * 3600 * 1000
 AT_ONCE: Final = 16
 """Commands that run at once, of all clients; more are refused."""
 
+MOST_OUTPUT: Final = 8 << 20
+"""Bytes of stdout that the answer has, and as many of stderr. The rest is dropped."""
+
 TIMED_OUT: Final = "exec failed: sandbox error: command timed out"
 NO_SANDBOX: Final = "bwrap: "
 """Begins the complaint of a sandbox that cannot be set up. The command has not run then."""
@@ -49,6 +52,7 @@ class CommandExec(Struct, frozen=True, rename="camel", omit_defaults=True):
     process_id: str
     env: dict[str, str]
     cwd: str
+    output_bytes_cap: int
     sandbox_policy: dict[str, object] | UnsetType = UNSET
     disable_timeout: bool = False
 
@@ -68,7 +72,7 @@ class OneOffCommands:
         cwd = _folder(params.cwd)
         policy = UNSET if params.sandbox_policy is None else dict(core_policy(params.sandbox_policy, cwd))
         mark = os.urandom(MARK_BYTES).hex()
-        request = CommandExec(list(params.command), mark, {MARK: mark}, cwd, policy, disable_timeout=True)
+        request = CommandExec(list(params.command), mark, {MARK: mark}, cwd, MOST_OUTPUT, policy, disable_timeout=True)
         self._running += 1
         try:
             core = await self._threads.supervisor.core()
@@ -97,13 +101,18 @@ class OneOffCommands:
         patience = seconds + self._settings.request_timeout
         try:
             async with asyncio.timeout(seconds):
-                return await core.request("command/exec", request, wire.Executed, patience)
+                executed = await core.request("command/exec", request, wire.Executed, patience)
         except (TimeoutError, asyncio.CancelledError) as exc:
             # Not awaited directly: the processes end even if this is cancelled again.
             await asyncio.shield(spawn(_end(core, request.process_id, leftovers), name="end of a one-off command"))
             if isinstance(exc, TimeoutError):
                 raise failed(TIMED_OUT) from exc
             raise
+        else:
+            await asyncio.shield(spawn(_end_marked(request.process_id), name="end of what a command left"))
+            return executed
+        finally:
+            await self._threads.supervisor.reap_orphans()
 
 
 def _folder(cwd: str | None) -> str:
@@ -111,15 +120,15 @@ def _folder(cwd: str | None) -> str:
 
 
 async def _end(core: Core, mark: str, leftovers: SandboxLeftovers) -> None:
-    await asyncio.to_thread(_end_marked, mark)
+    await _end_marked(mark)
     with contextlib.suppress(CoreError):  # it has ended, or the core has
         await core.request("command/exec/terminate", ProcessId(mark), dict[str, object])
-    await asyncio.to_thread(_end_marked, mark)
+    await _end_marked(mark)
     leftovers.clean()
 
 
-def _end_marked(mark: str) -> None:
-    end_processes(lambda pid: variables(pid, (MARK,)) == {MARK: mark})
+async def _end_marked(mark: str) -> None:
+    await asyncio.to_thread(end_processes, lambda pid: variables(pid, (MARK,)) == {MARK: mark})
 
 
 def _outcome(executed: wire.Executed) -> wire.Executed:
