@@ -55,7 +55,7 @@ async def ask_core(settings: Settings, environment: Mapping[str, str], *, is_old
 
 
 def _kind(account: object) -> str | None:
-    """The kind of an account; its address is nobody else's business."""
+    """The kind of an account; its e-mail address stays private."""
     if account is None:
         return None
     kind = account.get("type") if isinstance(account, Mapping) else None

@@ -145,7 +145,7 @@ class SessionTools:
         return with_text_for_silence(await self._once(call, setup, spec, how), "No search output from Codex")
 
     async def _once(self, call: Call, setup: CodexArguments, spec: TurnSpec, how: HowToWait) -> Result:
-        """Run one turn in a new thread, which may change nothing and asks nobody."""
+        """Run one turn in a new thread, which may change nothing and asks no questions."""
         setup = await in_default_folder(call, setup, self._settings.core.exec)
         setup = replace(setup, sandbox="read-only", approval_policy="never")
         new = new_thread(setup, self._settings)

@@ -55,7 +55,7 @@ class TeamMail:
 
     @property
     def has_folder(self) -> bool:
-        """Whether the team has a folder. Without one, nobody has written to it."""
+        """Whether the team has a folder. Without one, it has no mail."""
         return os.path.isdir(os.path.join(self._teams_dir, self._settings.team))
 
     @property
