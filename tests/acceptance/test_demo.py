@@ -73,7 +73,7 @@ def test_without_a_terminal_it_allows_the_patch_itself_and_the_test_passes(tmp_p
         "The test passes now",
         "prices.py (update)",
         "ran the test itself: OK",
-        "claude mcp add codex -- ",
+        "codex-mcp install claude",
     ]:
         assert text in done.stdout
     assert re.search(r"thread +[0-9a-f]{8}-", done.stdout)

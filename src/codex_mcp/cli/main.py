@@ -139,6 +139,7 @@ def _run(name: str, words: Sequence[str]) -> int:
     except Explained as exc:
         return _refused(name, words, exc)
     except KeyboardInterrupt:
+        print(file=sys.stderr)  # after the ^C that the terminal shows
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has closed it. Python would report that once more when it ends.

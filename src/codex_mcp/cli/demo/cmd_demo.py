@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         screen.line()
         screen.line("Interrupted. Nothing is left running.")
         return INTERRUPTED
-    screen.line(f"\nUse it for real, in Claude Code:\n  claude mcp add codex -- {_our_command(environment)} mcp-server")
+    screen.line(f"\nUse it for real, in Claude Code:\n  {_our_command(environment)} install claude")
     return 0 if passed else TEST_FAILS
 
 
