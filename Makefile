@@ -93,11 +93,11 @@ $(PEERS): requirements/peers.txt | $(SETUP)
 
 lock: setup ## resolve the versions in requirements again
 	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
-		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/lock.txt >/dev/null
+		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/lock.txt >/dev/null
 	@echo 'mcp>=1,<2' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade --generate-hashes \
-		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/mcp1.txt >/dev/null
+		--no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/mcp1.txt >/dev/null
 	@printf '%s\n' 'fastmcp>=4,<5' 'mcp>=2,<3' 'httptools<1' 'uvloop<1' | $(BIN)/uv pip compile - --universal --python-version 3.11 --upgrade \
-		--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/peers.txt >/dev/null
+		--generate-hashes --no-strip-extras --no-emit-index-url --no-annotate --custom-compile-command "make lock" --system-certs -o requirements/peers.txt >/dev/null
 	@rm -f judges/package-lock.json
 	@cd judges && $(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
