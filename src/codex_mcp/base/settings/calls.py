@@ -41,6 +41,12 @@ class CallSettings(Struct, frozen=True, kw_only=True):
     )
     """Such a call returns `status: running`, and `codex_wait` collects its result."""
 
+    max_answer_chars: int | None = setting(
+        None, count(0, 1_000_000_000, zero="never"), "CHARS", "cut a longer answer after a line", shown="by client"
+    )
+    """The result says how to get the rest. By default 60,000 for Claude Code, 36,000 for Codex, 200,000 for others. An
+    answer with an `output-schema` is never cut."""
+
     progress_interval: float = setting(
         5, seconds(INSTANT, HOUR), "SECONDS", "send progress at least this often to clients that ask for it"
     )

@@ -82,6 +82,7 @@ WAIT_FIELDS: Final = (
         choices=tuple(WaitMode),
     ),
     Field("again", "Also what was returned before.", FieldKind.BOOLEAN),
+    Field("offset", "Return a long answer from this character on.", FieldKind.INTEGER),
     Field(
         "timeout-seconds",
         "Return by then, with what still runs; 0: at once. Default: before this client times out.",

@@ -230,7 +230,9 @@ class TeamTools:
         if repeat.turn is not None and thread is not None:
             stay_about(call.subject._replace(thread=thread.id))
             return await self._follower.followed(call, thread, repeat.turn, arguments)
-        return turn_result(repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat))
+        return turn_result(
+            repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat), size=self._follower.size(call)
+        )
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)
@@ -257,8 +259,8 @@ class TeamTools:
         arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
         asked = arguments.references
         view = TeamView(self._threads, self._team, call, asked)
-        wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
-        return await self._follower.waited(call, wait)
+        wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
+        return await self._follower.waited(call, wait, arguments.offset)
 
     async def _codex_threads(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_THREADS, given, ThreadsArguments)
