@@ -36,6 +36,7 @@ from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.callers import Callers
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
+from codex_mcp.threads.limits.account import Account
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
 from codex_mcp.threads.news import Reported
@@ -83,7 +84,8 @@ class Threads:
         self.observers = Observers()
         self.callers = Callers()
         self.tool_calls = ToolCalls()
-        self._listener = ChangeListener(self.changes, self.counts)
+        self.account = Account(settings.prices)
+        self._listener = ChangeListener(self.changes, self.counts, self.account)
         self.reported = Reported()
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
@@ -281,6 +283,7 @@ class Threads:
             self._parents.pop(thread_id, None)
 
     def _core_told(self, told: Told | None, fact: Fact | None) -> None:
+        self.account.core_told(told)
         if isinstance(told, OtherNotification):
             for listener in self._core_listeners:
                 listener(told)

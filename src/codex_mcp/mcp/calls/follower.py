@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.asking.inputs import (
@@ -46,6 +47,8 @@ class Says(Struct, frozen=True):
     """The open questions of a thread in words, each with how to answer it."""
     goes_on: Callable[[str], GoesOn]
     """How the conversation of a thread can be continued."""
+    warns: Callable[[str], list[str]]
+    """What to warn of with the end of a turn: limits that are nearly reached."""
 
 
 class Follower:
@@ -97,7 +100,7 @@ class Follower:
 
     def _described(self, turn: Turn, size: AnswerSize = WHOLE, begin: int = 0) -> dict[str, object]:
         names, asks = self._says.names(turn.thread_id), self._says.asks(turn.thread_id)
-        return described(turn.outcome, names, asks, _uncut_json(turn, size), begin)
+        return described(self._warned(turn.outcome), names, asks, _uncut_json(turn, size), begin)
 
     def _unchanged(self, turn: Turn) -> tuple[dict[str, object], GoesOn]:
         return self._described(turn), self._says.goes_on(turn.thread_id)
@@ -117,7 +120,12 @@ class Follower:
             return created_task(self._key, name, outcome, self._settings.thread_idle)
         named, asks = self._says.names(outcome.thread_id), self._says.asks(outcome.thread_id)
         size = _uncut_json(turn, self.size(call))
-        return results.turn_result(outcome, named, asks, goes_on=self._says.goes_on(thread.id), size=size)
+        return results.turn_result(self._warned(outcome), named, asks, goes_on=self._says.goes_on(thread.id), size=size)
+
+    def _warned(self, outcome: Outcome) -> Outcome:
+        if outcome.status is Status.RUNNING:
+            return outcome
+        return replace(outcome, warnings=(*outcome.warnings, *self._says.warns(outcome.thread_id)))
 
     def size(self, call: Call) -> AnswerSize:
         """How much of an answer the call's client gets, and where."""

@@ -163,6 +163,8 @@ def described(
     }
     if outcome.usage is not None:
         described["usage"] = msgspec.to_builtins(outcome.usage)
+    if outcome.cost is not None:
+        described["cost"] = round(outcome.cost, 6)
     if outcome.warnings:
         described["warnings"] = list(outcome.warnings)
     if not part.is_whole:

@@ -77,6 +77,7 @@ def _row(agent: Agent) -> dict[str, object]:
         "branch": agent.branch,
         "turns": agent.turns,
         "tokens": agent.tokens,
+        **({"cost": round(agent.cost, 6)} if agent.cost else {}),
         "last_error": agent.last_error,
         "started_at": format_timestamp(agent.started_at),
         "last_active": format_timestamp(agent.last_active),

@@ -38,7 +38,7 @@ class CodexTools:
         self._threads = threads
         self._settings = settings
         self._listed = listed
-        self.says = Says(self._names, self._asks, self._goes_on)
+        self.says = Says(self._names, self._asks, self._goes_on, lambda _: threads.account.warnings())
         self._follower = Follower(threads, settings.calls, key, self.says)
         self._sessions_used: SessionTools | None = None
 

@@ -79,7 +79,7 @@ class TeamTools:
         self._settings = settings
         self._team = team
         self._roles = roles
-        self.says = Says(self._names, self._asks, self._goes_on)
+        self.says = Says(self._names, self._asks, self._goes_on, self._warns)
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
         self._listed = catalogue.team_tools(settings.sessions.tools)
         self._mail = MailTools(team)
@@ -159,6 +159,11 @@ class TeamTools:
     def _asks(self, thread_id: str) -> list[str]:
         member = self._team.roster.of_thread(thread_id)
         return [] if member is None else _questions(member)
+
+    def _warns(self, thread_id: str) -> list[str]:
+        member = self._team.roster.of_thread(thread_id)
+        limits = [] if member is None else self._team.work.warnings(member)
+        return limits + self._threads.account.warnings()
 
     def _blocked_by(self, refusal: TeamRefused, principal: str) -> list[str]:
         """The open questions of an agent that refused a prompt because it is busy."""
