@@ -253,7 +253,7 @@ def test_an_answer_beyond_the_limit_is_cut_after_a_line_and_says_how_to_get_the_
     assert LONG[end - 1] == "\n"
     assert data.startswith(LONG[:end])
     assert f"[Characters 0 to {end} of {len(LONG)}." in data
-    assert f'codex_wait {{"threadIds":["t-1"],"offset":{end}}}' in data
+    assert f'codex_wait {{"threadIds": ["t-1"], "offset": {end}}}' in data
     uri = f"codex://threads/t-1/answer?from={end}"
     assert structured["part"] == {"begin": 0, "end": end, "chars": len(LONG), "rest": uri}
     assert content[1]["type"] == "resource_link"
@@ -269,7 +269,7 @@ def test_the_last_part_of_an_answer_says_that_it_is_the_last() -> None:
 
 def test_an_agent_of_a_team_is_named_by_its_codex_id_in_the_note_about_the_rest() -> None:
     turn = described(outcome(Status.COMPLETED, LONG), {"codex_id": "codex:1"}, size=AnswerSize(chars=20_000))
-    assert 'codex_wait {"ids":["codex:1"],"offset":' in str(turn["content"])
+    assert 'codex_wait {"ids": ["codex:1"], "offset": ' in str(turn["content"])
 
 
 def test_a_wait_returns_each_long_answer_once() -> None:

@@ -6,6 +6,7 @@ has everything that is needed to continue: an error text ends with the thread id
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
@@ -24,11 +25,11 @@ FACTS: Final = {NewsKind.PAUSE: "paused", NewsKind.CLOSE: "closed"}
 
 STILL_RUNNING: Final = (
     "The agent is still working ({activity}, {seconds:.0f} s so far). It goes on without this call: "
-    'collect its answer with codex_wait {{"threadIds": ["{thread_id}"]}}.'
+    "collect its answer with {wait}."
 )
 WAITING_FOR_DECISION: Final = (
     "The agent waits for a decision ({seconds:.0f} s so far):\n\n{asks}\n\n"
-    'Once that is decided, collect its answer with codex_wait {{"threadIds": ["{thread_id}"]}}.'
+    "Once that is decided, collect its answer with {wait}."
 )
 NOTHING_TO_REPORT: Final = "Nothing is running, and nothing is left to collect."
 UNCHANGED: Final = (
@@ -37,7 +38,7 @@ UNCHANGED: Final = (
 )
 INTERRUPTED: Final = "The turn was interrupted"
 CUT: Final = "[Characters {begin} to {end} of {total}.{rest}]"
-REST: Final = " The rest: codex_wait {call}, or the resource {uri}."
+REST: Final = " The rest: {wait}, or the resource {uri}."
 ELSEWHERE: Final = (
     "{beginning}\n[… The answer has {total} characters; all that was sent is in `{place}` of this result.]"
 )
@@ -154,7 +155,6 @@ def described(
 
     Long fields come last, because clients cut long results off at the end.
     """
-    part = part_of(_content(outcome, asks), begin, size.chars)
     described: dict[str, object] = {
         **(names or {}),
         "threadId": outcome.thread_id,
@@ -167,6 +167,7 @@ def described(
         described["cost"] = round(outcome.cost, 6)
     if outcome.warnings:
         described["warnings"] = list(outcome.warnings)
+    part = part_of(_content(outcome, asks, described), begin, size.chars)
     if not part.is_whole:
         described["part"] = _place(part, outcome.thread_id)
     described["content"] = part.text if part.is_whole else _noted(part, described)
@@ -181,11 +182,9 @@ def _place(part: Part, thread_id: str) -> dict[str, object]:
 
 def _noted(part: Part, turn: Mapping[str, object]) -> str:
     """A part of an answer, with a note that says which part it is and how to get the rest."""
-    key, name = ("ids", turn["codex_id"]) if "codex_id" in turn else ("threadIds", turn["threadId"])
-    call = msgspec.json.encode({key: [name], "offset": part.end}).decode()
     place = turn["part"]
     uri = place.get("rest") if isinstance(place, Mapping) else None
-    rest = "" if uri is None else REST.format(call=call, uri=uri)
+    rest = "" if uri is None else REST.format(wait=_wait_call(turn, offset=part.end), uri=uri)
     return f"{part.text}\n\n{CUT.format(begin=part.begin, end=part.end, total=part.total, rest=rest)}"
 
 
@@ -195,13 +194,20 @@ def _words(turn: Mapping[str, object]) -> str:
     return "\n\n".join([*(f"Warning: {warning}" for warning in warnings), str(turn["content"])])
 
 
-def _content(outcome: Outcome, asks: Sequence[str]) -> str:
+def _wait_call(turn: Mapping[str, object], **more: object) -> str:
+    """The call of `codex_wait` for this turn's agent or thread."""
+    key, name = ("ids", turn["codex_id"]) if "codex_id" in turn else ("threadIds", turn["threadId"])
+    return f"codex_wait {json.dumps({key: [name], **more})}"
+
+
+def _content(outcome: Outcome, asks: Sequence[str], turn: Mapping[str, object]) -> str:
     match outcome.status:
         case Status.RUNNING if asks:
             told = "\n\n".join(asks)
-            return WAITING_FOR_DECISION.format(seconds=outcome.seconds, asks=told, thread_id=outcome.thread_id)
+            return WAITING_FOR_DECISION.format(seconds=outcome.seconds, asks=told, wait=_wait_call(turn))
         case Status.RUNNING:
-            return STILL_RUNNING.format(activity=outcome.activity, seconds=outcome.seconds, thread_id=outcome.thread_id)
+            seconds = outcome.seconds
+            return STILL_RUNNING.format(activity=outcome.activity, seconds=seconds, wait=_wait_call(turn))
         case Status.INTERRUPTED:
             return f"{INTERRUPTED}. {outcome.content}".rstrip() if outcome.content else f"{INTERRUPTED}."
         case _:

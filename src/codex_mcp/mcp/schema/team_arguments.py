@@ -57,12 +57,13 @@ class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
 
 
 class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="kebab"):
+    id: str | None = None
     codex_id: str | None = msgspec.field(default=None, name="codex_id")
     identity: str | None = None
 
     @property
     def references(self) -> list[str]:
-        given = (self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
+        given = (self.id, self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
         return [reference for reference in given if reference]
 
 
@@ -83,14 +84,17 @@ class ThreadsArguments(Struct, frozen=True, kw_only=True):
     limit: float = ROWS
 
 
-class CloseArguments(Struct, frozen=True, kw_only=True):
+class AgentArguments(Struct, frozen=True, kw_only=True):
+    """Those that name an agent."""
+
+    id: str | None = None
     codex_id: str | None = None
     identity: str | None = None
     thread_id: str | None = msgspec.field(default=None, name="threadId")
 
     @property
     def references(self) -> list[str]:
-        return [reference for reference in (self.codex_id, self.identity, self.thread_id) if reference]
+        return [reference for reference in (self.id, self.codex_id, self.identity, self.thread_id) if reference]
 
 
 class ApprovalsArguments(Struct, frozen=True, kw_only=True):
@@ -106,7 +110,10 @@ def team_arguments(tool: Tool, given: Mapping[str, object], kind: type[Arguments
 
 
 def approval_answer(decision: str, reason: str | None) -> dict[str, object]:
-    """A decision in the spelling of 0.153.4, where only a denial has a reason."""
+    """A decision in the spelling of 0.153.4, where only a denial has a reason. Raises BadArguments."""
+    if decision not in catalogue.DECISIONS:
+        known = ", ".join(f"`{word}`" for word in catalogue.DECISIONS)
+        raise _refused(f"unknown variant `{decision[:100]}`, expected one of {known}")
     if decision == "denied" and reason is not None:
         return {"decision": {"denied": {"rejection": reason}}}
     return {"decision": decision}
@@ -142,8 +149,6 @@ def way_of(arguments: StartArguments) -> Way:
             raise _refused(f"a resumed agent keeps the settings that it was started with; leave out {names}")
         return Way.RESUME
     if arguments.agent_file is not None:
-        if arguments.prompt:
-            raise _refused("`agent_file` and `prompt` exclude each other: the file is the prompt")
         return Way.FILE
     if not arguments.prompt:
         raise _refused("missing field `prompt`; give a `prompt`, an `agent_file`, or the `codex_id` of an agent")

@@ -100,7 +100,7 @@ def team_product(
         team = Team(settings.team, threads, setup)
         tools = TeamTools(threads, settings, key, team, roles)
         late = features.LateFeatures(threads, settings)
-        listed = listing(team_tools(settings.sessions.tools))
+        listed = listing(team_tools(settings.sessions.tools, {name: role.purpose for name, role in roles.items()}))
         tasks = Tasks(threads, settings.calls, key, tools.says)
         table = _table(threads, settings, tasks, late, has_team=True) | {"tools/list": listed}
         stateless = settings.calls.protocol is not Protocol.LEGACY

@@ -22,8 +22,8 @@ from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result, turn_result
 from codex_mcp.mcp.schema.team_arguments import (
     GO_ON,
+    AgentArguments,
     ApprovalsArguments,
-    CloseArguments,
     StartArguments,
     TeamReplyArguments,
     TeamWaitArguments,
@@ -64,7 +64,7 @@ from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
 
-NOT_NAMED: Final = f"{BAD_ARGUMENTS}missing field `codex_id`; name the agent by codex_id, identity or threadId"
+NOT_NAMED: Final = f"{BAD_ARGUMENTS}missing field `id`; give the codex_id, the identity or the threadId of the agent"
 NO_SESSIONS: Final = f"{BAD_ARGUMENTS}named sessions are not offered here; start codex-mcp serve with --tools all"
 AGENT_OR_SESSION: Final = (
     f"{BAD_ARGUMENTS}`sessionId` excludes `identity`, `codex_id`, `agent_file`, `role`, `tag` and `request_id`, since "
@@ -282,7 +282,7 @@ class TeamTools:
         return status_result({**await self._team.status(call.principal), "pending_approvals": approvals})
 
     async def _codex_close(self, call: Call, given: Json) -> Result:
-        arguments = team_arguments(catalogue.CODEX_CLOSE, given, CloseArguments)
+        arguments = team_arguments(catalogue.CODEX_CLOSE, given, AgentArguments)
         if not arguments.references:
             raise BadArguments(NOT_NAMED)
         reference = await self._team.directory.find_one(arguments.references, call.principal)

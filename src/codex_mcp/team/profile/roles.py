@@ -22,6 +22,8 @@ from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
 class Role(Struct, frozen=True, kw_only=True):
     """Settings of an agent; None where the role says nothing."""
 
+    purpose: str | None = None
+    """What agents with this role are for; the model that chooses a role reads it."""
     model: str | None = None
     reasoning_effort: str | None = None
     sandbox: Sandbox | None = None
@@ -97,6 +99,7 @@ def _switch(value: object) -> bool:
 
 
 KINDS: Final[dict[str, Callable[[object], object]]] = {
+    "purpose": _text,
     "model": _text,
     "reasoning_effort": _text,
     "sandbox": _one_of(Sandbox),
