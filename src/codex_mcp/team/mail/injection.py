@@ -28,7 +28,7 @@ from codex_mcp.team.mail.choosing import Choice
 from codex_mcp.team.mail.loop_guard import LoopGuard
 from codex_mcp.team.mail.mail_audience import MailAudience
 from codex_mcp.team.mail.shutdown_requests import ShutdownRequests
-from codex_mcp.team.mail.team_mail import TeamMail, address_for
+from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Assignment, Work
@@ -91,6 +91,8 @@ class Injection:
 
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
         member = self._roster.of_thread(thread.id)
+        if member is not None and not self._ending.is_set():
+            self._mail.session_team.begin(self._is_wanted_by)
         is_watching = self._watching is not None and not self._watching.done()
         if not is_watching and member is not None and self._is_wanted_by(member) and not self._ending.is_set():
             self._watching = self._watch_tasks.spawn(self._watch(), name="watch of the mail")
@@ -108,6 +110,10 @@ class Injection:
         """The hops of mail that this agent sends now: more than those of the mail that began its turn, if mail did."""
         turn = None if member.thread is None else member.thread.current
         return turn.audience.hops if turn is not None and isinstance(turn.audience, MailAudience) else 0
+
+    def inbox_added(self, member: Member) -> None:
+        """An agent has one more inbox, in which mail may wait."""
+        self._wake(member)
 
     async def aclose(self) -> None:
         """Begin nothing more. Deliveries that have begun record their outcome first."""
@@ -143,18 +149,19 @@ class Injection:
         return is_idle and member in self._roster and self._is_wanted_by(member) and not self._ending.is_set()
 
     async def _watch(self) -> None:
-        while not self._mail.has_folder:  # noqa: ASYNC110  a folder has no event
-            await asyncio.sleep(LOOK_EVERY)
+        while not self._mail.has_folder:
+            await self._mail.folder_may_have_come(LOOK_EVERY)
         from codex_mcp.mail.watch import changes  # noqa: PLC0415  only for a team that has mail
 
         async with contextlib.aclosing(changes(self._mail.files.layout, self._watched)) as changed:
             async for inboxes in changed:
                 for member in self._roster:
-                    if address_for(member) in inboxes:
+                    if not inboxes.isdisjoint(self._mail.addresses(member)):
                         self._wake(member)
 
     def _watched(self) -> Collection[Address]:
-        return [address_for(member) for member in self._roster if self._is_wanted_by(member)]
+        wanting = (member for member in self._roster if self._is_wanted_by(member))
+        return [address for member in wanting for address in self._mail.watched(member)]
 
     async def _deliver(self, key: str, principal: str) -> None:
         delay = FIRST_DELAY
@@ -181,20 +188,31 @@ class Injection:
 
     async def _deliver_next(self, member: Member) -> bool:
         """Give the next messages to an idle agent. False: that failed, and is worth another try later."""
-        if not self._can_have_turn(member) or not self._mail.has_folder:
-            return True
-        await self._mail.files.make_inbox(address_for(member))
-        inbox = await self._mail.files.read(address_for(member))
+        for address in self._mail.addresses(member):
+            if not self._can_have_turn(member):
+                return True
+            is_done = await self._deliver_from(address, member)
+            if is_done is not None:
+                return is_done
+        return True
+
+    async def _deliver_from(self, address: Address, member: Member) -> bool | None:
+        """The same for one inbox. None: nothing in it may begin a turn."""
+        if address.team != self._mail.session_team.team:  # whose folder belongs to Claude Code
+            await self._mail.files.make_inbox(address)
+        inbox = await self._mail.files.read(address)
         unread = tuple(message for message in inbox.messages if not message.is_read)
-        if not unread or await self._shutdown.obeyed(member, unread):
+        if not unread:
+            return None
+        if await self._shutdown.obeyed(member, address, unread):
             return True
-        choice = await self._chosen(member, unread)
+        choice = await self._chosen(member, address, unread)
         if not choice.chosen:
-            return True
+            return None
         handover = await self._handover()
-        batch = await handover.next_batch(address_for(member), lambda message: message.id in choice.chosen)
+        batch = await handover.next_batch(address, lambda message: message.id in choice.chosen)
         if batch is None:
-            return True
+            return None
         try:
             turn = await self._begun(member, batch)
         except (Refused, CoreError):
@@ -205,11 +223,11 @@ class Injection:
             return True
         return await self._confirmed(handover, batch, turn)
 
-    async def _chosen(self, member: Member, unread: tuple[Message, ...]) -> Choice:
+    async def _chosen(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Choice:
         """What may begin a turn. What must wait for a while wakes the agent again."""
-        choice = await self._guard.choose(member, unread)
+        choice = await self._guard.choose(address, unread)
         if choice.superfluous:
-            await self._mail.files.mark(address_for(member), choice.superfluous)
+            await self._mail.files.mark(address, choice.superfluous)
         if choice.free_at is not None:
             self._wake_later(member, max(FIRST_DELAY, choice.free_at - time.time()))
         return choice

@@ -14,8 +14,7 @@ from codex_mcp.mail.delivery.budgets import Budget, Traffic, recorded
 from codex_mcp.mail.message import Message
 from codex_mcp.mail.store_types import Outgoing
 from codex_mcp.team.mail.choosing import Choice, choose, turn_of
-from codex_mcp.team.mail.team_mail import TeamMail, address_for
-from codex_mcp.team.roster import Member
+from codex_mcp.team.mail.team_mail import TeamMail
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +33,9 @@ class LoopGuard:
         self._told: dict[Address, float] = {}
         """When the lead was last told of mail that is held back, by agent."""
 
-    async def choose(self, member: Member, unread: tuple[Message, ...]) -> Choice:
+    async def choose(self, to: Address, unread: tuple[Message, ...]) -> Choice:
         """What may begin a turn now. The lead is told of what may not, once an hour for each agent."""
-        to, now = address_for(member), time.time()
+        now = time.time()
         choice = choose(to, unread, self._traffic, self._budget, now)
         if choice.held and now - self._told.get(to, -self._budget.window) >= self._budget.window:
             self._told[to] = now
