@@ -49,11 +49,11 @@ class LoopGuard:
         text = NOTICE.format(count=count, agent=to.agent)
         logger.warning("%s", text)
         try:
-            lead = (await self._mail.files.config(to.team)).lead
-            if lead is not None and lead != to.agent:
+            lead = await self._mail.lead_of(to.team)
+            if lead is not None and lead != to:
                 store = await self._mail.opened()
                 # With all hops used up, the notice itself begins no turn of an agent of ours.
                 mail = Outgoing(text=text, hops=self._budget.hops)
-                await store.send(to, Address(lead, to.team), mail, allow_unknown=True)
+                await store.send(to, lead, mail, allow_unknown=True)
         except Explained as exc:
             logger.warning("cannot tell the lead of team %s: %s", to.team, exc)

@@ -23,13 +23,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PATIENCE: Final = 15.0
-"""Seconds to wait for the locks of the configuration."""
+PATIENCE: Final = 1.0
+"""Seconds to wait for the locks of the configuration. Claude Code holds its own for milliseconds."""
 
-LAST_PATIENCE: Final = 1.0
-"""The same when the server ends. What is left then is removed by the next server."""
-
-RETRY: Final = 5.0
+RETRY: Final = 1.0
 """Seconds after which a registration that failed is tried again."""
 
 
@@ -51,16 +48,16 @@ class SessionTeam:
         self._us: Owner | None = None
         self._stale = asyncio.Event()
         self._tasks = TaskSet()
-        self._has_begun = False
+        self._keeping: asyncio.Task[None] | None = None
+        self._is_ending = False
 
     def begin(self, is_wanted: Callable[[Member], bool]) -> None:
         """Register the agents of which this is true, now and after each change."""
         self._is_wanted = is_wanted
         self._stale.set()
-        if self.team is not None and not self._has_begun:
-            self._has_begun = True
+        if self.team is not None and self._keeping is None and not self._is_ending:
+            self._keeping = self._tasks.spawn(self._keep(self.team), name=f"registration in team {self.team}")
             self._tasks.spawn(self._watch(self.team), name=f"watch of team {self.team}")
-            self._tasks.spawn(self._keep_registered(self.team), name=f"registration in team {self.team}")
 
     def agents_changed(self) -> None:
         self._stale.set()
@@ -78,13 +75,12 @@ class SessionTeam:
         return name in self._names
 
     async def aclose(self) -> None:
-        """Remove all agents from the team. A failure is only logged."""
+        """Remove all agents from the team. A failure is only logged: the next server removes them."""
+        self._is_ending = True
+        self._stale.set()
+        if self._keeping is not None:
+            await asyncio.wait([self._keeping])  # a write that has begun in a thread cannot be cancelled
         await self._tasks.aclose()
-        if self.team is not None and self._names:
-            try:
-                await self._register(self.team, [], LAST_PATIENCE)
-            except Explained as exc:
-                logger.warning("agents stay members of team %s until the next server starts: %s", self.team, exc)
 
     async def _watch(self, team: str) -> None:
         from codex_mcp.mail.watch import config_changes  # noqa: PLC0415  only under Claude Code
@@ -93,25 +89,34 @@ class SessionTeam:
             async for _ in changes:
                 self._stale.set()
 
-    async def _keep_registered(self, team: str) -> None:
-        while True:
+    async def _keep(self, team: str) -> None:
+        """Register whoever is wanted after each change, and nobody at the end."""
+        is_last = False
+        while not is_last:
             await self._stale.wait()
             self._stale.clear()
+            is_last = self._is_ending
+            wanted = [member for member in self._roster if self._is_wanted(member) and not is_last]
             try:
-                await self._register(team, [member for member in self._roster if self._is_wanted(member)], PATIENCE)
+                await self._register(team, wanted)
             except Explained as exc:
-                logger.warning("cannot register agents in team %s: %s", team, exc)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(RETRY):
-                        await self._stale.wait()
-                self._stale.set()
+                logger.warning("cannot change the members of team %s now: %s", team, exc)
+                await self._pause(RETRY)
 
-    async def _register(self, team: str, members: list[Member], patience: float) -> None:
+    async def _pause(self, seconds: float) -> None:
+        """Wait for a change, or for so long."""
+        if not self._is_ending:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._stale.wait()
+            self._stale.set()
+
+    async def _register(self, team: str, members: list[Member]) -> None:
         from codex_mcp.mail.owners import this_process  # noqa: PLC0415  only under Claude Code
 
         self._us = self._us or this_process()
         before, agents = self._names, [_entry(member, team) for member in members]
-        names = await self._files().register(team, agents, self._us, patience)
+        names = await self._files().register(team, agents, self._us, PATIENCE)
         if names is None:
             return  # it is being written, and the end of that is a change
         self._names = names

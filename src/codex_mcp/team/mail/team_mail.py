@@ -174,12 +174,21 @@ class TeamMail:
         """How many messages are unread."""
         return sum([await self.files.pending(address) for address in self.addresses(member)])
 
+    async def lead_of(self, team: str) -> Address | None:
+        """The lead of a team or, if its configuration names none, of the session's team."""
+        for each in filter(None, (team, self.session_team.team)):
+            lead = (await self.files.config(each)).lead
+            if lead is not None:
+                return Address(lead, each)
+        return None
+
     async def leave(self) -> None:
         """Remove the agents from the session's team, because the server ends."""
         await self._nudges.aclose()
         await self.session_team.aclose()
 
     async def aclose(self) -> None:
+        await self.leave()
         await self._tasks.aclose()
         async with self._opening:
             if self._is_open:
