@@ -117,7 +117,7 @@ async def _at_terminal(argv: list[str], setup: Setup, told: dict[str, str], scre
     os.close(slave)
     loop.add_reader(master, read)
     try:
-        async with asyncio.timeout(2 * PATIENCE):
+        async with asyncio.timeout(4 * PATIENCE):
             yield
             process.terminate()
             await process.wait()
