@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.opening import open_small_database
+from codex_mcp.state.embedded.transaction import in_transaction
 from codex_mcp.state.embedded.worker import Worker
 
 if TYPE_CHECKING:
@@ -48,26 +49,16 @@ class MailDatabase:
 
     async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """What the job returns, after its writes are stored. If it raises, nothing is written."""
-        return await self._worker.run(lambda: self._in_transaction(job))
+        return await self._worker.run(lambda: in_transaction(self._opened(), job))
 
     async def aclose(self) -> None:
         await self._worker.aclose(self._close)
 
     # From here on everything runs in the worker.
 
-    def _in_transaction(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        connection = self._connection
-        assert connection is not None, "it is used before it is opened"
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            result = job(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        return result
+    def _opened(self) -> sqlite3.Connection:
+        assert self._connection is not None, "it is used before it is opened"
+        return self._connection
 
     def _close(self) -> None:
-        assert self._connection is not None
-        self._connection.close()
+        self._opened().close()
