@@ -1,4 +1,5 @@
-"""The database of the mail, `mail.db` in the state folder: what was sent but is not certain, and what was delivered.
+"""The database of the mail, `mail.db` in the state folder: what was sent but is not certain, what was delivered, and
+the turns that it began.
 
 All processes of a state folder share it. Every change is on the disk before the caller goes on.
 """
@@ -28,6 +29,10 @@ TABLES: Final = (
     " writes INTEGER NOT NULL, due REAL NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS delivery (agent TEXT, team TEXT, id TEXT, stage TEXT NOT NULL, offers INTEGER NOT NULL,"
     " PRIMARY KEY (team, agent, id)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS traffic (at REAL NOT NULL, agent TEXT NOT NULL, team TEXT NOT NULL,"
+    " senders TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS notices (agent TEXT, team TEXT, at REAL NOT NULL, PRIMARY KEY (team, agent))"
+    " WITHOUT ROWID",
 )
 
 

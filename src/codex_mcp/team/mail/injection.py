@@ -290,7 +290,7 @@ class Injection:
         return False
 
     async def _delivered(self, handover: Handover, batch: Batch) -> None:
-        self._guard.turn_began(batch.to, batch.messages)
+        await self._guard.turn_began(batch.to, batch.messages)
         await handover.turn_started(batch)
         logger.info("agent %s got %d message(s)", batch.to.agent, len(batch.messages))
 
