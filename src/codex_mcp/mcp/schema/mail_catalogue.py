@@ -22,6 +22,7 @@ IDENTITY: Final = Field("identity", "The agent of yours in whose name this is do
 _TEXT: Final = (
     Field("message", "The text, up to 1 MiB.", required=True),
     Field("summary", "A short form, for lists."),
+    Field("urgent", "It should not wait for the end of a turn.", FieldKind.BOOLEAN),
 )
 
 _RECIPIENT: Final = {
@@ -133,6 +134,7 @@ class MailArguments(Struct, frozen=True, kw_only=True):
     to: str = ""
     message: str = ""
     summary: str | None = None
+    urgent: bool = False
     mark_read: bool = True
     limit: int = DEFAULT_READ
     message_id: str | None = None
