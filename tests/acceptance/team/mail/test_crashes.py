@@ -89,6 +89,14 @@ async def has_died(server: TeamServer, step: int) -> bool:
     return not has_settled
 
 
+def let_an_hour_pass(server: TeamServer) -> None:
+    """For loop protection, which counts what all these servers have delivered."""
+    # A server that died early has not made the table.
+    opened = contextlib.closing(sqlite3.connect(server.state_dir / NAME, isolation_level=None))
+    with opened as mail, contextlib.suppress(sqlite3.OperationalError):
+        mail.execute("DELETE FROM traffic")
+
+
 @requirement("FR-8.13")
 async def test_no_mail_is_lost_and_each_redelivery_says_so_wherever_the_server_dies(tmp_path: Path) -> None:
     step, goes_on = 0, True
@@ -105,6 +113,7 @@ async def test_no_mail_is_lost_and_each_redelivery_says_so_wherever_the_server_d
                 await until_settled(server)
                 goes_on = await has_died(server, step)
             let_locks_age(tmp_path)
+            let_an_hour_pass(server)
         assert unread(server, "dev") == []
     deliveries = envelopes(model)
     again = 0
