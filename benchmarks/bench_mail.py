@@ -1,4 +1,5 @@
-"""Team mail beside a plain rewrite of the JSON file, without locks, fsync and record; and how soon a write wakes us."""
+"""Team mail beside a plain rewrite of the JSON file, without locks, fsync and record; how soon a write is noticed; and
+how soon it has begun a turn of an idle agent."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ import os
 import time
 from pathlib import Path
 
-from benchmarks.clients import Stopwatch
+import msgspec
+
+from benchmarks.clients import McpClient, Stopwatch
 from benchmarks.place import Place
 from benchmarks.rows import Aim, Row, Unit
 from codex_mcp.mail.address import Address
@@ -51,7 +54,12 @@ async def _run(place: Place) -> list[Row]:
     woken = [await _woken(place.folder / f"mail-watch-{number}") for number in place.effort.rounds(ROUNDS, SECONDS)]
     slowest = [max(one) for one in woken]
     what = f"mail: file written → noticed, slowest of {WAKINGS}, {IDENTITIES} inboxes; theirs: polling"
-    return [*rows, Row(what, Unit.MILLISECONDS, [POLLING] * len(slowest), slowest, WAKING)]
+    rows.append(Row(what, Unit.MILLISECONDS, [POLLING] * len(slowest), slowest, WAKING))
+    begun = []
+    for number in place.effort.rounds(ROUNDS, SECONDS):
+        begun.extend(await asyncio.to_thread(_begun, place, number))
+    what = "mail: file written → turn of an idle agent begun and mail marked, p95; theirs: polling"
+    return [*rows, Row(what, Unit.MILLISECONDS, [POLLING] * len(begun), begun, WAKING, part=0.95)]
 
 
 def _filled(folder: Path, count: int) -> Path:
@@ -102,3 +110,33 @@ async def _woken(folder: Path) -> list[float]:
             await waiting
             took.append((time.perf_counter() - began) * 1000)
     return took
+
+
+def _begun(place: Place, number: int) -> list[float]:
+    """The mark in the inbox follows the core's word that the turn has begun, and is seen from outside."""
+    program = place.team("--summary-timeout", "0", home=f"mail-{number}")
+    inbox = Path(program.env["HOME"]) / ".claude/teams/default/inboxes/codex.json"
+    inbox.parent.mkdir(parents=True)
+    with McpClient(program) as server:
+        server.initialize()
+        server.start_threads(1)
+        return [_until_read(server, inbox, number) for number in range(WAKINGS)]
+
+
+def _until_read(server: McpClient, inbox: Path, number: int) -> float:
+    listing = {"name": "codex_threads", "arguments": {}}
+    while b'"state":"idle"' not in bytes(server.answer(server.request("tools/call", listing))).replace(b" ", b""):
+        pass
+    # Each from another sender: two that write to each other often are held back.
+    mail = {"from": f"sender-{number}", "text": "hello", "msg_id": f"new-{number}", "read": False}
+    draft = inbox.with_suffix(".tmp")
+    draft.write_bytes(msgspec.json.encode([*_records(inbox), mail]))
+    watch = Stopwatch()
+    os.replace(draft, inbox)
+    while not all(record["read"] for record in _records(inbox)):
+        time.sleep(0.0005)
+    return watch.milliseconds()
+
+
+def _records(inbox: Path) -> list[dict[str, object]]:
+    return msgspec.json.decode(inbox.read_bytes(), type=list[dict[str, object]]) if inbox.exists() else []

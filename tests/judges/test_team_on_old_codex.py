@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.team.mail.test_urgent_mail import STEERS, urgent_mail_waits
 from tests.support.clients.judges import ROOT, package
 from tests.support.team.fixtures import Team, team
 from tests.support.team.scenes import TEAM_SCRIPT, gate, heard
@@ -115,6 +116,11 @@ async def test_an_agent_is_waited_for_by_its_name_while_its_first_turn_runs(team
         model.release("gate")
         (finished,) = structured(await server.result(waiting))["finished"]
         assert (finished["identity"], finished["content"]) == ("arch", "The gate is open.")
+
+
+async def test_urgent_mail_waits_for_the_end_of_the_turn(team: Team) -> None:
+    async with team(*STEERS, script=TEAM_SCRIPT) as (server, model):
+        await urgent_mail_waits(server, model)
 
 
 # -- the list ----------------------------------------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -5,19 +6,22 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.inbox_file import read_inbox
 from codex_mcp.mail.message import IdKind
+from codex_mcp.mail.owners import owner_of, this_process
+from codex_mcp.mail.registration import NewMember, Owner, registered
 from codex_mcp.mail.retention import Retention
 from codex_mcp.mail.store_types import Outgoing, UnknownMessage, UnknownRecipient
-from codex_mcp.mail.team_config import NewMember
 from codex_mcp.mail.ulid import is_ulid
 from codex_mcp.state.contract import Unavailable
 from tests.support.json_values import FINITE_VALUES
 from tests.support.mail.fixtures import FIXTURES, config_bytes, inbox_bytes
 from tests.support.mail.folders import ALICE, BOB, CAROL, TEAM, leftovers, make_team, member, opened, records
+from tests.support.patience import PATIENCE
 
 HELLO = Outgoing(text="hello")
 
@@ -221,18 +225,50 @@ async def test_an_agent_joins_a_team_and_leaves_it_and_the_file_is_as_before(tmp
     path = inboxes.parent / "config.json"
     path.write_bytes(config_bytes("captured-with-teammate"))
     dave = NewMember(agent_id="dave@alpha", name="dave", agent_type="codex", model="m", joined_at=1, cwd="/w")
+    us = this_process()
     async with opened(tmp_path) as store:
-        assert await store.register(TEAM, dave)
+        assert await store.register(TEAM, [dave], us, PATIENCE) == frozenset({"dave"})
         assert await store.known(TEAM) == ["team-lead", "alice", "dave"]
-        assert await store.deregister(TEAM, ["dave", "alice"])
-        assert not await store.deregister(TEAM, ["dave"])
+        assert await store.register(TEAM, [], us, PATIENCE) == frozenset()
         assert path.read_bytes() == config_bytes("captured-with-teammate")
         path.write_bytes(config_bytes("truncated"))
-        assert not await store.register(TEAM, dave)
+        assert await store.register(TEAM, [dave], us, PATIENCE) is None
         assert path.read_bytes() == config_bytes("truncated")
-        assert not await store.register("beta", dave)
+        assert await store.register("beta", [dave], us, PATIENCE) == frozenset()
         with pytest.raises(Refused, match="as the name of a team"):
-            await store.register("..", dave)
+            await store.register("..", [dave], us, PATIENCE)
+
+
+async def test_entries_of_a_server_that_died_are_removed_and_those_of_one_that_lives_are_not(
+    tmp_path: Path, inboxes: Path
+) -> None:
+    path = inboxes.parent / "config.json"
+    path.write_bytes(config_bytes("captured-with-teammate"))
+    us = this_process()
+    dead = replace(us, proc_start="1")
+    far = replace(dead, pid_space="elsewhere")
+
+    def agent(name: str) -> NewMember:
+        return NewMember(agent_id=f"{name}@alpha", name=name, agent_type="codex", model="m", joined_at=1, cwd="/w")
+
+    async with opened(tmp_path) as store:
+        other = await asyncio.create_subprocess_exec("sleep", "1000")
+        try:
+            for name, owner in (("one", dead), ("two", far), ("three", owner_of(other.pid))):
+                path.write_bytes(joined(path.read_bytes(), agent(name), owner))
+            await store.register(TEAM, [], us, PATIENCE)
+            assert await store.known(TEAM) == ["team-lead", "alice", "two", "three"]
+        finally:
+            other.kill()
+            await other.wait()
+        await store.register(TEAM, [], us, PATIENCE)
+        assert await store.known(TEAM) == ["team-lead", "alice", "two"]
+
+
+def joined(data: bytes, agent: NewMember, owner: Owner) -> bytes:
+    found = registered(data, [agent], owner, frozenset())
+    assert found is not None
+    return found.data
 
 
 async def test_a_message_that_cannot_be_recorded_is_not_written(tmp_path: Path, inboxes: Path) -> None:

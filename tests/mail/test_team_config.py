@@ -3,11 +3,9 @@ import json
 import pytest
 from hypothesis import given
 
-from codex_mcp.mail.team_config import NewMember, config_in, with_new_member, without_members
+from codex_mcp.mail.team_config import config_in
 from tests.support.json_values import JSON_VALUES
 from tests.support.mail.fixtures import config_bytes
-
-BOB = NewMember(agent_id="bob@alpha", name="bob", agent_type="codex", model="gpt-x", joined_at=1790000000000, cwd="/w")
 
 WHOLE = ["full-atm-superset", "lead-without-model", "member-without-agentType"]
 
@@ -62,42 +60,3 @@ def test_names_that_are_no_names_are_skipped() -> None:
 def test_any_file_can_be_read(value: object) -> None:
     config_in(json.dumps(value).encode())
     config_in(json.dumps({"members": [value], "leadAgentId": value}).encode())
-
-
-@pytest.mark.parametrize("name", [*WHOLE, "string-member", "one-broken-member", "captured-with-teammate"])
-def test_a_member_comes_and_goes_and_nothing_else_changes(name: str) -> None:
-    before = config_bytes(name)
-    joined = with_new_member(before, BOB)
-    assert joined is not None
-    assert json.loads(joined)["members"][-1] == {
-        "agentId": "bob@alpha",
-        "name": "bob",
-        "agentType": "codex",
-        "model": "gpt-x",
-        "joinedAt": 1790000000000,
-        "tmuxPaneId": "",
-        "cwd": "/w",
-        "subscriptions": [],
-        "backendType": "external",
-    }
-    again = with_new_member(joined, BOB)
-    assert again is not None
-    assert [entry.get("name") for entry in json.loads(again)["members"] if isinstance(entry, dict)].count("bob") == 1
-    left = without_members(again, frozenset({"bob"}))
-    assert left == before
-
-
-def test_members_that_claude_code_runs_stay() -> None:
-    before = config_bytes("captured-with-teammate")
-    assert without_members(before, frozenset({"alice", "team-lead"})) == before
-
-
-def test_a_team_without_members_gets_its_first() -> None:
-    joined = with_new_member(b'{"name": "alpha"}', BOB)
-    assert joined is not None
-    assert [entry["name"] for entry in json.loads(joined)["members"]] == ["bob"]
-
-
-def test_a_broken_file_is_left_alone() -> None:
-    assert with_new_member(config_bytes("truncated"), BOB) is None
-    assert without_members(config_bytes("wrong-root"), frozenset({"bob"})) is None

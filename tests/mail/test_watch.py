@@ -11,7 +11,7 @@ import pytest
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.files.layout import Layout
 from codex_mcp.mail.store_types import Outgoing
-from codex_mcp.mail.watch import changes
+from codex_mcp.mail.watch import changes, config_changes
 from tests.support.mail.folders import ALICE, BOB, TEAM, make_team, opened
 from tests.support.patience import PATIENCE
 
@@ -102,3 +102,25 @@ async def test_where_files_cannot_be_watched_looking_is_left(
 
 def no_watches(*_: object) -> None:
     raise OSError(28, os.strerror(28))
+
+
+async def test_the_configuration_of_a_team_comes_changes_and_goes(tmp_path: Path) -> None:
+    layout = Layout(str(tmp_path / "teams"))
+    path = Path(layout.config("alpha"))
+
+    def write(text: str) -> None:
+        (tmp_path / "draft").write_text(text)
+        os.replace(tmp_path / "draft", path)
+
+    async with asyncio.timeout(PATIENCE), contextlib.aclosing(config_changes(layout, "alpha", NEVER)) as found:
+        await anext(found)  # the first look
+        path.parent.mkdir(parents=True)
+        write("{}")
+        await anext(found)
+        write('{"members": []}')
+        await anext(found)
+        shutil.rmtree(path.parent)
+        await anext(found)
+        path.parent.mkdir()
+        write("{}")
+        await anext(found)

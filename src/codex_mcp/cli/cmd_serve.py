@@ -13,6 +13,8 @@ from codex_mcp.config.load import DEFAULT, Loaded, teams_folder
 from codex_mcp.mcp.methods import Around
 from codex_mcp.mcp.tools.product import MakeProduct, team_product
 from codex_mcp.state.contract import Store
+from codex_mcp.team.mail.claude_session import claude_session
+from codex_mcp.team.mail.team_mail import MailPlace
 from codex_mcp.team.resuming import Resume
 
 LAST_USED: Final = ""
@@ -43,7 +45,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
             return await opened(loaded.settings.team.state_dir)
 
         resume = _resume(arguments.resume, loaded)
-        return team_product(loaded.roles, open_store, teams_folder(environment), resume, around)
+        mail = MailPlace(teams_folder(environment), claude_session(environment))
+        return team_product(loaded.roles, open_store, mail, resume, around)
 
     return serve(arguments, environment, cwd, team)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, Protocol
 
 from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.secrets.client_variables import is_of_session
 from codex_mcp.cli.parser import BadUsage, Parser, guess
 
 
@@ -129,13 +131,19 @@ def _working_folder() -> str:
         raise Explained("cannot work in a folder that was deleted; change to another one") from exc
 
 
+def _environment() -> Mapping[str, str]:
+    """Ours. What belongs to the session of the client that has started us is taken out of what children inherit."""
+    taken = {name: os.environ.pop(name) for name in list(os.environ) if is_of_session(name)}
+    return ChainMap(taken, os.environ) if taken else os.environ
+
+
 def _run(name: str, words: Sequence[str]) -> int:
     command = load_command(name)
     parser = Parser(f"codex-mcp {name}", command.DESCRIPTION)
     _replace_closed_streams()
     command.configure(parser)
     try:
-        return command.run(parser.read(words), os.environ, _working_folder())
+        return command.run(parser.read(words), _environment(), _working_folder())
     except Explained as exc:
         return _refused(name, words, exc)
     except KeyboardInterrupt:

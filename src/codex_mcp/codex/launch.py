@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import make_private_folder
+from codex_mcp.base.secrets.client_variables import without_client_secrets
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.app_server import AppServer
 from codex_mcp.codex.binary import Binary, find_codex_soon, shown
@@ -25,16 +26,6 @@ UNLOAD_DELAY: Final = "thread_unload_delay_secs=1"
 
 SNAPSHOTS: Final = "shell_snapshots"
 """The folder in which Codex stores the state of the user's shell for its commands."""
-
-CLIENT_SECRETS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_")
-"""Prefixes of variables with secrets of MCP clients. Clients pass their environment to the server, and Codex passes it
-to the agents' commands."""
-
-
-def without_client_secrets(environment: Mapping[str, str], overrides: Sequence[str]) -> dict[str, str]:
-    """The environment without the client's own secrets, unless an override names them."""
-    named = " ".join(overrides)
-    return {name: value for name, value in environment.items() if name in named or not name.startswith(CLIENT_SECRETS)}
 
 
 def launcher(settings: CoreSettings, environment: Mapping[str, str]) -> Launcher:

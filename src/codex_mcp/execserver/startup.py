@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.processes.linux_features import check_linux
+from codex_mcp.base.secrets.client_variables import without_session
 from codex_mcp.execserver.auth import CapabilityToken, SignedToken
 from codex_mcp.execserver.sandbox.confinement import Confinement, bubblewraps, temporary_folders
 from codex_mcp.execserver.serve import Address, AuthCheck, RunRemote, ServerConfig, parse_listen, serve
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str,
     is_remote = arguments.remote is not None
     config = ServerConfig(
         address=address,
-        environment=environment,
+        environment=without_session(environment),
         cwd=cwd,
         remote=remote_mode(arguments, environment) if is_remote else None,
         concurrent=arguments.concurrent_requests,

@@ -1,4 +1,5 @@
-"""The database of the mail, `mail.db` in the state folder: what was sent but is not certain, and what was delivered.
+"""The database of the mail, `mail.db` in the state folder: what was sent but is not certain, what was delivered, and
+the turns that it began.
 
 All processes of a state folder share it. Every change is on the disk before the caller goes on.
 """
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.opening import open_small_database
+from codex_mcp.state.embedded.transaction import in_transaction
 from codex_mcp.state.embedded.worker import Worker
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ TABLES: Final = (
     " writes INTEGER NOT NULL, due REAL NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS delivery (agent TEXT, team TEXT, id TEXT, stage TEXT NOT NULL, offers INTEGER NOT NULL,"
     " PRIMARY KEY (team, agent, id)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS traffic (at REAL NOT NULL, agent TEXT NOT NULL, team TEXT NOT NULL,"
+    " senders TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS notices (agent TEXT, team TEXT, at REAL NOT NULL, PRIMARY KEY (team, agent))"
+    " WITHOUT ROWID",
 )
 
 
@@ -48,26 +54,16 @@ class MailDatabase:
 
     async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """What the job returns, after its writes are stored. If it raises, nothing is written."""
-        return await self._worker.run(lambda: self._in_transaction(job))
+        return await self._worker.run(lambda: in_transaction(self._opened(), job))
 
     async def aclose(self) -> None:
         await self._worker.aclose(self._close)
 
     # From here on everything runs in the worker.
 
-    def _in_transaction(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        connection = self._connection
-        assert connection is not None, "it is used before it is opened"
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            result = job(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        return result
+    def _opened(self) -> sqlite3.Connection:
+        assert self._connection is not None, "it is used before it is opened"
+        return self._connection
 
     def _close(self) -> None:
-        assert self._connection is not None
-        self._connection.close()
+        self._opened().close()

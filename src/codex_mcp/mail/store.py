@@ -24,13 +24,15 @@ from codex_mcp.mail.files.layout import Layout
 from codex_mcp.mail.files.rewriting import Rewrite, contents, rewrite
 from codex_mcp.mail.message import Inbox, Message, NewMessage, record_of
 from codex_mcp.mail.outbox import Outbox
+from codex_mcp.mail.owners import has_ended
+from codex_mcp.mail.registration import NewMember, Owner, owners_in, registered
 from codex_mcp.mail.retention import Retention
 from codex_mcp.mail.store_types import Delivered, Outgoing, UnknownMessage, UnknownRecipient, check_text, listed
-from codex_mcp.mail.team_config import NO_TEAM, NewMember, TeamConfig, config_in, with_new_member, without_members
+from codex_mcp.mail.team_config import NO_TEAM, TeamConfig, config_in
 from codex_mcp.mail.ulid import RANDOM_BYTES, ulid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -123,13 +125,15 @@ class MailStore:
             inbox_file.prune, self.layout, checked(address), retention, self._clock(), self._draft_id()
         )
 
-    async def register(self, team: str, member: NewMember) -> bool:
-        """Enter an agent of ours into a team, so that Claude Code's SendMessage finds it. False if there is no team."""
-        return await self._in_thread(self._edit_config, team, lambda data: with_new_member(data, member))
+    async def register(
+        self, team: str, agents: Sequence[NewMember], us: Owner, patience: float
+    ) -> frozenset[str] | None:
+        """Make these the agents of ours in a team; return the names that Claude Code's SendMessage now finds.
 
-    async def deregister(self, team: str, names: Collection[str]) -> bool:
-        """Remove agents of ours from a team. False if nothing had to be removed."""
-        return await self._in_thread(self._edit_config, team, lambda data: without_members(data, frozenset(names)))
+        Those of servers that have ended are removed. Without a team there are none. None: its file is broken, or
+        being written, and nothing has changed.
+        """
+        return await self._in_thread(self._register, team, agents, us, patience)
 
     async def make_inbox(self, address: Address) -> None:
         """Make an empty inbox, so that others know this agent. One that is there stays as it is."""
@@ -186,13 +190,20 @@ class MailStore:
     def _read(self, address: Address) -> Inbox:
         return inbox_file.read_inbox(contents(self.layout.inbox(address)))
 
-    def _edit_config(self, team: str, edit: Callable[[bytes], bytes | None]) -> bool:
+    def _register(self, team: str, agents: Sequence[NewMember], us: Owner, patience: float) -> frozenset[str] | None:
+        names: frozenset[str] | None = frozenset()
+
         def change(data: bytes) -> Rewrite | None:
-            changed = edit(data)
-            return None if changed in (None, data) else Rewrite(changed or b"")
+            nonlocal names
+            ended = frozenset(owner for owner in owners_in(data) if owner != us and has_ended(owner))
+            found = registered(data, agents, us, ended)
+            names = None if found is None else found.names
+            return None if found is None or found.data == data else Rewrite(found.data)
 
         path = self.layout.config(checked(Address("a", team)).team)
-        return os.path.exists(path) and rewrite(path, f"{path}.tmp.{self._draft_id()}", change)
+        if os.path.exists(path):
+            rewrite(path, f"{path}.tmp.{self._draft_id()}", change, patience)
+        return names
 
     def _config(self, team: str) -> TeamConfig:
         data = contents(self.layout.config(team))

@@ -1,4 +1,4 @@
-"""Pure. The `config.json` of a team: its members, read with tolerance, and entries added and removed.
+"""Pure. The `config.json` of a team: its members, read with tolerance, and changed.
 
 A member may be an object with a name or, as early tools wrote it, a name alone. Other entries are skipped and counted.
 Every byte that belongs to others stays.
@@ -6,17 +6,15 @@ Every byte that belongs to others stays.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from codex_mcp.mail.address import is_agent_name
 from codex_mcp.mail.files.json_text import after_blank, clean, decoded, encoded, value_at
 from codex_mcp.mail.files.members import member_source, with_member
-from codex_mcp.mail.files.records import appended, records_in, salvaged, without
+from codex_mcp.mail.files.records import salvaged
 
 EXTERNAL: Final = "external"
 """`backendType` of members that Claude Code does not run."""
@@ -41,21 +39,6 @@ class TeamConfig(Struct, frozen=True):
         return next((member for member in self.members if member.name == name), None)
 
 
-class NewMember(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An entry that makes an agent of ours reachable by Claude Code's SendMessage."""
-
-    agent_id: str
-    name: str
-    agent_type: str
-    model: str
-    joined_at: int
-    """Milliseconds since the epoch."""
-    tmux_pane_id: str = ""
-    cwd: str
-    subscriptions: tuple[str, ...] = ()
-    backend_type: str = EXTERNAL
-
-
 NO_TEAM: Final = TeamConfig()
 
 
@@ -64,49 +47,19 @@ def config_in(data: bytes) -> TeamConfig:
     root = _root(data)
     entries = root.get("members", []) if isinstance(root, dict) else None
     if not isinstance(root, dict) or not isinstance(entries, list):
-        parts = [value_at(source, 0)[0] for source in salvaged(data, lambda value: _member(value) is not None)]
-        return TeamConfig(tuple(filter(None, map(_member, parts))), is_broken=True)
+        parts = [value_at(source, 0)[0] for source in salvaged(data, lambda value: member_in(value) is not None)]
+        return TeamConfig(tuple(filter(None, map(member_in, parts))), is_broken=True)
     found: dict[str, Member] = {}
     for entry in entries:
-        if member := _member(entry):
+        if member := member_in(entry):
             found.setdefault(member.name, member)
     lead = root.get("leadAgentId")
     lead_name = clean(lead).partition("@")[0] if isinstance(lead, str) else None
     return TeamConfig(tuple(found.values()), lead_name or None, skipped=len(entries) - len(found))
 
 
-def with_new_member(data: bytes, member: NewMember) -> bytes | None:
-    """The file with this entry, in place of others of the same name; None if the file is broken."""
-    cleared = without_members(data, frozenset({member.name}))
-    if cleared is None:
-        return None
-    source = json.dumps(msgspec.to_builtins(member), ensure_ascii=False, indent=2).replace("\n", "\n    ")
-    return _with_members(cleared, lambda array: appended_to(array, source))
-
-
-def without_members(data: bytes, names: frozenset[str]) -> bytes | None:
-    """The file without the external members of these names; None if the file is broken."""
-
-    def removed(array: str) -> str:
-        records = records_in(encoded(array))
-        assert records is not None, "it was parsed before"
-        gone = frozenset(
-            index
-            for index, record in enumerate(records.records)
-            if (member := _member(record.value)) and member.name in names and member.is_external
-        )
-        return decoded(without(records, gone)) if gone else array
-
-    return _with_members(data, removed)
-
-
-def appended_to(array: str, source: str) -> str:
-    records = records_in(encoded(array))
-    assert records is not None, "it was parsed before"
-    return decoded(appended(records, source))
-
-
-def _with_members(data: bytes, change: Callable[[str], str]) -> bytes | None:
+def with_members(data: bytes, change: Callable[[str], str]) -> bytes | None:
+    """The file with its array of members changed, and every other byte as it was; None if the file is broken."""
     root, text = _root(data), decoded(data)
     if not isinstance(root, dict) or not isinstance(root.get("members", []), list):
         return None
@@ -124,7 +77,8 @@ def _root(data: bytes) -> object:
     return value if after_blank(text, end) == len(text) else None
 
 
-def _member(entry: object) -> Member | None:
+def member_in(entry: object) -> Member | None:
+    """The member that an entry describes; None if it names none."""
     if isinstance(entry, str):
         return Member(entry) if is_agent_name(entry) else None
     if not isinstance(entry, Mapping):

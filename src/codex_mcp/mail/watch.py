@@ -1,4 +1,4 @@
-"""Tells which inboxes have changed: at once by file watching, and every five seconds by looking.
+"""Tells which inboxes or configurations have changed: at once by file watching, and every five seconds by looking.
 
 The folder of the teams may be missing, disappear and come back: then the nearest folder above it is watched. Where
 files cannot be watched (too many watches, some network file systems), looking is left.
@@ -33,7 +33,6 @@ DEBOUNCE: Final = 50
 
 Signature = tuple[int, ...]
 
-
 Wanted = Callable[[], Collection[Address]]
 
 
@@ -50,6 +49,17 @@ async def changes(layout: Layout, wanted: Wanted, poll: float = POLL) -> AsyncGe
             seen = found
             if changed:
                 yield changed
+
+
+async def config_changes(layout: Layout, team: str, poll: float = POLL) -> AsyncGenerator[None]:
+    """Yields at the first look, and when a team's `config.json` has come, changed or gone."""
+    folder, seen = Address("", team), None
+    async with contextlib.aclosing(_wakings(layout, lambda: [folder], poll)) as wakings:
+        async for _ in wakings:
+            found = await asyncio.to_thread(_signature, layout.config(team))
+            if found != seen:
+                seen = found
+                yield
 
 
 async def _wakings(layout: Layout, wanted: Wanted, poll: float) -> AsyncGenerator[None]:
@@ -129,9 +139,14 @@ def _nearest(folder: str) -> str:
 
 
 def _signatures(layout: Layout, addresses: Collection[Address]) -> dict[Address, Signature]:
-    found: dict[Address, Signature] = {}
-    for address in addresses:
-        with contextlib.suppress(OSError):
-            status = os.lstat(layout.inbox(address))
-            found[address] = (status.st_ino, status.st_size, status.st_mtime_ns)
-    return found
+    found = {address: _signature(layout.inbox(address)) for address in addresses}
+    return {address: signature for address, signature in found.items() if signature}
+
+
+def _signature(path: str) -> Signature:
+    """What changes with a file; empty if there is none."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return ()
+    return (status.st_ino, status.st_size, status.st_mtime_ns)

@@ -20,6 +20,7 @@ from codex_mcp.sessions.session import Key, Limits, NamedSession, Used, after_tu
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.flock import alone_while_opening
 from codex_mcp.state.embedded.opening import Damaged, is_damage, set_aside, small_database, sqlite
+from codex_mcp.state.embedded.transaction import in_transaction
 from codex_mcp.state.embedded.worker import Worker
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class SessionStore:
             self._forget(database, key.principal, session.used)
             return kept
 
-        return await self._run(_in_transaction(write))
+        return await self._run(lambda database: in_transaction(database, write))
 
     async def add_turn(self, key: Key, session: NamedSession, prompt: str, answer: str) -> NamedSession:
         """Add a turn that succeeded, with the settings that it had.
@@ -84,7 +85,7 @@ class SessionStore:
             _write(database, key, added)
             return added
 
-        return await self._run(_in_transaction(write))
+        return await self._run(lambda database: in_transaction(database, write))
 
     async def rename_thread(self, key: Key, before: str, now: str) -> None:
         """The thread of a session has received its own id."""
@@ -94,7 +95,7 @@ class SessionStore:
             if session is not None and session.thread == before:
                 _write(database, key, replace(session, thread=now))
 
-        await self._run(_in_transaction(write))
+        await self._run(lambda database: in_transaction(database, write))
 
     async def all_of(self, principal: str, now: float) -> list[NamedSession]:
         """The sessions of a principal, the most recently used first."""
@@ -214,21 +215,6 @@ def _checked(path: str) -> sqlite3.Connection:
         database.close()
         raise
     return database
-
-
-def _in_transaction(job: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connection], T]:
-    def run(database: sqlite3.Connection) -> T:
-        database.execute("BEGIN IMMEDIATE")
-        try:
-            result = job(database)
-            database.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite().Error):
-                database.execute("ROLLBACK")
-            raise
-        return result
-
-    return run
 
 
 def _found(database: sqlite3.Connection, key: Key) -> NamedSession | None:

@@ -6,6 +6,7 @@ final record, and never touches one that another living server owns.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from codex_mcp.team.agent import AgentState
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.directory import Directory
 from codex_mcp.team.mail.injection import Injection, InjectionParts
-from codex_mcp.team.mail.team_mail import TeamMail
+from codex_mcp.team.mail.team_mail import MailPlace, TeamMail
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome
 from codex_mcp.team.records.store_session import OpenStore, StoreSession
@@ -41,8 +42,7 @@ logger = logging.getLogger(__name__)
 class TeamSetup(Struct, frozen=True):
     open_store: OpenStore
     describe_question: DescribeQuestion
-    teams_dir: str
-    """Where the folders of all teams are, with their mail."""
+    mail: MailPlace
     resume: Resume | None = None
     agent_tools: tuple[Mapping[str, object], ...] = ()
     """Tools of the agents themselves, as the app-server spells them."""
@@ -57,9 +57,7 @@ class Team:
         self._began = time.monotonic()
         self._tasks = TaskSet()
         self.session = session = StoreSession(settings.state_dir, setup.open_store, self)
-        self.roster = roster = Roster(
-            lambda member: threads.changes.tell(member.agent.codex_id, member.thread_id or "")
-        )
+        self.roster = roster = Roster(self._member_removed)
         self.directory = directory = Directory(settings, roster, session)
         self._member_threads = member_threads = MemberThreads(threads, session, setup.agent_tools)
         self.starting = Starting(settings, session, directory, member_threads)
@@ -67,7 +65,9 @@ class Team:
         self.first_call = FirstCall(settings, directory, setup.resume)
         self.work = Work(settings, roster, session, setup.describe_question)
         self.requests = Requests(directory, session)
-        self.mail = TeamMail(settings, setup.teams_dir, session, directory)
+        self.mail = TeamMail(
+            settings, setup.mail, session, directory, lambda member: self.injection.inbox_added(member)
+        )
         self.closing = Closing(settings, threads, session, directory, self.work)
         parts = InjectionParts(self.mail, self.work, member_threads, self.closing, setup.approval_timeout)
         self.injection = Injection(settings, parts)
@@ -156,7 +156,7 @@ class Team:
     async def aclose(self) -> None:
         """Close every agent, and the session. If cancelled, the rest are closed without a summary."""
         try:
-            await self.closing.close_all()
+            await asyncio.gather(self.mail.leave(), self.closing.close_all())
         finally:
             await self._tasks.aclose()
             await self.injection.aclose()
@@ -177,6 +177,10 @@ class Team:
         for member in self.roster:
             self.session.writer.note(member)
         self.session.writer.hurry()
+
+    def _member_removed(self, member: Member) -> None:
+        self._threads.changes.tell(member.agent.codex_id, member.thread_id or "")
+        self.mail.session_team.agents_changed()
 
     def _let_go(self, member: Member) -> None:
         """Stop an agent that another server runs now, and write nothing more about it."""

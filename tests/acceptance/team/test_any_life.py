@@ -20,6 +20,7 @@ from codex_mcp.mcp.tools.product import team_product
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
+from codex_mcp.team.mail.team_mail import MailPlace
 from codex_mcp.threads.threads import Threads
 from tests.support.core.cores import Changes, scripted_threads
 from tests.support.patience import PATIENCE
@@ -149,7 +150,7 @@ async def caller_of_a_team(folder: Path, **changed: Any) -> AsyncIterator[Caller
     ours, theirs = memory_pair()
     chosen = make_settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **changed)
     async with scripted_threads(folder, **changed) as (threads, model):
-        product = team_product({}, open_store, str(folder / "teams"))(threads, chosen, bytes(KEY_BYTES))
+        product = team_product({}, open_store, MailPlace(str(folder / "teams")))(threads, chosen, bytes(KEY_BYTES))
         handlers = Handlers(
             lambda request: product.methods.handle(session, request), lambda note: handle_notification(session, note)
         )

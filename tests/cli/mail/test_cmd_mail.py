@@ -57,6 +57,14 @@ def test_a_message_goes_from_one_person_to_another(home: Path, capfdbinary: pyte
     assert len(told_json(capfdbinary, "read", "--as", "codex-1", "--all")["messages"]) == 1
 
 
+@pytest.mark.parametrize("words", [("send", "codex-1"), ("broadcast",)], ids=lambda words: words[0])
+def test_a_message_can_be_urgent(home: Path, capfdbinary: pytest.CaptureFixture[bytes], words: tuple[str, ...]) -> None:
+    told(capfdbinary, *words, "stop", "--urgent", "--as", "team-lead")
+    told(capfdbinary, *words, "go on", "--as", "team-lead")
+    found = told_json(capfdbinary, "read", "--as", "codex-1")["messages"]
+    assert [(each["text"], each["urgent"]) for each in found] == [("stop", True), ("go on", False)]
+
+
 def test_the_sender_is_a_person_unless_the_environment_says_otherwise(
     home: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,8 +8,8 @@ from codex_mcp.mail.delivery.budgets import (
     Turn,
     Verdict,
     free_at,
+    is_notice_due,
     next_hops,
-    recorded,
     verdict,
 )
 from codex_mcp.mail.message import IdKind, Message
@@ -42,7 +42,7 @@ def test_two_agents_that_answer_each_other_stop() -> None:
     for number in range(3):
         now = turn(number, (A, B)[number % 2], (B, A)[number % 2])
         assert verdict(traffic, now, 0, BUDGET) is Verdict.ALLOWED
-        traffic = recorded(traffic, now, BUDGET)
+        traffic = (*traffic, now)
     assert verdict(traffic, turn(3, B, A), 0, BUDGET) is Verdict.PAIR_EXHAUSTED
     assert verdict(traffic, turn(3, B, C), 0, BUDGET) is Verdict.ALLOWED
     assert verdict(traffic, turn(3, B, C, A), 0, BUDGET) is Verdict.PAIR_EXHAUSTED
@@ -53,7 +53,7 @@ def test_two_agents_that_answer_each_other_stop() -> None:
 def test_an_agent_that_gets_mail_from_many_stops() -> None:
     traffic: Traffic = ()
     for number in range(5):
-        traffic = recorded(traffic, turn(number, A, Address(f"s{number}", "beta")), BUDGET)
+        traffic = (*traffic, turn(number, A, Address(f"s{number}", "beta")))
     assert verdict(traffic, turn(5, A, C), 0, BUDGET) is Verdict.AGENT_EXHAUSTED
     assert verdict(traffic, turn(101, A, C), 0, BUDGET) is Verdict.ALLOWED
 
@@ -70,15 +70,24 @@ TURNS = st.lists(
 )
 def test_no_window_has_more_turns_than_the_budget(asked: list[tuple[float, Address, frozenset[Address]]]) -> None:
     traffic: Traffic = ()
-    begun: list[Turn] = []
     for at, agent, senders in sorted(asked, key=lambda one: one[0]):
         now = Turn(at, agent, senders)
         free = free_at(traffic, now, BUDGET)
         assert (free == at) is (verdict(traffic, now, 0, BUDGET) is Verdict.ALLOWED)
         if free == at:
-            traffic = recorded(traffic, now, BUDGET)
-            begun.append(now)
+            traffic = (*traffic, now)
         for who in (A, B, C):
-            recent = [turn for turn in begun if turn.at + BUDGET.window > at]
+            recent = [turn for turn in traffic if turn.at + BUDGET.window > at]
             assert sum(turn.agent == who for turn in recent) <= BUDGET.per_agent
-        assert len(traffic) <= 3 * BUDGET.per_agent
+
+
+def test_turns_of_a_clock_that_was_set_back_do_not_count() -> None:
+    traffic = tuple(turn(1000 + number, A, B) for number in range(5))
+    assert verdict(traffic, turn(1010, A, B), 0, BUDGET) is Verdict.AGENT_EXHAUSTED
+    assert verdict(traffic, turn(10, A, B), 0, BUDGET) is Verdict.ALLOWED
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6))
+def test_the_lead_is_told_once_in_a_window(told: float, now: float) -> None:
+    assert is_notice_due(None, now, BUDGET)
+    assert is_notice_due(told, now, BUDGET) is (now < told or now >= told + BUDGET.window)

@@ -9,6 +9,7 @@ from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS
 from codex_mcp.mcp.seal import KEY_BYTES
 from codex_mcp.mcp.tools.product import plain_product, team_product
 from codex_mcp.state.contract import Store
+from codex_mcp.team.mail.team_mail import MailPlace
 from codex_mcp.threads.threads import Threads
 from tests.support.servers.mcp_session import no_codex, no_hurry
 from tests.support.settings import make_settings
@@ -32,7 +33,7 @@ async def test_a_team_answers_to_all_methods_and_ends_although_nobody_came(tmp_p
         return MemoryStore(World())
 
     settings = make_settings(codex_home=str(tmp_path), state_dir=str(tmp_path / "state"))
-    product = team_product({}, open_store, "/nowhere")(
+    product = team_product({}, open_store, MailPlace("/nowhere"))(
         Threads(settings.core, settings.calls, no_codex, no_hurry), settings, bytes(KEY_BYTES)
     )
     assert {"tools/list", "tools/call", "tasks/get"} <= product.methods.table.keys()

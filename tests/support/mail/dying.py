@@ -14,9 +14,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from codex_mcp.mail.files import exchange
 from tests.support.mail.scenes import SCENES
 
 CALLS = ("open", "write", "ftruncate", "fsync", "mkdir", "rmdir", "rename", "link", "unlink")
+EXCHANGE = "_exchange"
+"""The function that puts a draft in the place of a file, in one system call."""
 READING = ("PRAGMA", "SELECT", "CREATE")
 FINISHED = 0
 
@@ -48,6 +51,7 @@ def arm(steps: Steps) -> None:
     """From now on this process takes steps."""
     for name in CALLS:
         setattr(os, name, steps.before(getattr(os, name)))
+    setattr(exchange, EXCHANGE, steps.before(getattr(exchange, EXCHANGE)))
 
     class Connection(sqlite3.Connection):
         execute = steps.before(sqlite3.Connection.execute)

@@ -9,6 +9,8 @@ from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.mcp.schema.team_results import describe_question
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.contract import Store
+from codex_mcp.team.mail.claude_session import NO_SESSION, ClaudeSession
+from codex_mcp.team.mail.team_mail import MailPlace
 from codex_mcp.team.resuming import Resume
 from codex_mcp.team.roster import Member
 from codex_mcp.team.starting import Order
@@ -59,7 +61,13 @@ class LocalTeam:
 
 @contextlib.asynccontextmanager
 async def local_team(
-    folder: Path, world: World | None = None, resume: Resume | None = None, *, script: Path = TOUR, **settings: Any
+    folder: Path,
+    world: World | None = None,
+    resume: Resume | None = None,
+    *,
+    script: Path = TOUR,
+    claude: ClaudeSession = NO_SESSION,
+    **settings: Any,
 ) -> AsyncIterator[LocalTeam]:
     """A team with a store of its own, or with one that it shares with others."""
     shared = World() if world is None else world
@@ -69,7 +77,8 @@ async def local_team(
 
     chosen = make_settings(codex_home=str(folder / "home"), state_dir=str(folder / "state"), **settings)
     async with scripted_threads(folder, script=script, **settings) as (threads, model):
-        team = Team(chosen.team, threads, TeamSetup(open_store, describe_question, str(folder / "teams"), resume))
+        mail = MailPlace(str(folder / "teams"), claude)
+        team = Team(chosen.team, threads, TeamSetup(open_store, describe_question, mail, resume))
         try:
             yield LocalTeam(team, model, folder, threads)
         finally:

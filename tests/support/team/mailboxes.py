@@ -5,7 +5,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.servers.mcp_server import Json
+from tests.support.team.scenes import heard
 from tests.support.team.team_server import TeamServer
 
 
@@ -47,3 +49,19 @@ def put(server: TeamServer, agent: str, *records: Json, team: str = "default") -
 def unread(server: TeamServer, agent: str) -> list[str]:
     """The texts of its messages that are not marked as read."""
     return [each["text"] for each in inbox(server, agent) if not each["read"]]
+
+
+def envelopes(model: ScriptedModel) -> list[list[Json]]:
+    """The messages of all envelopes that the model was given, in order. Each envelope has a boundary of its own."""
+    found: dict[str, list[Json]] = {}
+    for number in range(len(model.requests)):
+        boundary = ""
+        for line in heard(model, number).splitlines():
+            if line.startswith("--- mail "):
+                boundary = line
+                found[boundary] = []
+            elif line.startswith("--- end of mail "):
+                boundary = ""
+            elif boundary:
+                found[boundary].append(json.loads(line))
+    return list(found.values())

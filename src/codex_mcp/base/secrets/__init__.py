@@ -1,1 +1,4 @@
-"""Masking secrets in text that is logged or stored. Start with `redact`."""
+"""Masking secrets in text that is logged or stored, and keeping those of a client from our children.
+
+Start with `redact` and with `client_variables`.
+"""

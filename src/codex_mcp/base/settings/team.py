@@ -107,6 +107,10 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     auto_mail: bool = setting(True, switch, "YES|NO", "give new mail to an idle agent as its next prompt")
     """Without it, agents read their mail only with atm_read. A role or a call can switch it off as well."""
 
+    steer_urgent_mail: bool = setting(False, switch, "YES|NO", "add urgent mail to the running turn of a busy agent")
+    """Without it, urgent mail waits for the end of the turn as all mail does: any sender can call its mail urgent, and
+    it changes what the caller of that turn gets. An old Codex (0.103 to 0.153) always waits."""
+
     max_messages: int = setting(10, count(1, 1000), "N", "messages that an agent gets with one prompt")
     """The rest follows with the next prompt. Ten can be read and answered at once."""
 

@@ -57,6 +57,7 @@ def _send_arguments(parser: argparse.ArgumentParser) -> None:
 def _text_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", help=TEXT_HELP)
     parser.add_argument("--summary", metavar="TEXT", help="a short form (default: the beginning of the text)")
+    parser.add_argument("--urgent", action="store_true", help="a busy agent may get it in the middle of its turn")
 
 
 def _read_arguments(parser: argparse.ArgumentParser) -> None:

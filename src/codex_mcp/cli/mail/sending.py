@@ -25,7 +25,7 @@ STDIN: Final = "-"
 
 
 def send(arguments: argparse.Namespace, place: Place) -> int:
-    mail = Outgoing(text=text_of(arguments.text), summary=arguments.summary)
+    mail = Outgoing(text=text_of(arguments.text), summary=arguments.summary, is_urgent=arguments.urgent)
     to = address_of(arguments.to, place.me.team)
     sent = _with_store(place, lambda store: store.send(place.me, to, mail, allow_unknown=arguments.allow_unknown))
     _print_one(sent, "sent", as_json=arguments.json)
@@ -40,7 +40,7 @@ def acknowledge(arguments: argparse.Namespace, place: Place) -> int:
 
 
 def broadcast(arguments: argparse.Namespace, place: Place) -> int:
-    mail = Outgoing(text=text_of(arguments.text), summary=arguments.summary)
+    mail = Outgoing(text=text_of(arguments.text), summary=arguments.summary, is_urgent=arguments.urgent)
     outcomes = _with_store(place, lambda store: store.broadcast(place.me, place.me.team, mail))
     if arguments.json:
         print_json({"schema": SCHEMA, "outcomes": [outcome_entry(outcome) for outcome in outcomes]})

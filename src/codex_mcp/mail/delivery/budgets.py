@@ -41,17 +41,12 @@ class Turn(Struct, frozen=True):
 
 
 Traffic = tuple[Turn, ...]
-"""The turns of the last window, oldest first."""
+"""The turns that mail began, at least those of the last window."""
 
 
 def next_hops(cause: Iterable[Message]) -> int:
     """The hops of mail that is sent in a turn; `cause` is the mail that began it, if any."""
     return max((message.hops + 1 for message in cause), default=0)
-
-
-def recorded(traffic: Traffic, turn: Turn, budget: Budget) -> Traffic:
-    """The traffic with one more turn, without those that are older than the window."""
-    return (*_recent(traffic, turn.at, budget), turn)
 
 
 def verdict(traffic: Traffic, mail: Turn, hops: int, budget: Budget) -> Verdict:
@@ -77,9 +72,17 @@ def free_at(traffic: Traffic, mail: Turn, budget: Budget) -> float:
     )
 
 
+def is_notice_due(told: float | None, now: float, budget: Budget) -> bool:
+    """Whether the lead is to be told of held mail: once in a window, and again if the clock was set back."""
+    return told is None or not told <= now < told + budget.window
+
+
 def _recent(traffic: Traffic, now: float, budget: Budget) -> list[Turn]:
-    """The turns in the window. `free_at` returns this sum: a difference could be rounded to another moment."""
-    return [turn for turn in traffic if turn.at + budget.window > now]
+    """The turns in the window; not those of a clock that was set back since, which would count for too long.
+
+    `free_at` returns this sum: a difference could be rounded to another moment.
+    """
+    return [turn for turn in traffic if turn.at <= now < turn.at + budget.window]
 
 
 def _between(turns: Iterable[Turn], one: Address, other: Address) -> int:

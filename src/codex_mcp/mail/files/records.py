@@ -98,12 +98,14 @@ def replaced(records: Records, sources: Mapping[int, str]) -> bytes:
 
 
 def without(records: Records, indexes: frozenset[int]) -> bytes:
-    """The file without some of its records."""
-    kept = [records.source(index) for index in range(len(records.records)) if index not in indexes]
-    if not records.records or not kept:
-        return encoded(records.text[: records.text.index("[") + 1] + records.text[records.text.rindex("]") :])
-    before, after = records.records[0].start, records.records[-1].end
-    return encoded(records.text[:before] + f",{_blank(records)}".join(kept) + records.text[after:])
+    """The file without some of its records, each with what stands between it and the one before."""
+    text, places = records.text, records.records
+    kept = [index for index in range(len(places)) if index not in indexes]
+    if not kept:
+        return encoded(text[: text.index("[") + 1] + text[text.rindex("]") :])
+    first, *others = kept
+    parts = [text[places[index - 1].end : places[index].end] for index in others]
+    return encoded(text[: places[0].start] + records.source(first) + "".join(parts) + text[places[-1].end :])
 
 
 def _blank(records: Records) -> str:

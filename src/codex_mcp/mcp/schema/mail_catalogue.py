@@ -20,7 +20,10 @@ MOST_READ: Final = 100
 IDENTITY: Final = Field("identity", "Your agent.", required=True)
 
 _TEXT: Final = Field("message", "The text.", required=True)
-_SUMMARY: Final = Field("summary", "A short form, for lists.")
+_MORE: Final = (
+    Field("summary", "A short form, for lists."),
+    Field("urgent", "It should not wait for the end of a turn.", FieldKind.BOOLEAN),
+)
 
 ATM_SEND: Final = Tool(
     "atm_send",
@@ -29,7 +32,7 @@ ATM_SEND: Final = Tool(
     (IDENTITY, Field("to", "AGENT or AGENT@TEAM.", required=True), _TEXT),
     output(message_id="string"),
     read_only=False,
-    unlisted=(_SUMMARY,),
+    unlisted=_MORE,
 )
 ATM_READ: Final = Tool(
     "atm_read",
@@ -53,7 +56,7 @@ ATM_BROADCAST: Final = Tool(
     (IDENTITY, _TEXT),
     output(recipients="array"),
     read_only=False,
-    unlisted=(_SUMMARY,),
+    unlisted=_MORE,
 )
 ATM_PENDING_COUNT: Final = Tool(
     "atm_pending_count", "", "Count unread messages.", (IDENTITY,), output(pending="integer"), read_only=True
@@ -86,6 +89,7 @@ class MailArguments(Struct, frozen=True, kw_only=True):
     to: str = ""
     message: str = ""
     summary: str | None = None
+    urgent: bool = False
     mark_read: bool = True
     limit: int = DEFAULT_READ
     message_id: str | None = None

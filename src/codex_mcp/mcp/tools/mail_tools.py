@@ -111,7 +111,9 @@ class MailTools:
 
     async def _other(self, tool: Tool, member: Member, arguments: MailArguments) -> dict[str, object]:
         mail, identity = self._team.mail, member.agent.identity
-        outgoing = Outgoing(text=arguments.message, summary=arguments.summary, hops=arguments.hops)
+        outgoing = Outgoing(
+            text=arguments.message, summary=arguments.summary, hops=arguments.hops, is_urgent=arguments.urgent
+        )
         if tool is ATM_SEND:
             return results.sent(identity, await mail.send(member, arguments.to, outgoing))
         if tool is ATM_BROADCAST:

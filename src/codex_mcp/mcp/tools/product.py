@@ -22,6 +22,7 @@ from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import mcp
 
 if TYPE_CHECKING:
+    from codex_mcp.team.mail.team_mail import MailPlace
     from codex_mcp.team.profile.roles import Role
     from codex_mcp.team.records.store_session import OpenStore
     from codex_mcp.team.resuming import Resume
@@ -82,7 +83,7 @@ def _plain_tools(surface: Surface | None) -> Sequence[Tool]:
 def team_product(
     roles: Mapping[str, Role],
     open_store: OpenStore,
-    teams_dir: str,
+    mail: MailPlace,
     resume: Resume | None = None,
     around: Around | None = None,
 ) -> MakeProduct:
@@ -96,7 +97,7 @@ def team_product(
 
     def make(threads: Threads, settings: Settings, key: bytes) -> Product:
         patience = settings.calls.approval_timeout
-        setup = TeamSetup(open_store, describe_question, teams_dir, resume, AGENT_TOOLS, patience)
+        setup = TeamSetup(open_store, describe_question, mail, resume, AGENT_TOOLS, patience)
         team = Team(settings.team, threads, setup)
         tools = TeamTools(threads, settings, key, team, roles)
         late = features.LateFeatures(threads, settings)

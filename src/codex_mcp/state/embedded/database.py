@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded import opening
 from codex_mcp.state.embedded.opening import NAME, open_database, sqlite
+from codex_mcp.state.embedded.transaction import in_transaction
 from codex_mcp.state.embedded.worker import Worker
 
 if TYPE_CHECKING:
@@ -84,15 +85,7 @@ class Database:
         connection = self._connection
         assert connection is not None
         self._check_file()
-        connection.execute(begin)
-        try:
-            result = job(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        return result
+        return in_transaction(connection, job, begin)
 
     def _check_file(self) -> None:
         """SQLite would go on using a removed file, and no other process would see what is in it."""

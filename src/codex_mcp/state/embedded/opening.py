@@ -17,6 +17,7 @@ from codex_mcp.base.files import PRIVATE, make_private, make_private_folder
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.flock import alone_while_opening, has_died, nodes_with_locks
 from codex_mcp.state.embedded.schema import MIGRATIONS, TABLES, steps_from
+from codex_mcp.state.embedded.transaction import in_transaction
 
 if TYPE_CHECKING:
     import sqlite3
@@ -104,7 +105,7 @@ def _ready(path: str, *, check: bool) -> sqlite3.Connection:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
                 raise Damaged(verdict)
-        _migrate(connection)
+        in_transaction(connection, _migrate)
         found = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if missing := TABLES - found:
             raise Damaged(f"it has no table {', '.join(sorted(missing))}")
@@ -121,20 +122,13 @@ def _connected(path: str) -> sqlite3.Connection:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == 0 and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise Damaged("it holds other data")
-        for statement in steps_from(version):
-            connection.execute(statement)
-        if version < len(MIGRATIONS):
-            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0 and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise Damaged("it holds other data")
+    for statement in steps_from(version):
+        connection.execute(statement)
+    if version < len(MIGRATIONS):
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
 
 def is_damage(error: Exception, path: str) -> bool:

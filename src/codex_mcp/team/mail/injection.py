@@ -1,6 +1,7 @@
 """Gives unread mail to idle agents as turns: after each turn, and when an inbox changes.
 
-Mail is offered only to an idle agent, so a caller that waits always comes first. One delivery at a time per agent: the
+Mail is offered only to an idle agent, so a caller that waits always comes first; only urgent mail may be added to a
+running turn (`steering`). One delivery at a time per agent: the
 messages are recorded as offered, the turn is queued, and when the core has confirmed its start they are marked as read.
 Nothing runs until an agent that wants mail has had a turn, and nothing but a look every five seconds until its team has
 a folder.
@@ -28,8 +29,10 @@ from codex_mcp.team.mail.choosing import Choice
 from codex_mcp.team.mail.loop_guard import LoopGuard
 from codex_mcp.team.mail.mail_audience import MailAudience
 from codex_mcp.team.mail.shutdown_requests import ShutdownRequests
-from codex_mcp.team.mail.team_mail import TeamMail, address_for
+from codex_mcp.team.mail.steering import Steering
+from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.member_threads import MemberThreads
+from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Assignment, Work
 from codex_mcp.threads.thread import Thread
@@ -44,6 +47,9 @@ logger = logging.getLogger(__name__)
 
 PURPOSE: Final = "mail"
 """The event under which the audit lists a turn that mail began."""
+
+STEERED: Final = "mail_steered"
+"""The event under which it lists urgent mail that was added to a running turn."""
 
 LOOK_EVERY: Final = 5.0
 """Seconds between two looks for a team's folder that does not exist yet."""
@@ -83,6 +89,7 @@ class Injection:
         self._awaited: set[str] = set()
         """Agents that have become idle, or got mail, since their delivery began to look."""
         self._guard = LoopGuard(mail, settings.max_hops)
+        self._steering = Steering()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._watching: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
@@ -91,11 +98,14 @@ class Injection:
 
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
         member = self._roster.of_thread(thread.id)
+        if member is not None and not self._ending.is_set():
+            self._mail.session_team.begin(self._is_wanted_by)
         is_watching = self._watching is not None and not self._watching.done()
         if not is_watching and member is not None and self._is_wanted_by(member) and not self._ending.is_set():
             self._watching = self._watch_tasks.spawn(self._watch(), name="watch of the mail")
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
+        self._steering.turn_concluded(turn)
         self._thread_changed(thread)
 
     def turn_left(self, thread: Thread) -> None:
@@ -105,9 +115,16 @@ class Injection:
         """Ignored."""
 
     def hops_of(self, member: Member) -> int:
-        """The hops of mail that this agent sends now: more than those of the mail that began its turn, if mail did."""
+        """The hops of mail that this agent sends now: more than those of the mail in its turn, if there is any."""
         turn = None if member.thread is None else member.thread.current
-        return turn.audience.hops if turn is not None and isinstance(turn.audience, MailAudience) else 0
+        if turn is None:
+            return 0
+        begun_with = turn.audience.hops if isinstance(turn.audience, MailAudience) else 0
+        return max(begun_with, self._steering.hops_in(turn))
+
+    def inbox_added(self, member: Member) -> None:
+        """An agent has one more inbox, in which mail may wait."""
+        self._wake(member)
 
     async def aclose(self) -> None:
         """Begin nothing more. Deliveries that have begun record their outcome first."""
@@ -143,18 +160,19 @@ class Injection:
         return is_idle and member in self._roster and self._is_wanted_by(member) and not self._ending.is_set()
 
     async def _watch(self) -> None:
-        while not self._mail.has_folder:  # noqa: ASYNC110  a folder has no event
-            await asyncio.sleep(LOOK_EVERY)
+        while not self._mail.has_folder:
+            await self._mail.folder_may_have_come(LOOK_EVERY)
         from codex_mcp.mail.watch import changes  # noqa: PLC0415  only for a team that has mail
 
         async with contextlib.aclosing(changes(self._mail.files.layout, self._watched)) as changed:
             async for inboxes in changed:
                 for member in self._roster:
-                    if address_for(member) in inboxes:
+                    if not inboxes.isdisjoint(self._mail.addresses(member)):
                         self._wake(member)
 
     def _watched(self) -> Collection[Address]:
-        return [address_for(member) for member in self._roster if self._is_wanted_by(member)]
+        wanting = (member for member in self._roster if self._is_wanted_by(member))
+        return [address for member in wanting for address in self._mail.watched(member)]
 
     async def _deliver(self, key: str, principal: str) -> None:
         delay = FIRST_DELAY
@@ -180,21 +198,29 @@ class Injection:
             self._delivering.discard(key)
 
     async def _deliver_next(self, member: Member) -> bool:
-        """Give the next messages to an idle agent. False: that failed, and is worth another try later."""
-        if not self._can_have_turn(member) or not self._mail.has_folder:
-            return True
-        await self._mail.files.make_inbox(address_for(member))
-        inbox = await self._mail.files.read(address_for(member))
-        unread = tuple(message for message in inbox.messages if not message.is_read)
-        if not unread or await self._shutdown.obeyed(member, unread):
-            return True
-        choice = await self._chosen(member, unread)
-        if not choice.chosen:
+        """Give the next messages to an agent. False: that failed, and is worth another try later."""
+        for address in self._mail.addresses(member):
+            if self._can_have_turn(member):
+                is_done = await self._give_turn(member, address)
+                if is_done is not None:
+                    return is_done
+            elif self._settings.steer_urgent_mail and self._is_wanted_by(member) and not self._ending.is_set():
+                await self._steer(member, address)
+        return True
+
+    async def _give_turn(self, member: Member, address: Address) -> bool | None:
+        """A turn with mail of one inbox. None: nothing in it may begin one."""
+        if address.team != self._mail.session_team.team:  # whose folder belongs to Claude Code
+            await self._mail.files.make_inbox(address)
+        unread = await self._unread(address)
+        if not unread:
+            return None
+        if await self._shutdown.obeyed(member, address, unread):
             return True
         handover = await self._handover()
-        batch = await handover.next_batch(address_for(member), lambda message: message.id in choice.chosen)
+        batch = await self._next_batch(member, address, unread)
         if batch is None:
-            return True
+            return None
         try:
             turn = await self._begun(member, batch)
         except (Refused, CoreError):
@@ -205,11 +231,41 @@ class Injection:
             return True
         return await self._confirmed(handover, batch, turn)
 
-    async def _chosen(self, member: Member, unread: tuple[Message, ...]) -> Choice:
+    async def _steer(self, member: Member, address: Address) -> None:
+        """Add urgent mail to the running turn. What it does not take waits for its end. Raises Explained."""
+        thread = member.thread
+        turn = None if thread is None else thread.current
+        if thread is None or turn is None or not await turn.until_started():
+            return
+        unread = await self._unread(address)
+        urgent = tuple(message for message in unread if message.is_urgent)
+        batch = await self._next_batch(member, address, urgent) if urgent else None
+        if batch is None:
+            return
+        handover = await self._handover()
+        if not await self._steering.take(thread, turn, batch):
+            await handover.turn_refused(batch)
+            return
+        await self._delivered(handover, batch)
+        self._work.audit(member.agent, STEERED, AuditOutcome.OK, what=batch.text)
+        self._awaited.add(member.agent.codex_id)  # there may be more than fits into one envelope
+
+    async def _unread(self, address: Address) -> tuple[Message, ...]:
+        inbox = await self._mail.files.read(address)
+        return tuple(message for message in inbox.messages if not message.is_read)
+
+    async def _next_batch(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Batch | None:
+        choice = await self._chosen(member, address, unread)
+        if not choice.chosen:
+            return None
+        handover = await self._handover()
+        return await handover.next_batch(address, lambda message: message.id in choice.chosen)
+
+    async def _chosen(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Choice:
         """What may begin a turn. What must wait for a while wakes the agent again."""
-        choice = await self._guard.choose(member, unread)
+        choice = await self._guard.choose(address, unread)
         if choice.superfluous:
-            await self._mail.files.mark(address_for(member), choice.superfluous)
+            await self._mail.files.mark(address, choice.superfluous)
         if choice.free_at is not None:
             self._wake_later(member, max(FIRST_DELAY, choice.free_at - time.time()))
         return choice
@@ -237,16 +293,19 @@ class Injection:
 
     async def _confirmed(self, handover: Handover, batch: Batch, turn: Turn) -> bool:
         """Mark the mail as read once the core has begun the turn."""
-        name, count = batch.to.agent, len(batch.messages)
         if await turn.until_started():
-            self._guard.turn_began(batch.to, batch.messages)
-            await handover.turn_started(batch)
-            logger.info("agent %s got %d message(s)", name, count)
+            await self._delivered(handover, batch)
             return True
         if turn.core is None:  # the core was never asked
             await handover.turn_refused(batch)
+        count, name = len(batch.messages), batch.to.agent
         logger.warning("%d message(s) for agent %s stay unread: the turn did not begin", count, name)
         return False
+
+    async def _delivered(self, handover: Handover, batch: Batch) -> None:
+        await self._guard.turn_began(batch.to, batch.messages)
+        await handover.turn_started(batch)
+        logger.info("agent %s got %d message(s)", batch.to.agent, len(batch.messages))
 
     async def _handover(self) -> Handover:
         from codex_mcp.mail.delivery.envelope import Limits  # noqa: PLC0415  only for a team that has mail

@@ -17,7 +17,7 @@ from codex_mcp.mail.address import Address
 from codex_mcp.mail.message import Message
 from codex_mcp.mail.store_types import Outgoing
 from codex_mcp.team.closing import Closing
-from codex_mcp.team.mail.team_mail import TeamMail, address_for
+from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.roster import Member
 
 logger = logging.getLogger(__name__)
@@ -25,33 +25,38 @@ logger = logging.getLogger(__name__)
 REQUEST: Final = "shutdown_request"
 APPROVED: Final = "shutdown_approved"
 
+SUMMARY: Final = "has shut down"
+
 
 class ShutdownRequests:
     def __init__(self, mail: TeamMail, closing: Closing) -> None:
         self._mail = mail
         self._closing = closing
 
-    async def obeyed(self, member: Member, unread: Sequence[Message]) -> bool:
+    async def obeyed(self, member: Member, address: Address, unread: Sequence[Message]) -> bool:
         """Whether the lead has asked for it; then the agent is closed now. Raises Explained."""
         asked = [message for message in unread if message.kind == REQUEST]
         if not asked:
             return False
-        lead = (await self._mail.files.config(member.agent.team)).lead
+        lead = (await self._mail.files.config(address.team)).lead
         request = next((message for message in asked if message.sender == lead), None)
         if request is None:
             return False
-        agent, address = member.agent, address_for(member)
+        agent = member.agent
         logger.info("the lead asks agent %s to shut down", agent.identity)
         await self._mail.files.mark(address, [request.id])  # first: an agent that is resumed must not be closed again
         await self._closing.close(agent.codex_id, agent.principal, event=REQUEST)
         store = await self._mail.opened()
-        answer = Outgoing(text=approval(request, agent.identity, time.time()))
-        await store.send(address, Address(request.sender, agent.team), answer, allow_unknown=True)
+        answer = Outgoing(text=approval(request, agent.identity, time.time()), summary=SUMMARY)
+        await store.send(address, Address(request.sender, address.team), answer, allow_unknown=True)
         return True
 
 
 def approval(request: Message, identity: str, now: float) -> str:
-    """The answer in Claude Code's form. The request is JSON, or its kind would not be known."""
+    """The answer in Claude Code's form: it looks for the id of its own request, and doubts an answer without it.
+
+    The request is JSON, or its kind would not be known.
+    """
     try:
         asked = json.loads(request.text)
     except ValueError:

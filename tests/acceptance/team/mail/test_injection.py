@@ -50,7 +50,7 @@ async def until_idle(server: TeamServer, turns: int) -> None:
     await server.until(lambda: sum(each["event"] in ended for each in server.audit()) >= turns)
 
 
-@requirement("FR-17.2")
+@requirement("FR-17.2", "FR-8.1", "FR-8.4", "FR-17.6")
 async def test_mail_that_came_during_a_turn_is_the_next_prompt_and_is_quoted(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, model):
         put(server, "lead")
@@ -85,7 +85,7 @@ async def test_mail_that_came_during_a_turn_is_the_next_prompt_and_is_quoted(tea
         assert (await server.status())["pending_mail"] == 0
 
 
-@requirement("NFR-1")
+@requirement("NFR-1", "FR-8.2", "FR-8.3")
 async def test_mail_wakes_the_idle_agent_that_it_is_for_and_no_other(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, model):
         await server.start(say("one"), identity="arch")
@@ -108,6 +108,7 @@ async def test_mail_wakes_the_idle_agent_that_it_is_for_and_no_other(team: Team)
         assert {each["turns"] for each in (await server.threads()).values() if each["identity"] == "dev"} == {2}
 
 
+@requirement("FR-8.5")
 async def test_a_burst_comes_in_portions_and_a_long_message_is_cut_and_can_be_read_whole(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, model):
         put(server, "lead")
@@ -153,6 +154,7 @@ async def mail_on_its_way(server: TeamServer, text: str) -> AsyncIterator[int]:
             os.kill(pid, signal.SIGCONT)
 
 
+@requirement("FR-8.6", "FR-8.12")
 async def test_mail_is_unread_until_the_core_has_begun_its_turn(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, model):
         async with mail_on_its_way(server, "patience"):
@@ -180,6 +182,7 @@ async def test_mail_that_was_offered_before_a_crash_is_delivered_again_and_says_
         assert [(each["text"], each["redelivered"]) for each in found] == [("important", True), ("new", False)]
 
 
+@requirement("FR-8.8")
 async def test_mail_is_not_delivered_where_it_is_switched_off(team: Team) -> None:
     async with team("--auto-mail", "no", script=TEAM_SCRIPT) as (server, _model):
         put(server, "quiet", record("for later", 1))
@@ -204,16 +207,22 @@ async def test_mail_is_not_delivered_where_it_is_switched_off(team: Team) -> Non
         assert [registry[each["codex_id"]]["auto_mail"] for each in (by_call, by_role)] == [False, False]
 
 
-@requirement("FR-17.11")
+@requirement("FR-17.11", "FR-8.10", "FR-8.11")
 async def test_a_waiting_caller_comes_before_mail_and_a_later_one_waits_for_it(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, model):
         put(server, "lead")
+        await server.start(say("zero"), identity="dev")
         first = server.call("codex", {"prompt": gate(), "identity": "arch"})
         await model.wait_for_gate("gate")
         put(server, "arch", record("[[scene: gate name=letter]]", 1))
+        put(server, "dev", record("for an idle agent", 2))
+        await until_read(server, "dev")  # so the other inbox was looked at, too
+        assert (await server.status())["queues"] == {}
         second = server.call("codex-reply", {"prompt": gate("second"), "identity": "arch"})
         while not (await server.status())["queues"]:
             pass
+        for _ in range(LOOKS):
+            assert list((await server.status())["queues"].values()) == [1]
         model.release("gate")
         await server.result(first)
         await model.wait_for_gate("second")
@@ -227,7 +236,7 @@ async def test_a_waiting_caller_comes_before_mail_and_a_later_one_waits_for_it(t
             pass
         model.release("letter")
         assert structured(await server.result(third))["content"] == "third"
-        turns = [each["event"] for each in server.audit() if each["event"] not in ("codex_status", "codex_threads")]
+        turns = [each["event"] for each in server.audit() if each.get("identity") == "arch"]
         assert turns == ["codex", "codex-reply", "mail", "codex-reply"]
 
 

@@ -30,6 +30,7 @@ async def told(server: TeamServer, who: str, tool: str, **arguments: object) -> 
     return answer
 
 
+@requirement("FR-4.1", "FR-8.7", "FR-15.1")
 async def test_the_tools_are_listed(team: Team) -> None:
     async with team(script=TEAM_SCRIPT) as (server, _model):
         listed = (await server.result(server.request("tools/list")))["tools"]
@@ -37,6 +38,7 @@ async def test_the_tools_are_listed(team: Team) -> None:
         assert all("identity" in tool["inputSchema"]["required"] for tool in listed if tool["name"] in TOOLS)
 
 
+@requirement("FR-4.2")
 async def test_a_sent_message_is_in_the_inbox_of_its_recipient(team: Team) -> None:
     async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
         await server.start(say("one"), identity="arch")
@@ -63,6 +65,7 @@ async def test_a_recipient_that_is_not_known_is_refused_with_those_that_are(team
         assert (entry["event"], entry["outcome"], entry["identity"]) == ("atm_send", "refused", "arch")
 
 
+@requirement("FR-4.3")
 async def test_unread_messages_are_returned_with_their_sender_and_marked_unless_the_caller_wants_otherwise(
     team: Team,
 ) -> None:
@@ -86,6 +89,23 @@ async def test_unread_messages_are_returned_with_their_sender_and_marked_unless_
         assert _id(9) in refusal(await server.run("atm_read", {"identity": "arch", "message_id": _id(9)}))
 
 
+@requirement("FR-4.3")
+async def test_a_reader_that_is_cancelled_leaves_the_messages_unread(team: Team) -> None:
+    async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
+        await server.start(say("one"), identity="arch")
+        put(server, "arch", record("first", 1))
+        call = {"name": "atm_read", "arguments": {"identity": "arch"}}
+        both = [
+            {"jsonrpc": "2.0", "id": "unwanted", "method": "tools/call", "params": call},
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "unwanted"}},
+        ]
+        server.write(b"".join(json.dumps(each).encode() + b"\n" for each in both))  # one read of the server
+        await server.until(lambda: "atm_read" in [each["event"] for each in server.audit()])
+        counted = structured(await server.run("atm_pending_count", {"identity": "arch"}))
+        assert (counted["pending"], unread(server, "arch")) == (1, ["first"])
+
+
+@requirement("FR-4.4")
 async def test_a_broadcast_reaches_everyone_else_and_says_what_became_of_each(team: Team) -> None:
     async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
         for identity in ("arch", "dev", "qa"):
@@ -104,7 +124,7 @@ async def test_a_broadcast_reaches_everyone_else_and_says_what_became_of_each(te
         ]
 
 
-@requirement("FR-10.2")
+@requirement("FR-10.2", "FR-8.7")
 async def test_counting_leaves_messages_unread(team: Team) -> None:
     async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
         await server.start(say("one"), identity="arch")
@@ -119,6 +139,7 @@ async def test_counting_leaves_messages_unread(team: Team) -> None:
         assert unread(server, "arch") == ["first", "second"]
 
 
+@requirement("FR-4.5")
 async def test_the_client_must_name_an_agent_of_this_server(team: Team) -> None:
     async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
         agent = await server.start(say("one"), identity="arch")
@@ -136,7 +157,7 @@ async def test_the_client_must_name_an_agent_of_this_server(team: Team) -> None:
         assert [each["text"] for each in inbox(server, "lead")] == ["for the lead"]
 
 
-@requirement("NFR-3")
+@requirement("NFR-3", "FR-4.6", "FR-9.1")
 async def test_calls_are_audited_with_agent_recipient_and_message_and_secrets_are_masked(team: Team) -> None:
     secret = "sk-" + "proj-" + "x7Q" * 16
     async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
@@ -166,7 +187,7 @@ async def test_calls_are_audited_with_agent_recipient_and_message_and_secrets_ar
     assert secret not in server.log
 
 
-@requirement("FR-2.4", "NFR-3")
+@requirement("FR-2.4", "NFR-3", "FR-4.5")
 async def test_an_agent_writes_and_reads_as_itself_and_cannot_choose_who_it_is(team: Team) -> None:
     async with team(*QUIET, script=TEAM_SCRIPT) as (server, model):
         await server.start(say("one"), identity="arch")

@@ -1,13 +1,32 @@
 """Mail that is no ordinary prompt: agents that wake each other, idle notices, requests to shut down."""
 
+import contextlib
 import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
 
+from codex_mcp.mail.address import Address
+from codex_mcp.mail.database import MailDatabase
+from codex_mcp.mail.delivery.budgets import Budget, Turn
+from codex_mcp.mail.delivery.traffic_log import TrafficLog
 from tests.support.team.fixtures import Team, codex_flags, team
 from tests.support.team.mailboxes import inbox, inbox_path, put, record, unread
 from tests.support.team.scenes import TEAM_SCRIPT, heard
 from tests.support.team.team_server import TeamServer, say
 
 __all__ = ["codex_flags", "team"]
+
+
+@contextlib.asynccontextmanager
+async def database(state_dir: Path) -> AsyncIterator[MailDatabase]:
+    """The mail's database, while no server uses it."""
+    mail = MailDatabase(str(state_dir))
+    await mail.open()
+    try:
+        yield mail
+    finally:
+        await mail.aclose()
 
 
 def name_the_lead(server: TeamServer) -> None:
@@ -36,6 +55,26 @@ async def test_two_agents_that_always_answer_stop_after_max_hops_and_the_lead_is
         held_by = "ping" if held["from"] == "pong" else "pong"
         assert (await server.reply(held_by, say("well")))["content"] == "well"
         assert unread(server, held_by) == [held["text"]]
+
+
+async def test_what_earlier_servers_counted_still_holds_mail_back(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        name_the_lead(server)
+        await server.start(say("one"), identity="arch")
+    # As if many others had written to arch in the last minutes.
+    async with database(server.state_dir) as mail:
+        log = TrafficLog(mail, Budget())
+        for number in range(Budget().per_agent):
+            await log.add(Turn(time.time(), Address("arch", "default"), frozenset({Address(f"s{number}", "default")})))
+    async with team(script=TEAM_SCRIPT) as (server, model):
+        await server.start(say("two"), identity="dev")
+        await server.start(say("back"), identity="arch")
+        put(server, "arch", record("one too many", 1))
+        put(server, "dev", record("for the other", 2))
+        await server.until(lambda: inbox(server, "lead") != [] and unread(server, "dev") == [])
+        assert "held back" in inbox(server, "lead")[0]["text"]
+        assert unread(server, "arch") == ["one too many"]
+        assert "one too many" not in heard(model)
 
 
 async def test_idle_notices_wake_no_agent_and_only_the_newest_of_each_sender_goes_with_other_mail(team: Team) -> None:
