@@ -11,6 +11,7 @@ from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.options import StartOptions
 from codex_mcp.relay.liveness import Check, Liveness
 from tests.execclient.test_relay_route import answer, output
+from tests.support.agent_identity import TASK, check_registration, check_task_request, ended, issuer, services
 from tests.support.clients.judges import newest_codex
 from tests.support.exec import remote_codex_scenes as scenes
 from tests.support.exec.remote_codex import through_relay
@@ -92,3 +93,19 @@ async def test_the_executor_of_codex_answers_whether_it_is_there(
             await asked_thrice.wait()
             assert (await client.environment_status()).status == "ready"
     assert Check.LOST not in checks
+
+
+@pytest.mark.parametrize("form", ["task_id", "encrypted_task_id"])
+async def test_an_agent_identity_is_proved_as_by_codex(tmp_path: Path, form: str) -> None:
+    who = issuer()
+    task = {form: who.sealed_task() if form.startswith("encrypted") else TASK}
+    sent = []
+    for name in ("ours", "codex"):
+        (tmp_path / name).mkdir()
+        async with services(who.keys(), task) as there:
+            await ended(executor(name), there, who.token(), tmp_path / name)
+            (asked,), (registered,) = there.seen("task/register"), there.seen("build-1/register")
+            check_task_request(asked, who)
+            check_registration(registered, who)
+            sent.append([(visit.method, visit.path) for visit in there.web.visits])
+    assert sent[0] == sent[1]

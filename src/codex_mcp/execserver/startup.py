@@ -114,15 +114,17 @@ def remote_mode(arguments: argparse.Namespace, environment: Mapping[str, str]) -
     """How to serve through a rendezvous, as the flags say. Raises Refused."""
     # Only remote mode needs them: their cryptography takes 8 MB and 50 ms.
     from codex_mcp.execserver.remote.executor import RemoteConfig, RemoteExecutor  # noqa: PLC0415
-    from codex_mcp.execserver.remote.sign_in import registry_token  # noqa: PLC0415
+    from codex_mcp.execserver.remote.sign_in import registry_proof  # noqa: PLC0415
     from codex_mcp.relay.identity import kept_keys, new_keys  # noqa: PLC0415
-    from codex_mcp.relay.registry_client import RegistryClient  # noqa: PLC0415
+    from codex_mcp.relay.registry_client import RegistryClient, check_address  # noqa: PLC0415
 
     if not arguments.environment_id:
         raise Refused("cannot register: give --environment-id, the name under which harnesses reach this machine")
     path = arguments.identity_file
+    check_address(arguments.remote)  # before anything is signed for it
+    proof = registry_proof(arguments.token_file, environment, is_agent=arguments.use_agent_identity_auth)
     config = RemoteConfig(
-        registry=RegistryClient(arguments.remote, registry_token(arguments.token_file, environment)),
+        registry=RegistryClient(arguments.remote, proof),
         environment_id=arguments.environment_id,
         name=arguments.name or "",
         keys=new_keys() if path is None else kept_keys(path),

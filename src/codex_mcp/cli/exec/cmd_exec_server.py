@@ -35,6 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     remote.add_argument("--environment-id", metavar="ID", help="the name under which harnesses reach this machine")
     remote.add_argument("--name", metavar="TEXT", help="a name for people, shown by codex-mcp environments")
     remote.add_argument("--token-file", metavar="FILE", help="a file with the token for the rendezvous")
+    remote.add_argument(
+        "--use-agent-identity-auth", action="store_true", help="register with the Agent Identity in CODEX_ACCESS_TOKEN"
+    )
     remote.add_argument("--identity-file", metavar="FILE", help="keep the identity key here, so that it can be pinned")
     remote.add_argument("--remote-transport", choices=("noise",), default="noise", help="the only one: noise")
     remote.add_argument("--exit-on-stdin-close", action="store_true", help="stop when stdin, a pipe, is closed")
