@@ -26,7 +26,8 @@ class Bridge:
     def __init__(self, dial: Dial) -> None:
         self.url = ""
         self.token = secrets.token_urlsafe(32)
-        self._destination = Destination(dial, "the executor")
+        self._problem = ""
+        self._destination = Destination(dial, "the executor", self._dialled)
         self._server: asyncio.Server | None = None
         self._open: set[Passage] = set()
 
@@ -43,6 +44,13 @@ class Bridge:
             self._server.close()
         for passage in list(self._open):
             await passage.aclose()
+
+    def problem(self) -> str:
+        """Why the executor was not reached last time; empty if it was."""
+        return self._problem
+
+    def _dialled(self, problem: str) -> None:
+        self._problem = problem
 
     def _refusal(self, header: str | None) -> str | None:
         expected = f"Bearer {self.token}".encode()

@@ -42,6 +42,8 @@ class Destination(Struct, frozen=True):
     dial: Dial
     name: str
     """For the log."""
+    dialled: Callable[[str], None] = lambda _problem: None
+    """Called after each attempt, with the reason if it failed."""
 
 
 class Passage:
@@ -83,8 +85,10 @@ class Passage:
             channel = await self._destination.dial()
         except (OSError, ExecServerError) as exc:
             logger.warning("cannot reach %s: %s", self._destination.name, exc)
+            self._destination.dialled(str(exc))
             self._near.drop()
             return
+        self._destination.dialled("")
         sending = self._tasks.spawn(self._forward(channel), name=f"messages to {self._destination.name}")
         try:
             while messages := await channel.receive():

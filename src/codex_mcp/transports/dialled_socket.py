@@ -104,9 +104,9 @@ class DialledSocket(WSListener):
             return
         message = memoryview(frame)
         for start in range(0, len(message), FRAGMENT_BYTES):
-            kind = WSMsgType.CONTINUATION if start else self._kind
+            opcode = WSMsgType.CONTINUATION if start else self._kind
             is_last = start + FRAGMENT_BYTES >= len(message)
-            self._socket.send(kind, message[start : start + FRAGMENT_BYTES], is_last)
+            self._socket.send(opcode, message[start : start + FRAGMENT_BYTES], is_last)
 
     @property
     def unsent(self) -> int:
