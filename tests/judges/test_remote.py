@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from tests.execclient.test_relay_route import answer, output
 from tests.support.agent_identity import TASK, check_registration, check_task_request, ended, issuer, services
 from tests.support.clients.judges import newest_codex
 from tests.support.exec import remote_codex_scenes as scenes
-from tests.support.exec.remote_codex import through_relay
+from tests.support.exec.exec_server import codex_exec_server
+from tests.support.exec.remote_codex import Way, over_our_bridge, reached, through_our_forwarder, through_relay
 from tests.support.patience import PATIENCE
 from tests.support.rendezvous import ONLINE, RunningExecutor, RunningRendezvous, TcpProxy, as_harness, relay_url
 
@@ -36,8 +38,17 @@ def executor(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["ours", "codex"])
 @pytest.mark.parametrize("scene", SCENES)
-async def test_codex_as_a_harness_plays_the_scene(scene: scenes.Scene, name: str, tmp_path: Path) -> None:
-    with through_relay(executor(name)):
+@pytest.mark.parametrize("harness", [through_relay, over_our_bridge], ids=["codex", "ours"])
+async def test_the_harness_plays_the_scene_on_the_executor(
+    harness: Callable[[Sequence[str]], Way], scene: scenes.Scene, name: str, tmp_path: Path
+) -> None:
+    with reached(harness(executor(name))):
+        await scene(tmp_path, newest_codex())
+
+
+@pytest.mark.parametrize("scene", SCENES)
+async def test_codex_works_on_its_own_exec_server_behind_our_forwarder(scene: scenes.Scene, tmp_path: Path) -> None:
+    with reached(through_our_forwarder(codex_exec_server(newest_codex()))):
         await scene(tmp_path, newest_codex())
 
 
