@@ -152,7 +152,7 @@ async def test_a_core_that_dies_is_told_as_such(scene: Scene) -> None:
 async def test_a_token_is_read_when_it_is_needed(tmp_path: Path) -> None:
     token = tmp_path / "token"
     environment = Environment("one", "ws://one", str(token))
-    with pytest.raises(CoreError, match="cannot read the exec-server's token"):
+    with pytest.raises(CoreError, match="cannot read the token file"):
         async with reach_directly(environment):
             pass
     token.write_text("secret\n")

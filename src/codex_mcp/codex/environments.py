@@ -19,6 +19,8 @@ from typing import Final, TypeAlias
 
 from msgspec import UNSET, Struct
 
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.secrets.token_file import read_token_file
 from codex_mcp.base.settings.environments import EXEC_ENVIRONMENT, Environment, unknown
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CoreError, CoreLost
@@ -146,7 +148,6 @@ def _unusable(environment: Environment, door: Door | None, exc: CoreError) -> st
 
 def _read_token(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read().strip()
-    except (OSError, UnicodeDecodeError) as exc:
-        raise CoreError(f"cannot read the exec-server's token from {path}: {exc}") from exc
+        return read_token_file(path)
+    except Refused as exc:
+        raise CoreError(str(exc)) from exc

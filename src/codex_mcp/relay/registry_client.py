@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import ipaddress
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -126,7 +127,7 @@ class RegistryClient:
             with exc:
                 _refused(exc.code, exc.read(MAX_BODY_BYTES))
         except urllib.error.URLError as exc:
-            raise ConnectionError(f"the registry {self.url} does not answer: {exc.reason}") from exc
+            raise ConnectionError(f"the registry {self.url} {_problem(exc.reason)}") from exc
         except http.client.HTTPException as exc:
             raise ConnectionError(f"the registry {self.url} does not speak HTTP: {exc!r}") from exc
 
@@ -153,6 +154,17 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _problem(reason: object) -> str:
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return (
+            f"has a certificate that is not trusted here: {reason.verify_message}; "
+            "set SSL_CERT_FILE to a file with its issuer's certificate"
+        )
+    if isinstance(reason, ssl.SSLError):
+        return f"does not speak HTTPS, or not as expected: {reason.reason}"
+    return f"does not answer: {(isinstance(reason, OSError) and reason.strerror) or reason}"
 
 
 def _refused(status: int, body: bytes) -> NoReturn:

@@ -48,7 +48,7 @@ def test_no_token_is_explained(tmp_path: Path, name: str, text: str, why: str) -
         registry_proof(None, {"CODEX_HOME": str(tmp_path)})
 
 
-@pytest.mark.parametrize(("content", "why"), [(b"", "missing or empty"), (b"\xff\xfe", "not UTF-8")])
+@pytest.mark.parametrize(("content", "why"), [(b"", "it is empty"), (b"\xff\xfe", "not UTF-8")])
 def test_a_token_file_that_cannot_be_used_is_named(tmp_path: Path, content: bytes, why: str) -> None:
     file = tmp_path / "token"
     file.write_bytes(content)

@@ -105,12 +105,14 @@ class RemoteExecutor:
             except ValueError as exc:
                 raise Refused(f"the registry gave an address that cannot be used: {exc}") from exc
             except OSError as exc:
-                await self._wait(f"not connected: {exc}")
+                await self._wait(f"not connected: {exc.strerror or exc}")
                 continue
             self._delay = 0.0
             self._config.report(f"connected to {self._config.registry.url}")
             await self._read(socket, identity)
-            await self._wait(f"connection lost; {len(self._streams)} streams wait for the next one")
+            count = len(self._streams)
+            waiting = f"; {count} stream{'' if count == 1 else 's'} wait for the next one" if count else ""
+            await self._wait(f"connection lost{waiting}")
 
     async def _read(self, socket: DialledSocket, identity: Identity) -> None:
         self._streams.connected(socket, identity)

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_if_there
+from codex_mcp.base.secrets.token_file import read_token_file
 from codex_mcp.relay.registry_client import Headers, bearer
 
 VARIABLES: Final = ("CODEX_MCP_RENDEZVOUS_TOKEN", "CODEX_API_KEY")
@@ -41,7 +42,7 @@ def registry_proof(path: str | None, environment: Mapping[str, str], *, is_agent
 
         return agent_headers(environment)
     if path is not None:
-        return bearer(_from_file(path))
+        return bearer(read_token_file(path))
     for name in VARIABLES:
         if environment.get(name):
             return bearer(environment[name])
@@ -52,18 +53,6 @@ def registry_proof(path: str | None, environment: Mapping[str, str], *, is_agent
     account = {"ChatGPT-Account-ID": tokens.account_id} if tokens.account_id else {}
     headers = {**bearer(tokens.access_token)(), **account}
     return lambda: headers
-
-
-def _from_file(path: str) -> str:
-    try:
-        token = (read_if_there(path) or b"").decode().strip()
-    except OSError as exc:
-        raise Refused(f"cannot read the token file {path}: {exc.strerror}") from exc
-    except UnicodeDecodeError as exc:
-        raise Refused(f"cannot read the token file {path}: it is not UTF-8") from exc
-    if not token:
-        raise Refused(f"cannot use the token file {path}: it is missing or empty")
-    return token
 
 
 def _signed_in(path: str) -> _Tokens | None:
