@@ -158,3 +158,21 @@ async def test_a_token_is_read_when_it_is_needed(tmp_path: Path) -> None:
     token.write_text("secret\n")
     async with reach_directly(environment) as door:
         assert (door.url, door.token, door.problem()) == ("ws://one", "secret", "")
+
+
+async def test_a_way_that_cannot_be_closed_holds_nothing_up(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "CLOSING_SECONDS", 0.01)
+
+    @contextlib.asynccontextmanager
+    async def stuck(environment: Environment) -> AsyncIterator[Door]:
+        yield Door(environment.url)
+        await asyncio.Event().wait()
+
+    environments = CoreEnvironments(KNOWN, stuck, Scene().ask)
+    async with environments.used("one") as stays:
+        stays("thread")
+    async with asyncio.timeout(PATIENCE):
+        await environments.aclose()
+    assert "could not be closed" in caplog.text

@@ -108,8 +108,8 @@ class AppServer:
         return self._peer.run()  # not awaited here: each message would pass through this call
 
     async def aclose(self) -> None:
-        await self._environments.aclose()
         await self._peer.aclose()
+        await self._environments.aclose()
 
     async def initialize(self) -> requests.Initialized:
         params = requests.Initialize(CLIENT, requests.ClientCapabilities(opt_out_notification_methods=UNHEARD))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Final, TypeAlias
@@ -26,8 +27,14 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import CoreError, CoreLost
 from codex_mcp.wire.app import requests
 
+logger = logging.getLogger(__name__)
+
 LINGER: Final = 3.0
 """Seconds after the last thread: Codex still ends its commands there, and the next thread need not connect again."""
+
+
+CLOSING_SECONDS: Final = 5.0
+"""For all ways of a core together; on a machine that works they take milliseconds."""
 
 
 class Door(Struct, frozen=True):
@@ -104,9 +111,14 @@ class CoreEnvironments:
                 self._give_up_later(name, added)
 
     async def aclose(self) -> None:
+        """May be called twice. The next core does not wait long for ways whose other end has vanished."""
         await self._tasks.aclose()
-        for added in self._added.values():
-            await added.open.aclose()
+        try:
+            async with asyncio.timeout(CLOSING_SECONDS):
+                for added in self._added.values():
+                    await added.open.aclose()
+        except TimeoutError:
+            logger.warning("the way to an environment could not be closed in %g s", CLOSING_SECONDS)
 
     def _check(self, name: str | None) -> None:
         if name not in (None, "local"):
