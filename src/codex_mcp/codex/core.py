@@ -22,10 +22,6 @@ Answer = TypeVar("Answer")
 
 TurnInput: TypeAlias = TextInput | ImageInput | LocalImageInput
 
-LOCAL_ENVIRONMENT: Final = "local"
-EXEC_ENVIRONMENT: Final = "exec-server"
-"""Where commands can run: Codex's own name for this machine, and our name for an exec-server."""
-
 AFTER_LOSS: Final = "The thread is on disk: call codex-reply to go on, and a new Codex starts by itself."
 """What the user of a tool is told after a core has died."""
 
@@ -68,7 +64,7 @@ class ThreadSpec(Struct, frozen=True):
     raw_events: bool = False
     """Also report the model's raw items."""
     environment: str | None = None
-    """Where commands run: `LOCAL_ENVIRONMENT` or `EXEC_ENVIRONMENT`. None if there is only one place."""
+    """Where commands run, by its name in `CoreSettings.environments`, or `local`. None if there is only one place."""
     tools: tuple[Mapping[str, object], ...] = ()
     """Tools that we answer, as the app-server spells them. It stores them with the thread; an old Codex has none."""
 

@@ -19,7 +19,6 @@ from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import (
-    EXEC_ENVIRONMENT,
     CannotResume,
     Core,
     CoreError,
@@ -73,7 +72,7 @@ class Threads:
         self, core: CoreSettings, settings: CallSettings, launch: Launcher, pace: Pace, owners: Owners | None = None
     ) -> None:
         self._settings = settings
-        self._has_exec_server = core.exec.exec_server is not None
+        self._default_environment = core.default_environment
         self._owners = owners
         """None: every thread belongs to the local principal."""
         self._admission = Admission(settings.turns_per_principal)
@@ -200,8 +199,8 @@ class Threads:
             async with self._admission.opening(principal):
                 opened = await core.resume_thread(thread_id, spec)
             self._unloaded.pop(thread_id, None)
-            if self._has_exec_server and spec.environment is None:
-                spec = replace(spec, environment=EXEC_ENVIRONMENT, cwd=opened.cwd)
+            if self._default_environment is not None and spec.environment is None:
+                spec = replace(spec, environment=self._default_environment, cwd=opened.cwd)
             return self._add(opened, spec, core, principal)
         finally:
             self._open_done()

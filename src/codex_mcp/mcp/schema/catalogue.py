@@ -5,13 +5,13 @@ Clients put this list into the context of their model, so every text is as short
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
 from codex_mcp.mcp.schema.fields import Field, FieldKind, input_schema
 from codex_mcp.threads.news import WaitMode
 from codex_mcp.threads.record import Status
@@ -58,11 +58,7 @@ CODEX_FIELDS: Final = (
     Field("developer-instructions", "Further instructions."),
     Field("compact-prompt", "Prompt for compacting a long conversation."),
     Field("profile", "A profile of Codex's configuration."),
-    Field(
-        "environment",
-        "Where commands run, if there is an exec-server.",
-        choices=(EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT),
-    ),
+    Field("environment", "Where commands run, if not on this server's machine."),
     Field("include-plan-tool", "Add the planning tool.", FieldKind.BOOLEAN),
     *COMMON_FIELDS,
 )
@@ -121,6 +117,15 @@ class Tool(Struct, frozen=True):
             },
         }
         return listed if self.output is None else {**listed, "outputSchema": self.output}
+
+
+def with_environments(tools: Sequence[Tool], names: Sequence[str]) -> list[Tool]:
+    """The tools as they are listed on a server that has these places for commands."""
+    return [replace(tool, fields=tuple(_with_environments(field, names) for field in tool.fields)) for tool in tools]
+
+
+def _with_environments(field: Field, names: Sequence[str]) -> Field:
+    return replace(field, choices=tuple(names)) if field.name == "environment" else field
 
 
 TURN_OUTPUT: Final[dict[str, object]] = {

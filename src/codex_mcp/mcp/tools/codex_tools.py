@@ -73,7 +73,7 @@ class CodexTools:
         if asked.session_id is not None:
             return await self._sessions.codex(call, asked)
         arguments, warnings = translated(asked)
-        arguments = await in_default_folder(call, arguments, self._settings.core.exec)
+        arguments = await in_default_folder(call, arguments, self._settings.core)
         new = new_thread(arguments, self._settings)
         spec = new_turn(arguments, new.spec.cwd or ".")
         async with call.opening():

@@ -13,9 +13,10 @@ from codex_mcp import __version__
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import checkout_around
 from codex_mcp.base.logs import stay_about
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import EXEC_ENVIRONMENT, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower
@@ -92,7 +93,7 @@ class SessionTools:
         if fault := fault_of(session_id):
             raise BadArguments(f"{BAD_ARGUMENTS}{fault}")
         arguments, warnings = translated(given)
-        new = new_thread(await in_default_folder(call, arguments, self._settings.core.exec), self._settings)
+        new = new_thread(await in_default_folder(call, arguments, self._settings.core), self._settings)
 
         def submit(thread: Thread, spec: TurnSpec) -> Turn:
             images = new_turn(arguments, thread.cwd).images
@@ -146,7 +147,7 @@ class SessionTools:
 
     async def _once(self, call: Call, setup: CodexArguments, spec: TurnSpec, how: HowToWait) -> Result:
         """Run one turn in a new thread, which may change nothing and asks no questions."""
-        setup = await in_default_folder(call, setup, self._settings.core.exec)
+        setup = await in_default_folder(call, setup, self._settings.core)
         setup = replace(setup, sandbox="read-only", approval_policy="never")
         new = new_thread(setup, self._settings)
         await asyncio.to_thread(_check_repository, new.spec, spec)
@@ -171,7 +172,7 @@ class SessionTools:
 
 def _check_repository(thread: ThreadSpec, turn: TurnSpec) -> None:
     """Raises Refused if a branch is to be compared outside of a repository. Folders of an exec-server are not seen."""
-    if not isinstance(turn.review, BaseBranch) or thread.cwd is None or thread.environment == EXEC_ENVIRONMENT:
+    if not isinstance(turn.review, BaseBranch) or thread.cwd is None or is_elsewhere(thread.environment):
         return
     if checkout_around(thread.cwd).root is None:
         raise Refused(f'"{thread.cwd}" is not a git repository, so `base` has no branch; name one in workingDirectory.')

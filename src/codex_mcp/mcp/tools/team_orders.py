@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import checkout_around
 from codex_mcp.base.settings.calls import CallSettings
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import CodexArguments, TurnArguments
 from codex_mcp.mcp.schema.team_arguments import StartArguments, Way, request_of
-from codex_mcp.mcp.tools.specs import NewThread, events_of, new_thread, new_turn, working_folder
+from codex_mcp.mcp.tools.specs import NewThread, environment_of, events_of, new_thread, new_turn, working_folder
 from codex_mcp.team import refusals
 from codex_mcp.team.profile.agent_file import AgentFile, read_agent_file
 from codex_mcp.team.profile.roles import Role
@@ -74,12 +75,13 @@ def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, setti
     config = dict(arguments.config)
     if effort is not None and EFFORT not in config:
         config[EFFORT] = effort
+    environment = arguments.environment or role.environment
     sandbox = arguments.sandbox or (file and file.sandbox) or role.sandbox or settings.team.sandbox
     policy = arguments.approval_policy or role.approval_policy or settings.team.approval_policy
     return CodexArguments(
         prompt=arguments.prompt,
         model=arguments.model or (file and file.model) or role.model or settings.team.model,
-        cwd=arguments.cwd or _repository(settings),
+        cwd=arguments.cwd or _repository(environment, settings),
         approval_policy=None if policy is None else str(policy),
         sandbox=None if sandbox is None else str(sandbox),
         config=config,
@@ -90,14 +92,14 @@ def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, setti
         compact_prompt=arguments.compact_prompt,
         profile=arguments.profile,
         include_plan_tool=arguments.include_plan_tool,
-        environment=arguments.environment or role.environment,
+        environment=environment,
         events=arguments.events,
     )
 
 
-def _repository(settings: Settings) -> str | None:
-    """The default folder of an agent: the root of the server's repository."""
-    if settings.core.exec.exec_server is not None:
+def _repository(environment: str | None, settings: Settings) -> str | None:
+    """The default folder of an agent on this machine: the root of the server's repository."""
+    if is_elsewhere(environment_of(environment, settings.core)):
         return None
     return checkout_around(working_folder()).root
 

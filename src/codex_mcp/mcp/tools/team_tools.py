@@ -203,7 +203,7 @@ class TeamTools:
             turn = TeamTurn(call, arguments, arguments.prompt or GO_ON)
             await self._team.resuming.find(reference, call.principal, resume=True, begin=self._beginning(turn))
             return turn
-        arguments = await in_default_folder(call, arguments, self._settings.core.exec)
+        arguments = await in_default_folder(call, arguments, self._settings.core)
         asked = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
         new_turn(arguments, asked.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
         await self._team.work.check_team()
