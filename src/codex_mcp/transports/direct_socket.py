@@ -39,7 +39,12 @@ class DirectSocket(LimitedSocket):
 
     async def run_asgi(self) -> None:
         self.scope[DIRECT] = self  # type: ignore[typeddict-unknown-key]
-        await super().run_asgi()
+        try:
+            await super().run_asgi()
+        finally:
+            # Otherwise its memory would wait for the garbage collector, which seldom looks at old objects.
+            self.scope.clear()
+            self._listener = None
 
     def deliver_to(self, listener: DirectListener, enough: int) -> None:
         """After the accept. `enough`: unsent bytes above which there is no room, until a quarter is left."""
