@@ -43,7 +43,7 @@ class DirectSocket(LimitedSocket):
             await super().run_asgi()
         finally:
             # Otherwise its memory would wait for the garbage collector, which seldom looks at old objects.
-            self.scope.clear()
+            self.scope.clear()  # type: ignore[attr-defined]  # it is a dictionary
             self._listener = None
 
     def deliver_to(self, listener: DirectListener, enough: int) -> None:
