@@ -73,6 +73,8 @@ async def test_a_registry_that_does_not_answer_is_an_os_error() -> None:
         (503, b"<html>", "", True),
         (302, b"", "", False),
         (200, b"<html>", "unreadable", False),
+        (200, b'{"\x80"', "unreadable", False),
+        (200, b"[" * 50_000, "unreadable", False),
     ],
 )
 async def test_an_error_has_its_code(status: int, body: bytes, code: str, *, is_temporary: bool) -> None:

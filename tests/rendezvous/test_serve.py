@@ -181,6 +181,24 @@ async def test_a_harness_that_does_not_read_is_cut_off_while_others_continue(tmp
             await socket.aclose()
 
 
+async def test_harnesses_wait_for_an_executor_that_does_not_read(tmp_path: Path) -> None:
+    async with RunningRendezvous(tmp_path) as rendezvous:
+        _, executor = await an_executor(rendezvous)
+        alice = rendezvous.as_("alice")
+        harnesses = [await relay_socket(await alice.connect("build-1", HARNESS)) for _ in range(2)]
+        sent = []
+        for number in range(3 * MAX_WAITING // 200_000):  # far more than the rendezvous keeps for a socket
+            kind = Data(number, bytes(200_000)) if number > 1 else Handshake(b"1")
+            sent.append(a_frame(kind, f"s{number % 2}"))
+            harnesses[number % 2].send(sent[-1])
+        came = [decode(frame) for frame in await received(executor, len(sent))]
+        for name in ("s0", "s1"):
+            ours = [frame for frame in map(decode, sent) if frame.stream_id == name]
+            assert [frame for frame in came if frame.stream_id == name] == ours
+        for socket in (executor, *harnesses):
+            await socket.aclose()
+
+
 async def test_a_token_that_is_removed_closes_its_sockets(tmp_path: Path) -> None:
     async with RunningRendezvous(tmp_path) as rendezvous:
         _, executor = await an_executor(rendezvous)
@@ -196,12 +214,20 @@ async def test_a_token_that_is_removed_closes_its_sockets(tmp_path: Path) -> Non
 
 async def test_invalid_tokens_are_slowed_down(tmp_path: Path) -> None:
     async with RunningRendezvous(tmp_path) as rendezvous:
+        await rendezvous.as_("alice").environments()
         stranger = RegistryClient(rendezvous.url, "guessed")
         codes: set[int] = set()
         async with asyncio.timeout(PATIENCE):
             while codes != {401, 429}:  # the first ones are let through, so that a slow machine needs more
                 asked = await asyncio.gather(*(stranger.environments() for _ in range(30)), return_exceptions=True)
                 codes |= {each.status for each in asked if isinstance(each, RegistryRefused)}
+        # A client that has been here before is not locked out by others at its address.
+        *_, alice = await asyncio.gather(
+            *(stranger.environments() for _ in range(30)),
+            rendezvous.as_("alice").environments(),
+            return_exceptions=True,
+        )
+        assert alice == []
 
 
 async def test_a_token_that_was_valid_works_while_others_at_its_address_guess(tmp_path: Path) -> None:

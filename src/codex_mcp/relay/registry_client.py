@@ -33,6 +33,7 @@ from codex_mcp.relay.bodies import (
     Validate,
     Validated,
 )
+from codex_mcp.relay.errors import UNREADABLE
 from codex_mcp.relay.handshake import PROFILE
 from codex_mcp.relay.keys import PublicKeys, public_key_object
 
@@ -170,7 +171,7 @@ def _problem(reason: object) -> str:
 def _refused(status: int, body: bytes) -> NoReturn:
     try:
         error = msgspec.json.decode(body, type=Failed).error
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         raise RegistryRefused(status, "", "it gave no reason") from None
     raise RegistryRefused(status, error.code, error.message[:500])
 
@@ -178,5 +179,5 @@ def _refused(status: int, body: bytes) -> NoReturn:
 def _decoded(body: bytes, kind: type[Answer]) -> Answer:
     try:
         return msgspec.json.decode(body, type=kind)
-    except msgspec.MsgspecError as exc:
+    except UNREADABLE as exc:
         raise RegistryRefused(200, "unreadable", f"its answer cannot be read: {exc}") from exc

@@ -77,7 +77,7 @@ class TokenAccess:
             raise BadSetting(f"cannot use the token file {self._path}: {why}") from exc
         if os.stat(self._path).st_mode & stat.S_IROTH:
             logger.warning("every user of this machine can read the token file %s; run chmod 600 on it", self._path)
-        self._accepted.clear()
+        self._accepted &= parsed.tokens.keys()
         self.file, self._gate, self._state = parsed, Gate(tokens=dict(parsed.tokens)), state
 
 

@@ -46,7 +46,7 @@ class DialledSocket(WSListener):
     def on_ws_connected(self, transport: WSTransport) -> None:
         self._socket = transport
         transport.underlying_transport.set_write_buffer_limits(high=1, low=0)
-        if QUICK_ACKNOWLEDGEMENT:
+        if QUICK_ACKNOWLEDGEMENT and self._kind == WSMsgType.TEXT:
             self._tcp = transport.underlying_transport.get_extra_info("socket")
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:

@@ -28,6 +28,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.execserver.connection import StreamServer
 from codex_mcp.execserver.remote.streams import Identity, Streams
 from codex_mcp.relay.bodies import SUPERSEDED, Failed, Registered
+from codex_mcp.relay.errors import UNREADABLE
 from codex_mcp.relay.keys import PrivateKeys
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
@@ -138,5 +139,5 @@ def _code(body: bytes) -> str:
     """Of an error of our rendezvous; others may answer anything."""
     try:
         return msgspec.json.decode(body, type=Failed).error.code
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return ""
