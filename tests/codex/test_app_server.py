@@ -20,6 +20,7 @@ from codex_mcp.codex.core import (
     ThreadSpec,
     TurnSpec,
 )
+from codex_mcp.wire.app.requests import TextInput
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY
 from tests.support.core.cores import Listener, no_pace
 from tests.support.rpc.far_end import FarEnd, Json
@@ -114,6 +115,13 @@ READING = ThreadSpec(sandbox="read-only")
             "u",
         ),
         (lambda app: app.interrupt_turn("t", "u"), "turn/interrupt", {"threadId": "t", "turnId": "u"}, {}, None),
+        (
+            lambda app: app.steer_turn("t", "u", [TextInput("more")]),
+            "turn/steer",
+            {"threadId": "t", "expectedTurnId": "u", "input": [{"type": "text", "text": "more"}]},
+            {"turnId": "u"},
+            None,
+        ),
         (
             lambda app: app.tell_model("t", {"type": "message"}),
             "thread/inject_items",

@@ -9,8 +9,7 @@ import asyncio
 import contextlib
 import logging
 import os
-import re
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -26,21 +25,19 @@ from codex_mcp.codex.core import (
     EXEC_ENVIRONMENT,
     PLAIN,
     AnswerUnreadable,
-    BadThreadId,
     ConfigRefused,
     CoreError,
     CoreListener,
     CoreLost,
     OpenedThread,
-    ThreadHeld,
-    ThreadNotFound,
     ThreadSpec,
-    ThreadUnusable,
+    TurnInput,
     TurnSpec,
 )
 from codex_mcp.codex.facts import fact_of
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.codex.reading import must_be_whole, read_notification, read_question, thread_of, too_long
+from codex_mcp.codex.refusals import refusal
 from codex_mcp.codex.rollout import sandbox_to_restore
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed, request_failed
@@ -206,6 +203,9 @@ class AppServer:
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
         await self.request("turn/interrupt", requests.TurnInterrupt(thread_id, turn_id), Raw)
 
+    async def steer_turn(self, thread_id: str, expected_turn_id: str, input: Sequence[TurnInput]) -> None:  # noqa: A002
+        await self.request("turn/steer", requests.TurnSteer(thread_id, expected_turn_id, list(input)), Raw)
+
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
         await self.request("thread/inject_items", requests.InjectItems(thread_id, [dict(item)]), Raw)
 
@@ -250,7 +250,7 @@ class AppServer:
             text = f"Codex's answer to {method} is too long ({exc}); raise the setting max_message_bytes"
             raise AnswerUnreadable(text) from exc
         except RequestFailed as exc:
-            raise _refusal(exc.error.message) from exc
+            raise refusal(exc.error.message) from exc
         if answer_type is Raw:
             return raw  # type: ignore[return-value]  # Raw is the type that was asked for
         return decoded(method, raw, answer_type)
@@ -358,32 +358,3 @@ def _image(image: str) -> requests.ImageInput | requests.LocalImageInput:
 
 def _given(value: str | None) -> str | UnsetType:
     return UNSET if value is None else value
-
-
-REFUSALS: Final = (
-    ("failed to load configuration: ", ConfigRefused),
-    ("no rollout found for thread id", ThreadNotFound),
-    ("thread not found", ThreadNotFound),
-    ("thread not loaded", ThreadNotFound),
-    ("invalid session id: ", BadThreadId),
-    ("invalid thread id: ", BadThreadId),
-)
-"""All refusals of the app-server have the same code; only their texts differ."""
-
-HELD: Final = "already has an active writer"
-
-UNUSABLE: Final = re.compile(
-    r"session \S+ is archived|failed to read thread: thread-store internal error", re.IGNORECASE
-)
-
-
-def _refusal(message: str) -> CoreError:
-    if message.endswith(HELD):
-        return ThreadHeld(f"{message}: another Codex has it open; end the server that runs it, or wait")
-    if UNUSABLE.match(message):
-        return ThreadUnusable(message)
-    for beginning, kind in REFUSALS:
-        if message.startswith(beginning):
-            text = message.removeprefix(beginning) if beginning.endswith(": ") else message
-            return kind(text.strip())
-    return CoreError(message)

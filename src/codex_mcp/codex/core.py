@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Coroutine, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
@@ -19,6 +19,8 @@ from codex_mcp.wire.app.requests import Account, ImageInput, LocalImageInput, Re
 from codex_mcp.wire.jsonrpc import Id
 
 Answer = TypeVar("Answer")
+
+TurnInput: TypeAlias = TextInput | ImageInput | LocalImageInput
 
 LOCAL_ENVIRONMENT: Final = "local"
 EXEC_ENVIRONMENT: Final = "exec-server"
@@ -113,7 +115,7 @@ class TurnSpec(Struct, frozen=True):
     """Seconds."""
     runs_commands: bool = True
     """If false, the turn also runs while the exec-server cannot be reached."""
-    parts: tuple[TextInput | ImageInput | LocalImageInput, ...] = ()
+    parts: tuple[TurnInput, ...] = ()
     """The prompt and the images in the caller's order; empty: the prompt comes first."""
     settings: TurnSettings | None = None
     review: ReviewTarget | None = None
@@ -140,6 +142,9 @@ class Core(Protocol):
 
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
         """Stop a turn; the notification that ends every turn follows."""
+
+    async def steer_turn(self, thread_id: str, expected_turn_id: str, input: Sequence[TurnInput]) -> None:  # noqa: A002
+        """Add input to a running turn: the model reads it with its next request of that turn. Raises NotSteerable."""
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
         """Add an item to the conversation; the model reads it with its next request."""
@@ -192,6 +197,10 @@ class CoreLost(CoreError):
 
 class AnswerUnreadable(CoreError):
     """The core's answer is too long to be read."""
+
+
+class NotSteerable(CoreError):
+    """The turn has ended, or takes no input while it runs, or the core cannot steer. Nothing was added."""
 
 
 class ThreadNotFound(CoreError):

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, NotSteerable, ThreadSpec, TurnSpec
 from codex_mcp.codex.legacy.core import LegacyCore, OldRelease
 from codex_mcp.wire.legacy import LegacyApproval
 from tests.support.core.cores import Listener, no_pace
@@ -326,6 +326,8 @@ async def test_what_it_cannot_do_is_said_or_does_nothing() -> None:
         assert not (await o.core.account()).requires_openai_auth
         with pytest.raises(CoreError, match="does not offer thread/list; use Codex"):
             await o.core.request("thread/list", {}, object)
+        with pytest.raises(NotSteerable, match="takes no input while a turn runs"):
+            await o.core.steer_turn("own", "turn", [])
         with pytest.raises(CoreError, match="takes nothing but prompts"):
             await o.core.tell_model("own", {})
 

@@ -29,6 +29,7 @@ from codex_mcp.codex.core import (
     CoreError,
     CoreListener,
     CoreLost,
+    NotSteerable,
     OpenedThread,
     ThreadSpec,
     TurnSpec,
@@ -189,8 +190,10 @@ class LegacyCore:
         if known.turn_id == turn_id:
             self._cancel(known)
 
+    async def steer_turn(self, thread_id: str, expected_turn_id: str, input: object) -> None:  # noqa: A002
+        raise NotSteerable(f"Codex {self.version} takes no input while a turn runs")
+
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
-        """Raises CoreError: an old Codex has no such request."""
         raise CoreError(f"Codex {self.version} takes nothing but prompts")
 
     async def running_commands(self, thread_id: str) -> dict[str, str]:
@@ -218,8 +221,7 @@ class LegacyCore:
         raise CoreError(f"Codex {self.version} does not offer {method}; use Codex 0.163 or newer")
 
     def _opened(self, thread: LegacyThread) -> OpenedThread:
-        cwd = thread.spec.cwd or os.getcwd()
-        return OpenedThread(thread.id, cwd, is_provisional=not thread.is_named)
+        return OpenedThread(thread.id, thread.spec.cwd or os.getcwd(), is_provisional=not thread.is_named)
 
     def _known(self, thread_id: str) -> LegacyThread:
         known = self._threads.get(thread_id)

@@ -257,6 +257,12 @@ class TurnInterrupt(Struct, frozen=True, rename="camel"):
     turn_id: str
 
 
+class TurnSteer(Struct, frozen=True, rename="camel"):
+    thread_id: str
+    expected_turn_id: str
+    input: list[TextInput | ImageInput | LocalImageInput]
+
+
 class InjectItems(Struct, frozen=True, rename="camel"):
     thread_id: str
     items: list[dict[str, object]]
