@@ -203,8 +203,15 @@ class AppServer:
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
         await self.request("turn/interrupt", requests.TurnInterrupt(thread_id, turn_id), Raw)
 
-    async def steer_turn(self, thread_id: str, expected_turn_id: str, input: Sequence[TurnInput]) -> None:  # noqa: A002
-        await self.request("turn/steer", requests.TurnSteer(thread_id, expected_turn_id, list(input)), Raw)
+    async def steer_turn(
+        self,
+        thread_id: str,
+        expected_turn_id: str,
+        input: Sequence[TurnInput],  # noqa: A002
+        message_id: str = "",
+    ) -> None:
+        params = requests.TurnSteer(thread_id, expected_turn_id, list(input), message_id or UNSET)
+        await self.request("turn/steer", params, Raw)
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
         await self.request("thread/inject_items", requests.InjectItems(thread_id, [dict(item)]), Raw)
@@ -332,13 +339,11 @@ def _setup(spec: ThreadSpec) -> dict[str, Any]:
 
 
 def _turn(thread_id: str, spec: TurnSpec, thread: ThreadSpec) -> requests.TurnStart:
-    parts = spec.parts or (requests.TextInput(spec.prompt), *map(_image, spec.images))
-    preface = [requests.TextInput(spec.preface)] if spec.preface else []
     changed = {} if spec.settings is None else msgspec.structs.asdict(spec.settings)
     thread = replace(thread, cwd=changed.get("cwd") or thread.cwd)
     return requests.TurnStart(
         thread_id,
-        [*preface, *parts],
+        spec.input,
         output_schema=dict(spec.output_schema) if spec.output_schema is not None else UNSET,
         environments=_environments(thread) if spec.runs_commands or thread.environment is None else [],
         **{name: value for name, value in changed.items() if value is not None},
@@ -350,10 +355,6 @@ def _environments(spec: ThreadSpec) -> list[requests.Environment] | UnsetType:
     if spec.environment is None:
         return UNSET
     return [requests.Environment(spec.environment, spec.cwd or "/")]
-
-
-def _image(image: str) -> requests.ImageInput | requests.LocalImageInput:
-    return requests.LocalImageInput(image) if image.startswith("/") else requests.ImageInput(image)
 
 
 def _given(value: str | None) -> str | UnsetType:

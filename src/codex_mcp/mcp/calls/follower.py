@@ -70,7 +70,7 @@ class Follower:
     async def _followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
         patience = 0.0 if how.background else call.patience(how.wait_seconds)
         outcome = await call.follow(thread, turn, patience)
-        return self._told(call, thread, turn, outcome)
+        return self._told(call, thread, turn.answer, outcome)
 
     async def waited(self, call: Call, wait: Wait) -> Result:
         """Wait for news of several agents; return the result."""

@@ -257,10 +257,12 @@ class TurnInterrupt(Struct, frozen=True, rename="camel"):
     turn_id: str
 
 
-class TurnSteer(Struct, frozen=True, rename="camel"):
+class TurnSteer(Struct, frozen=True, rename="camel", omit_defaults=True):
     thread_id: str
     expected_turn_id: str
     input: list[TextInput | ImageInput | LocalImageInput]
+    client_user_message_id: str | UnsetType = UNSET
+    """The item of the message carries it as `clientId`."""
 
 
 class InjectItems(Struct, frozen=True, rename="camel"):
