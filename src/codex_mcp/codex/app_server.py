@@ -132,13 +132,7 @@ class AppServer:
         await self._check_environment(spec)
         spec = self._overridden(spec)
         permissions = await self._permissions(spec)
-        params = requests.ThreadStart(
-            **_setup(spec) | {"sandbox": _given(permissions.start)},
-            environments=_environments(spec),
-            experimental_raw_events=spec.raw_events,
-            dynamic_tools=spec.tools,
-        )
-        opened = await self._open("thread/start", params)
+        opened = await self._open(*_opening(spec, _setup(spec) | {"sandbox": _given(permissions.start)}))
         return opened if permissions.grant is None else await self._granted(opened, permissions.grant)
 
     def _overridden(self, spec: ThreadSpec) -> ThreadSpec:
@@ -336,6 +330,21 @@ def _setup(spec: ThreadSpec) -> dict[str, Any]:
     """The fields of `requests.ThreadSetup`."""
     names = ("cwd", "model", "approval_policy", "sandbox", "base_instructions", "developer_instructions")
     return {name: _given(getattr(spec, name)) for name in names} | {"config": dict(spec.config) or UNSET}
+
+
+def _opening(spec: ThreadSpec, setup: dict[str, Any]) -> tuple[str, requests.ThreadSetup]:
+    """The request that opens a new thread."""
+    if spec.fork is not None:
+        before = _given(spec.fork.before_turn)
+        fork = requests.ThreadFork(thread_id=spec.fork.thread_id, exclude_turns=True, before_turn_id=before, **setup)
+        return "thread/fork", fork
+    start = requests.ThreadStart(
+        **setup,
+        environments=_environments(spec),
+        experimental_raw_events=spec.raw_events,
+        dynamic_tools=spec.tools,
+    )
+    return "thread/start", start
 
 
 def _turn(thread_id: str, spec: TurnSpec, thread: ThreadSpec) -> requests.TurnStart:

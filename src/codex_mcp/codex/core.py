@@ -55,6 +55,14 @@ def is_thread_id(text: str) -> bool:
     return re.fullmatch(_ID, text, re.ASCII | re.IGNORECASE) is not None
 
 
+class Fork(Struct, frozen=True):
+    """The conversation that a new thread begins with."""
+
+    thread_id: str
+    before_turn: str | None = None
+    """Without this turn and all later ones."""
+
+
 class ThreadSpec(Struct, frozen=True):
     """The settings of a thread. None leaves a setting to Codex's own configuration."""
 
@@ -72,6 +80,8 @@ class ThreadSpec(Struct, frozen=True):
     """Where commands run: `LOCAL_ENVIRONMENT` or `EXEC_ENVIRONMENT`. None if there is only one place."""
     tools: tuple[Mapping[str, object], ...] = ()
     """Tools that we answer, as the app-server spells them. It stores them with the thread; an old Codex has none."""
+    fork: Fork | None = None
+    """Of which thread it is a copy when it starts; it then has the instructions and tools of that thread."""
 
 
 PLAIN: Final = ThreadSpec()
@@ -133,6 +143,8 @@ class TurnSpec(Struct, frozen=True):
     review: ReviewTarget | None = None
     """What to review. The turn is then a review, and has no prompt."""
     when: When = When.QUEUE
+    rollback: int = 0
+    """How many turns to drop from the conversation before it starts."""
     is_said: bool = False
     """The conversation contains the prompt already: the model is only asked to go on."""
 

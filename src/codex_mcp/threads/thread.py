@@ -25,6 +25,7 @@ from codex_mcp.codex.config.permissions import after_turn
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events.translator import Event, EventTranslator, Told
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
+from codex_mcp.codex.rollback import drop_turns
 from codex_mcp.threads import turn_queue
 from codex_mcp.threads.answering import Answering
 from codex_mcp.threads.limits.admission import Admission
@@ -339,6 +340,8 @@ class Thread:
                 return
             self._stopper.note_folders()
             turn.given_to(core)
+            if turn.spec.rollback and core.resumes:  # an old Codex refuses it with the turn
+                turn.record.warn((*turn.record.warnings, await drop_turns(core, self.id, turn.spec.rollback)))
             self._translator.turn_starts(full=turn.full_events)
             turn_id = await core.start_turn(self.id, turn.spec, self.spec)
             self.spec = after_turn(self.spec, turn.spec.settings)

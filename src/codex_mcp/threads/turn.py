@@ -61,6 +61,8 @@ class Turn:
 
     joins: Turn | None = None
     """The running turn that its prompt steers; None if it is a turn of its own."""
+    has_parted = False
+    """It was to steer another turn, and became one of its own."""
     _shares_end = False
     _steered_by: frozenset[str] = frozenset()
 
@@ -137,7 +139,7 @@ class Turn:
 
     def part(self, *, is_said: bool) -> None:
         """Its prompt did not steer: it becomes a turn of its own, without a text if the conversation contains it."""
-        self.joins = None
+        self.joins, self.has_parted = None, True
         self.spec = replace(self.spec, is_said=is_said)
 
     def share_end(self, tell: Callable[[], None]) -> None:

@@ -111,6 +111,18 @@ class ThreadResume(ThreadSetup, frozen=True):
     exclude_turns: bool
 
 
+class ThreadFork(ThreadSetup, frozen=True):
+    thread_id: str
+    exclude_turns: bool
+    before_turn_id: str | UnsetType = UNSET
+
+
+class ThreadRevert(Struct, frozen=True, rename="camel"):
+    thread_id: str
+    before_turn_id: str
+    """This turn and all later ones are dropped."""
+
+
 class ThreadId(Struct, frozen=True, rename="camel"):
     """`thread/unsubscribe` and `thread/backgroundTerminals/clean`."""
 
