@@ -52,6 +52,7 @@ class Steering:
             await host.core.steer_turn(host.thread_id, host.place.turn_id, turn.spec.input, turn.name)
         except CannotSteer as exc:
             if turn.joins is not None and not turn.ended:
+                turn.part(is_said=False)  # its failure is news of its own
                 turn.record.fail(f"{exc}; wait for it with codex_wait, or send the prompt with `when: interrupt`")
                 self._perform(self._queue.cancel(turn.place))
         except CoreError as exc:
@@ -66,6 +67,7 @@ class Steering:
         if isinstance(fact, facts.PromptHeard):
             for turn in self._turns.values():
                 if turn.name == fact.message_id:
+                    turn.confirm()
                     self._queue.recorded(turn.place)
         elif isinstance(fact, OF_THE_MODEL):
             self._queue.model_went_on(fact.turn_id)

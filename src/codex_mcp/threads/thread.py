@@ -199,6 +199,7 @@ class Thread:
         """Accept no more turns, fail those that wait, stop the one that runs."""
         for turn in self._turns.values():
             if turn.place.state in (TurnQueueState.WAITING, TurnQueueState.JOINING):
+                turn.part(is_said=False)
                 turn.record.fail(CLOSED)
         self._perform(self._queue.shut())
 
@@ -378,6 +379,8 @@ class Thread:
             self._leave(turn)
         if turn.record.is_running:
             turn.record.interrupt()  # the core did not report how it ended: its caller cancelled it
+        if turn.joins is not None:
+            turn.mark_delivered()  # callers are told of the turn that it was to steer
         self._ended.add(turn)
         if turn.stopped is None or turn.stopped.done() or turn.place.state is TurnQueueState.ABANDONED:
             self._tell_end(turn)

@@ -164,8 +164,15 @@ class Turn:
         either: list[asyncio.Future[Any]] = [self._named, self._ended]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
 
+    def confirm(self) -> None:
+        """The core has put its prompt into the conversation."""
+        resolve(self._started, None)
+
     async def until_started(self) -> bool:
-        """Wait until the core has confirmed its start, or the turn has ended. False: it was never confirmed."""
+        """Wait until the core has confirmed its start, or the turn has ended. False: it was never confirmed.
+
+        For a prompt that steers: until the conversation contains it.
+        """
         either: list[asyncio.Future[Any]] = [self._started, self._ended]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return self._started.done()
@@ -226,7 +233,7 @@ class Turn:
         if isinstance(fact, ItemEnded):
             self.item_ended.set()
         elif isinstance(fact, TurnStarted):
-            resolve(self._started, None)
+            self.confirm()
         return self.record.activity != before
 
     def limit_trouble(self, seconds: float, cancel: Callable[[], None]) -> None:
