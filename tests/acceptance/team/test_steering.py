@@ -39,7 +39,8 @@ async def test_the_caller_of_the_turn_and_the_one_that_steers_it_are_both_answer
         assert [await ending(server, first), await ending(server, second)] == BOTH
         assert await news(server) == []
         (row,) = (await server.threads()).values()
-        assert row["turns"] == 1
+        used = structured(await server.result(first))["usage"]["totalTokens"]
+        assert (row["turns"], row["tokens"]) == (1, used)
         entries = [(entry["event"], entry["outcome"]) for entry in server.audit() if entry["event"] != "codex_wait"]
         assert entries[:2] == [("codex", "ok"), ("codex-reply", "ok")]
 

@@ -76,7 +76,12 @@ class _Git:
 
     def commit(self, name: str) -> str:
         """The id of a commit; empty if there is none of this name."""
-        return self.out("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return self.out(*words) or self.out(*words)  # again: an empty answer may be that of a git that was ended
 
     def has_changes(self) -> bool:
-        return bool(self.out("status", "--porcelain", "--ignore-submodules=dirty"))
+        """Raises OSError if git does not say so."""
+        head, *changes = self.out("status", "--porcelain", "--branch", "--ignore-submodules=dirty").splitlines() or [""]
+        if not head.startswith("## "):
+            raise OSError("git status failed")
+        return bool(changes)
