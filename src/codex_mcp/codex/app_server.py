@@ -126,13 +126,7 @@ class AppServer:
         async with self._environments.used(spec.environment) as stays:
             spec = self._overridden(spec)
             permissions = await self._permissions(spec)
-            params = requests.ThreadStart(
-                **_setup(spec) | {"sandbox": _given(permissions.start)},
-                environments=_environments(spec),
-                experimental_raw_events=spec.raw_events,
-                dynamic_tools=spec.tools,
-            )
-            opened = await self._open("thread/start", params)
+            opened = await self._open(*_opening(spec, _setup(spec) | {"sandbox": _given(permissions.start)}))
             if permissions.grant is not None:
                 opened = await self._granted(opened, permissions.grant)
             stays(opened.thread_id)
@@ -203,8 +197,15 @@ class AppServer:
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
         await self.request("turn/interrupt", requests.TurnInterrupt(thread_id, turn_id), Raw)
 
-    async def steer_turn(self, thread_id: str, expected_turn_id: str, input: Sequence[TurnInput]) -> None:  # noqa: A002
-        await self.request("turn/steer", requests.TurnSteer(thread_id, expected_turn_id, list(input)), Raw)
+    async def steer_turn(
+        self,
+        thread_id: str,
+        expected_turn_id: str,
+        input: Sequence[TurnInput],  # noqa: A002
+        message_id: str = "",
+    ) -> None:
+        params = requests.TurnSteer(thread_id, expected_turn_id, list(input), message_id or UNSET)
+        await self.request("turn/steer", params, Raw)
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
         await self.request("thread/inject_items", requests.InjectItems(thread_id, [dict(item)]), Raw)
@@ -324,14 +325,27 @@ def _setup(spec: ThreadSpec) -> dict[str, Any]:
     return {name: _given(getattr(spec, name)) for name in names} | {"config": dict(spec.config) or UNSET}
 
 
+def _opening(spec: ThreadSpec, setup: dict[str, Any]) -> tuple[str, requests.ThreadSetup]:
+    """The request that opens a new thread."""
+    if spec.fork is not None:
+        before = _given(spec.fork.before_turn)
+        fork = requests.ThreadFork(thread_id=spec.fork.thread_id, exclude_turns=True, before_turn_id=before, **setup)
+        return "thread/fork", fork
+    start = requests.ThreadStart(
+        **setup,
+        environments=_environments(spec),
+        experimental_raw_events=spec.raw_events,
+        dynamic_tools=spec.tools,
+    )
+    return "thread/start", start
+
+
 def _turn(thread_id: str, spec: TurnSpec, thread: ThreadSpec) -> requests.TurnStart:
-    parts = spec.parts or (requests.TextInput(spec.prompt), *map(_image, spec.images))
-    preface = [requests.TextInput(spec.preface)] if spec.preface else []
     changed = {} if spec.settings is None else msgspec.structs.asdict(spec.settings)
     thread = replace(thread, cwd=changed.get("cwd") or thread.cwd)
     return requests.TurnStart(
         thread_id,
-        [*preface, *parts],
+        spec.input,
         output_schema=dict(spec.output_schema) if spec.output_schema is not None else UNSET,
         environments=_environments(thread) if spec.runs_commands or thread.environment is None else [],
         **{name: value for name, value in changed.items() if value is not None},
@@ -343,10 +357,6 @@ def _environments(spec: ThreadSpec) -> list[requests.Environment] | UnsetType:
     if spec.environment is None:
         return UNSET
     return [requests.Environment(spec.environment, spec.cwd or "/")]
-
-
-def _image(image: str) -> requests.ImageInput | requests.LocalImageInput:
-    return requests.LocalImageInput(image) if image.startswith("/") else requests.ImageInput(image)
 
 
 def _given(value: str | None) -> str | UnsetType:

@@ -31,6 +31,13 @@ class MessageSaid(Struct, frozen=True):
     text: str
 
 
+class PromptHeard(Struct, frozen=True):
+    """The core has put a message of the user into the conversation, with the id that we gave it."""
+
+    turn_id: str
+    message_id: str
+
+
 class MessageStreamed(Struct, frozen=True):
     """A piece of a message of the agent."""
 
@@ -116,6 +123,7 @@ TurnFact: TypeAlias = (
     TurnStarted
     | TurnEnded
     | MessageSaid
+    | PromptHeard
     | MessageStreamed
     | CommandStarted
     | ItemEnded
@@ -169,6 +177,8 @@ def _item_ended(note: notifications.ItemCompleted | notifications.OtherItemCompl
     match note.item:
         case items.AgentMessage(text=text) | items.OtherItem(type="agentMessage", text=text):
             return MessageSaid(note.turn_id, text)
+        case items.UserMessage(client_id=str(message_id)):
+            return PromptHeard(note.turn_id, message_id)
         case items.ExitedReview(review=text) if text:
             return MessageSaid(note.turn_id, text)
         case items.FileChange(id=item_id, status="completed", changes=updates):

@@ -156,12 +156,16 @@ class Member:
 
     def turn_submitted(self, turn: Turn, request: RequestKey | None, settings: TeamSettings) -> bool:
         """Count a turn. Returns whether it is the first one on this server."""
-        self.usage = limits.with_turn(settings, self.usage, time.time())
-        self.touch(turns=self.agent.turns + 1)
+        if turn.joins is None:
+            self.count_turn(settings)
         if request is not None:
             self.requested[request.id] = turn
         is_first, self._has_had_turn = not self._has_had_turn, True
         return is_first
+
+    def count_turn(self, settings: TeamSettings) -> None:
+        self.usage = limits.with_turn(settings, self.usage, time.time())
+        self.touch(turns=self.agent.turns + 1)
 
     def has_new_work(self) -> None:
         """A turn was queued: its last summary is out of date."""

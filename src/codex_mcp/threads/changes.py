@@ -67,7 +67,8 @@ class ChangeListener:
         self._changes.tell(thread.id)
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
-        self._counts.turns[turn.outcome.status] += 1
+        if turn.joins is None:
+            self._counts.turns[turn.outcome.status] += 1
         for listener in self._listeners:
             listener.turn_concluded(thread, turn)
         self._changes.tell(thread.id, ANY_THREAD)

@@ -42,7 +42,7 @@ class Outcome(Struct, frozen=True):
     thread_id: str
     status: Status
     content: str
-    """The last message of the agent; for a failed turn, the reason."""
+    """The last message of the agent; for an interrupted turn also what it was saying; for a failed one the reason."""
     activity: str
     """What it is doing, or was doing last."""
     usage: Tokens | None
@@ -147,6 +147,10 @@ class Record:
         self.stop_because(f"Codex could not reach the model for {seconds:g} seconds: {self.trouble}.")
 
     @property
+    def is_running(self) -> bool:
+        return self._status is Status.RUNNING
+
+    @property
     def is_spoiled(self) -> bool:
         return self._spoiled is not None
 
@@ -175,6 +179,8 @@ class Record:
         content = self._message
         if self._status is Status.FAILED:
             content = self.failure or ""
+        elif self._status is Status.INTERRUPTED:
+            content = "\n\n".join(said for said in (self._message, "".join(self._unfinished)) if said)
         return Outcome(
             thread_id=thread_id,
             status=self._status,

@@ -12,8 +12,17 @@ from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import word_for
 from tests.support.core.questions import every_question
 
-AGENTS = ["codex", "codex-reply", "codex_wait", "codex_threads", "codex_status", "codex_close", "codex_approvals"]
-NAMES = [*AGENTS, "atm_send", "atm_read", "atm_broadcast", "atm_pending_count"]
+AGENTS = ["codex", "codex-reply", "codex_wait", "codex_threads", "codex_status", "codex_close"]
+NAMES = [
+    *AGENTS,
+    "codex_interrupt",
+    "codex_review",
+    "codex_approvals",
+    "atm_send",
+    "atm_read",
+    "atm_broadcast",
+    "atm_pending_count",
+]
 
 
 def test_they_are_always_all_there() -> None:

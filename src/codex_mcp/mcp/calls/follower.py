@@ -25,6 +25,7 @@ from codex_mcp.mcp.calls.waiting import NOTHING, Wait, Waiter, question_keys
 from codex_mcp.mcp.schema import results
 from codex_mcp.mcp.schema.arguments import HowToWait, how_to_wait
 from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport, described, wait_result
+from codex_mcp.mcp.schema.review import findings_in
 from codex_mcp.mcp.schema.task_shapes import TaskName, created_task
 from codex_mcp.mcp.seal import digest
 from codex_mcp.rpc.errors import invalid_params
@@ -70,7 +71,7 @@ class Follower:
     async def _followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
         patience = 0.0 if how.background else call.patience(how.wait_seconds)
         outcome = await call.follow(thread, turn, patience)
-        return self._told(call, thread, turn, outcome)
+        return self._told(call, thread, turn.answer, outcome)
 
     async def waited(self, call: Call, wait: Wait) -> Result:
         """Wait for news of several agents; return the result."""
@@ -93,7 +94,13 @@ class Follower:
         )
 
     def _described(self, turn: Turn) -> dict[str, object]:
-        return described(turn.outcome, self._says.names(turn.thread_id), self._says.asks(turn.thread_id))
+        return described(turn.outcome, self._names(turn, turn.outcome), self._says.asks(turn.thread_id))
+
+    def _names(self, turn: Turn, outcome: Outcome) -> Mapping[str, object]:
+        names = self._says.names(outcome.thread_id)
+        if turn.spec.review is None or outcome.status is not Status.COMPLETED:
+            return names
+        return {**names, "findings": findings_in(outcome.content)}
 
     def _unchanged(self, turn: Turn) -> tuple[dict[str, object], GoesOn]:
         return self._described(turn), self._says.goes_on(turn.thread_id)
@@ -111,7 +118,7 @@ class Follower:
             created = time.time() - outcome.seconds
             name = TaskName(turn.thread_id, turn.name, call.principal, created)
             return created_task(self._key, name, outcome, self._settings.thread_idle)
-        named, asks = self._says.names(outcome.thread_id), self._says.asks(outcome.thread_id)
+        named, asks = self._names(turn, outcome), self._says.asks(outcome.thread_id)
         return results.turn_result(outcome, named, asks, goes_on=self._says.goes_on(thread.id))
 
     def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.settings.kinds import Events
+from codex_mcp.codex.core import When
 from codex_mcp.mcp.schema.fields import Field, FieldKind, input_schema
 from codex_mcp.threads.news import WaitMode
 from codex_mcp.threads.record import Status
@@ -63,10 +64,14 @@ CODEX_FIELDS: Final = (
     *COMMON_FIELDS,
 )
 
+WHEN: Final = Field("when", "If busy: wait (default), join the running turn, or stop it.", choices=tuple(When))
+ROLLBACK: Final = Field("rollback", "First drop this many turns; files stay.", FieldKind.INTEGER, bounds=(1, 1000))
+
 REPLY_FIELDS: Final = (
     Field("threadId", "As returned by `codex`."),
     Field("conversationId", "Older name of threadId."),
     Field("prompt", "What to say next.", required=True),
+    WHEN,
     *COMMON_FIELDS,
 )
 
@@ -172,10 +177,11 @@ CODEX: Final = Tool(
 CODEX_REPLY: Final = Tool(
     "codex-reply",
     "Codex Reply",
-    "Continue a Codex thread, also one of an earlier server. Replies to a busy thread wait for their turn.",
+    "Continue a Codex thread, also one of an earlier server.",
     REPLY_FIELDS,
     TURN_OUTPUT,
     read_only=False,
+    unlisted=(ROLLBACK,),
 )
 CODEX_WAIT: Final = Tool(
     "codex_wait",

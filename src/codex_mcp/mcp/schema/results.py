@@ -42,6 +42,7 @@ class GoesOn(StrEnum):
     NEW_THREAD = "the thread is lost; codex starts a new one"
     REPLY_IN_NEW_THREAD = "the thread is lost; codex-reply continues the agent in a new one"
     RESUME = "the agent is closed; codex with its codex_id resumes it"
+    NO_AGENT = "the thread belongs to no agent, and codex-reply cannot continue it"
     OTHER_SERVER = "another server runs the agent now; it can be continued there"
 
 

@@ -8,24 +8,37 @@ from msgspec.structs import replace
 
 from codex_mcp.base.settings.kinds import Surface
 from codex_mcp.mcp.schema import catalogue
-from codex_mcp.mcp.schema.catalogue import CODEX_FIELDS, COMMON_FIELDS, TURN_OUTPUT, UNCHANGED_OUTPUT, WAIT_FIELDS, Tool
+from codex_mcp.mcp.schema.catalogue import (
+    CODEX_FIELDS,
+    COMMON_FIELDS,
+    ROLLBACK,
+    TURN_OUTPUT,
+    UNCHANGED_OUTPUT,
+    WAIT_FIELDS,
+    WHEN,
+    Tool,
+)
 from codex_mcp.mcp.schema.fields import Field, FieldKind
 from codex_mcp.mcp.schema.mail_catalogue import MAIL_TOOLS
-from codex_mcp.mcp.schema.session_catalogue import OWN_TOOLS
+from codex_mcp.mcp.schema.review import TARGETS
+from codex_mcp.mcp.schema.session_catalogue import HOW_TO_WAIT, OWN_TOOLS
 from codex_mcp.team.agent import AgentState, AgentStatus
+
+REQUEST_ID: Final = Field("request_id", "Your id: a repeated call does not run again, and returns the same answer.")
 
 START_FIELDS: Final = (
     Field("prompt", "The task for the agent. Not together with agent_file."),
     Field("identity", "The new agent's name: small letters, digits, hyphens. Unique in the team."),
     Field("agent_file", "A file with the agent's prompt, such as .claude/agents/NAME.md, instead of `prompt`."),
     Field("codex_id", "Resume this agent, even if it is closed, instead of starting a new one."),
+    Field(
+        "fork_from",
+        "Start as a copy of this agent, with its conversation and settings: codex_id, identity or threadId.",
+    ),
     Field("role", "A configured role: model, sandbox, approval policy, instructions."),
     Field("tag", "A note of yours, shown in lists."),
     Field("auto_mail", "false: the agent gets mail only with atm_read.", FieldKind.BOOLEAN),
-    Field(
-        "request_id",
-        "An id of your choice that makes the call safe to repeat: it runs once, and a repeat returns the same answer.",
-    ),
+    REQUEST_ID,
     *(field for field in CODEX_FIELDS if field.name != "prompt"),
 )
 
@@ -35,6 +48,9 @@ TEAM_REPLY_FIELDS: Final = (
     Field("threadId", "Its thread, instead of codex_id."),
     Field("conversationId", "An older name of threadId."),
     Field("prompt", "What to say next.", required=True),
+    WHEN,
+    ROLLBACK,
+    REQUEST_ID,
     *COMMON_FIELDS,
 )
 
@@ -58,6 +74,15 @@ CLOSE_FIELDS: Final = (
     Field("codex_id", "The agent to close."),
     Field("identity", "Its name, instead of codex_id."),
     Field("threadId", "Its thread, instead of codex_id."),
+)
+
+REVIEW_FIELDS: Final = (
+    Field("id", "An agent, whose folder is reviewed."),
+    Field("cwd", "The folder, instead of id."),
+    Field("target", "Default: uncommitted.", choices=TARGETS),
+    Field("of", "The base branch, the commit, or what to look at in words."),
+    Field("model", "For example `gpt-5.5`."),
+    *HOW_TO_WAIT,
 )
 
 APPROVALS_FIELDS: Final = (
@@ -190,10 +215,10 @@ CODEX: Final = replace(
 )
 CODEX_REPLY: Final = replace(
     catalogue.CODEX_REPLY,
-    description="Continue a conversation with an agent by codex_id, identity or threadId, even after a restart. "
-    "Replies to a busy agent wait for their turn.",
+    description="Continue a conversation with an agent by codex_id, identity or threadId, even after a restart.",
     fields=TEAM_REPLY_FIELDS,
     output=TEAM_TURN_OUTPUT,
+    unlisted=(),
 )
 CODEX_WAIT: Final = replace(catalogue.CODEX_WAIT, fields=TEAM_WAIT_FIELDS, output=TEAM_WAIT_OUTPUT)
 CODEX_THREADS: Final = Tool(
@@ -221,6 +246,22 @@ CODEX_CLOSE: Final = Tool(
     CLOSE_OUTPUT,
     read_only=False,
 )
+CODEX_INTERRUPT: Final = Tool(
+    "codex_interrupt",
+    "Codex Interrupt",
+    "Stop what an agent does now. It stays, and so do the prompts that wait for it.",
+    (Field("id", "The agent: codex_id, identity or threadId.", required=True),),
+    {"type": "object"},
+    read_only=False,
+)
+CODEX_REVIEW: Final = Tool(
+    "codex_review",
+    "Codex Review",
+    "Let Codex review changes in a folder, read-only. Returns findings: file, lines, priority, text.",
+    REVIEW_FIELDS,
+    {"type": "object"},
+    read_only=True,
+)
 CODEX_APPROVALS: Final = Tool(
     "codex_approvals",
     "Codex Approvals",
@@ -237,6 +278,8 @@ TEAM_TOOLS: Final = (
     CODEX_THREADS,
     CODEX_STATUS,
     CODEX_CLOSE,
+    CODEX_INTERRUPT,
+    CODEX_REVIEW,
     CODEX_APPROVALS,
     *MAIL_TOOLS,
 )

@@ -8,12 +8,13 @@ from msgspec import Struct
 
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.mcp.asking.elicitation import message_for
-from codex_mcp.mcp.schema.results import Result, text_block
+from codex_mcp.mcp.schema.results import Result, described, text_block
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner, names_of
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import word_for
 from codex_mcp.threads.questions.questions import Question
+from codex_mcp.threads.record import Outcome, Status
 
 ERROR_META = "codex-mcp/error"
 """The `_meta` key of the reason for a refusal."""
@@ -95,6 +96,24 @@ def status_result(status: Mapping[str, object]) -> Result:
 def close_result(agent: Agent, how: str) -> Result:
     text = f"Agent {agent.identity} ({agent.codex_id}) is {how.replace('_', ' ')}."
     return _result({"closed": True, **names_of(agent), "status": how}, [text])
+
+
+def interrupt_result(agent: Agent, outcome: Outcome, waiting: int) -> Result:
+    """The result of `codex_interrupt`: the turn that was stopped, with what was said in it."""
+    name = f"{agent.identity} ({agent.codex_id})"
+    if outcome.status is Status.INTERRUPTED:
+        text = f"The turn of agent {name} was stopped after {outcome.seconds:.0f} s ({outcome.activity})."
+    else:
+        text = f"The turn of agent {name} had just ended."
+    lines = [text, f"{waiting} more prompts wait and run now."] if waiting else [text]
+    if outcome.content:
+        lines.append(outcome.content)
+    return _result(described(outcome, names_of(agent)), lines)
+
+
+def idle_result(agent: Agent) -> Result:
+    text = f"Agent {agent.identity} ({agent.codex_id}) runs no turn; nothing was stopped."
+    return _result({**names_of(agent), "threadId": agent.thread_id, "status": "idle", "content": text}, [text])
 
 
 def approvals_result(

@@ -18,9 +18,10 @@ from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.config.overrides import core_config, lift_profile, parse_overrides, thread_config, tool_layer
 from codex_mcp.codex.config.permissions import refuse_trust
 from codex_mcp.codex.config.profiles import read_profile, read_user_config
-from codex_mcp.codex.core import ThreadSpec, TurnSpec
+from codex_mcp.codex.core import ThreadSpec, TurnSpec, When
 from codex_mcp.mcp.calls.call import Call
-from codex_mcp.mcp.schema.arguments import CodexArguments, TurnArguments
+from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, TurnArguments
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 
 CONFIG_REFUSED: Final = "Failed to load Codex configuration from overrides: "
 
@@ -101,6 +102,15 @@ def new_turn(arguments: TurnArguments, cwd: str) -> TurnSpec:
         images=tuple(_image(image, cwd) for image in arguments.images),
         output_schema=arguments.output_schema,
     )
+
+
+def reply_turn(arguments: ReplyArguments, cwd: str) -> TurnSpec:
+    """The turn that a call of `codex-reply` asks for. Raises Refused, BadArguments."""
+    if arguments.when is When.STEER and arguments.output_schema is not None:
+        raise BadArguments(f"{BAD_ARGUMENTS}`output-schema` needs a turn of its own; leave it out, or do not steer")
+    if arguments.when is When.STEER and arguments.rollback:
+        raise BadArguments(f"{BAD_ARGUMENTS}`rollback` needs a turn of its own; use `when: interrupt`, or wait")
+    return replace(new_turn(arguments, cwd), when=arguments.when, rollback=arguments.rollback)
 
 
 def events_of(arguments: TurnArguments, settings: CallSettings) -> Events:

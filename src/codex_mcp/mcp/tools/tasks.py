@@ -39,8 +39,8 @@ class Tasks:
         name, thread, turn = self._found(exchange, text)
         outcome = turn.outcome
         if outcome.status is not Status.RUNNING:
-            turn.mark_delivered()
-            self._threads.reported.add(exchange.session.caller, exchange.request.id, [turn.name])
+            turn.answer.mark_delivered()
+            self._threads.reported.add(exchange.session.caller, exchange.request.id, [turn.answer.name])
         asks = input_requests(turn.parked.open, turn.audience.label)
         news = TurnNews(outcome, asks, self._says.names(name.thread_id), self._says.goes_on(thread.id))
         return described_task(text, name, news, self._settings.thread_idle)

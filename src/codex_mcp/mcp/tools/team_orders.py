@@ -6,6 +6,7 @@ A value in the call wins over the agent file, then the role, then the settings.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,10 +19,19 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
-from codex_mcp.mcp.schema.arguments import CodexArguments, TurnArguments
-from codex_mcp.mcp.schema.team_arguments import StartArguments, Way, request_of
-from codex_mcp.mcp.tools.specs import NewThread, environment_of, events_of, new_thread, new_turn, working_folder
+from codex_mcp.mcp.schema.arguments import CodexArguments
+from codex_mcp.mcp.schema.team_arguments import StartArguments, TeamReplyArguments, Way, request_of
+from codex_mcp.mcp.tools.specs import (
+    NewThread,
+    environment_of,
+    events_of,
+    new_thread,
+    new_turn,
+    reply_turn,
+    working_folder,
+)
 from codex_mcp.team import refusals
+from codex_mcp.team.forking import ForkSource
 from codex_mcp.team.profile.agent_file import AgentFile, read_agent_file
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.roster import Member
@@ -30,6 +40,9 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 
 EFFORT = "model_reasoning_effort"
+
+MAY_CHANGE: Final = ("model", "cwd", "approval_policy", "sandbox")
+"""Settings of an agent that a copy of it may have otherwise, besides `config`."""
 
 
 class Ordered(Struct, frozen=True):
@@ -57,6 +70,32 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
         role=role_name,
         source=arguments.agent_file,
         auto_mail=False not in (arguments.auto_mail, role.auto_mail),
+    )
+
+
+def forked(arguments: StartArguments, source: ForkSource, settings: Settings) -> Ordered:
+    """A copy of an agent: its settings, except those that the call gives. Reads files: call it in a thread."""
+    asked = CodexArguments(
+        prompt=arguments.prompt,
+        model=arguments.model,
+        cwd=arguments.cwd,
+        approval_policy=arguments.approval_policy,
+        sandbox=arguments.sandbox,
+        config=arguments.config,
+        events=arguments.events,
+    )
+    new, agent = new_thread(asked, settings), source.agent
+    given = {name: getattr(new.spec, name) for name in MAY_CHANGE if getattr(asked, name) is not None}
+    spec = replace(source.spec, **given, raw_events=new.spec.raw_events)
+    if arguments.config:
+        spec = replace(spec, config={**source.spec.config, **new.spec.config})
+    return Ordered(
+        new=NewThread(spec, new.warnings),
+        prompt=arguments.prompt,
+        default_identity=agent.identity,
+        role=agent.role,
+        source=agent.agent_source,
+        auto_mail=agent.auto_mail if arguments.auto_mail is None else arguments.auto_mail,
     )
 
 
@@ -121,7 +160,9 @@ def _text_of(path: str | None) -> str | None:
 class TeamTurn:
     """A prompt for an agent. The team calls `begin`; afterwards `begun` is the turn to follow."""
 
-    def __init__(self, call: Call, arguments: TurnArguments, prompt: str, warnings: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, call: Call, arguments: StartArguments | TeamReplyArguments, prompt: str, warnings: tuple[str, ...] = ()
+    ) -> None:
         """`warnings` are sent to the caller as events before the turn begins."""
         self._call = call
         self._arguments = arguments
@@ -138,10 +179,12 @@ class TeamTurn:
     async def begin(self, member: Member, work: Work, settings: CallSettings) -> None:
         call, arguments = self._call, self._arguments
         call.send_events(events_of(arguments, settings))
-        spec = replace(new_turn(arguments, member.agent.cwd), prompt=self._prompt)
+        cwd = member.agent.cwd
+        spec = reply_turn(arguments, cwd) if isinstance(arguments, TeamReplyArguments) else new_turn(arguments, cwd)
+        spec = replace(spec, prompt=self._prompt)
         for warning in self._warnings:
             call.event_happened(member.agent.thread_id or "", Event("", {"type": "warning", "message": warning}))
-        request = request_of(arguments) if isinstance(arguments, StartArguments) else None
+        request = request_of(arguments)
         purpose = call.params.name
         task = Assignment(spec, call, full_events=call.events is Events.FULL, purpose=purpose, request=request)
         turn = await work.submit(member, task)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import stay_about
@@ -49,9 +49,11 @@ from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
 from codex_mcp.mcp.tools.mail_tools import MailTools
 from codex_mcp.mcp.tools.session_tools import SessionTools
 from codex_mcp.mcp.tools.specs import in_default_folder, new_turn
-from codex_mcp.mcp.tools.team_orders import TeamTurn, ordered
+from codex_mcp.mcp.tools.team_orders import TeamTurn, forked, ordered
+from codex_mcp.mcp.tools.turn_tools import TurnTools
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import names_of
+from codex_mcp.team.forking import fork_source
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.refusals import TeamRefused
@@ -63,6 +65,8 @@ from codex_mcp.threads.questions.approvals import decide
 from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
+
+Asked: TypeAlias = StartArguments | TeamReplyArguments
 
 NOT_NAMED: Final = f"{BAD_ARGUMENTS}missing field `codex_id`; name the agent by codex_id, identity or threadId"
 NO_SESSIONS: Final = f"{BAD_ARGUMENTS}named sessions are not offered here; start codex-mcp serve with --tools all"
@@ -83,6 +87,7 @@ class TeamTools:
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
         self._listed = catalogue.team_tools(settings.sessions.tools)
         self._mail = MailTools(team)
+        self._turns = TurnTools(team, threads, settings, self._follower)
         threads.tool_calls.answer_with(self._mail.called_by_agent)
         has_sessions = settings.sessions.tools in catalogue.HAVE_SESSIONS
         self._sessions = SessionTools(threads, settings, self._follower, self._listed) if has_sessions else None
@@ -102,6 +107,7 @@ class TeamTools:
             catalogue.CODEX_CLOSE.name: self._codex_close,
             catalogue.CODEX_APPROVALS.name: self._codex_approvals,
         }
+        bodies |= self._turns.bodies()
         if self._sessions is not None:
             bodies |= self._sessions.bodies()
         offered = {tool.name for tool in self._listed}
@@ -118,7 +124,13 @@ class TeamTools:
     def _audited(self, name: str, body: Body) -> Body:
         """Turn refusals of the team into results, and audit calls that start no turn."""
         # The others do not change an agent, so that only the call itself is audited.
-        changes_agents = (self._codex, self._codex_reply, self._codex_close, self._codex_approvals)
+        changes_agents = (
+            self._codex,
+            self._codex_reply,
+            self._codex_close,
+            self._codex_approvals,
+            self._turns.interrupt,
+        )
 
         async def run(call: Call, given: Json) -> Result:
             note = partial(self._team.note_call, name, call.label, call.principal)
@@ -150,6 +162,8 @@ class TeamTools:
     def _goes_on(self, thread_id: str) -> GoesOn:
         member = self._team.roster.of_thread(thread_id)
         if member is None:
+            if not self._team.roster.names(thread_id):
+                return GoesOn.NO_AGENT
             taken = self._team.roster.was_taken_over(thread_id)
             return GoesOn.OTHER_SERVER if taken else GoesOn.RESUME
         if member.closing:
@@ -171,11 +185,15 @@ class TeamTools:
         if arguments.session_id is not None:
             return await self._in_session(call, arguments)
         way = way_of(arguments)
+        return await self._once(call, arguments, lambda: self._begun(call, arguments, way))
+
+    async def _once(self, call: Call, arguments: Asked, begin: Callable[[], Awaitable[TeamTurn]]) -> Result:
+        """Begin a turn and wait for it, unless the call repeats an earlier one."""
         request = request_of(arguments)
         async with call.opening(), self._team.requests.one_at_a_time(call.principal, request):
             repeat = None if request is None else await self._team.requests.find_repeat(call.principal, request)
             if repeat is None:
-                turn = await self._begun(call, arguments, way)
+                turn = await begin()
         if repeat is not None:
             return await self._repeated(call, repeat, arguments)
         result = await self._followed(call, turn, arguments)
@@ -203,8 +221,12 @@ class TeamTools:
             turn = TeamTurn(call, arguments, arguments.prompt or GO_ON)
             await self._team.resuming.find(reference, call.principal, resume=True, begin=self._beginning(turn))
             return turn
-        arguments = await in_default_folder(call, arguments, self._settings.core)
-        asked = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
+        if arguments.fork_from is not None:
+            source = await fork_source(self._team.directory, arguments.fork_from, call.principal)
+            asked = await asyncio.to_thread(forked, arguments, source, self._settings)
+        else:
+            arguments = await in_default_folder(call, arguments, self._settings.core)
+            asked = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
         new_turn(arguments, asked.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
         await self._team.work.check_team()
         turn = TeamTurn(call, arguments, asked.prompt, asked.new.warnings)
@@ -222,10 +244,10 @@ class TeamTools:
         await self._team.starting.start(order, self._beginning(turn))
         return turn
 
-    async def _repeated(self, call: Call, repeat: Repeat, arguments: StartArguments) -> Result:
+    async def _repeated(self, call: Call, repeat: Repeat, arguments: Asked) -> Result:
         """Answer a repeated call: wait for its turn, or return its answer again."""
         done = {"request_id": call.label, "what": f"repeats request {arguments.request_id}"}
-        self._team.work.audit(repeat.agent, catalogue.CODEX.name, AuditOutcome.OK, **done)
+        self._team.work.audit(repeat.agent, call.params.name, AuditOutcome.OK, **done)
         thread = None if repeat.member is None else repeat.member.thread
         if repeat.turn is not None and thread is not None:
             stay_about(call.subject._replace(thread=thread.id))
@@ -236,11 +258,13 @@ class TeamTools:
         arguments = team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)
         if not arguments.references:
             raise BadArguments(NOT_NAMED)
+        return await self._once(call, arguments, lambda: self._replied(call, arguments))
+
+    async def _replied(self, call: Call, arguments: TeamReplyArguments) -> TeamTurn:
         turn = TeamTurn(call, arguments, arguments.prompt)
-        async with call.opening():
-            reference = await self._team.directory.find_one(arguments.references, call.principal)
-            await self._team.resuming.find(reference, call.principal, resume=False, begin=self._beginning(turn))
-        return await self._followed(call, turn, arguments)
+        reference = await self._team.directory.find_one(arguments.references, call.principal)
+        await self._team.resuming.find(reference, call.principal, resume=False, begin=self._beginning(turn))
+        return turn
 
     def _beginning(self, turn: TeamTurn) -> Begin:
         return partial(turn.begin, work=self._team.work, settings=self._settings.calls)
