@@ -11,7 +11,7 @@ PEERS := .venv-peers/.setup-done
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 CHECKED := src tests $(wildcard benchmarks)
 
-.PHONY: help setup run test judges soak walks coverage mutants check format lint types imports docs settings bench
+.PHONY: help setup run test judges soak walks coverage mutants check format lint types imports docs settings picture bench
 .PHONY: lock clean
 
 help: ## show this list
@@ -81,6 +81,9 @@ docs: setup ## check links and examples in the documentation
 
 settings: setup ## write the tables of docs/settings.md from the table of settings
 	@$(BIN)/python -m tests.support.settings_page
+
+picture: setup ## draw docs/demo.svg from a run of the demo
+	@$(BIN)/python -m tests.support.demo_picture
 
 bench: $(JUDGES) $(PEERS) ## benchmark against peers in one run, as ratios
 	@$(BIN)/python -m benchmarks
