@@ -12,6 +12,7 @@ from tests.support import llms_page, settings_page, versions_page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+PICTURE = re.compile(r'<img src="([^"]+)"')
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
@@ -32,7 +33,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def dead_links(page: Path) -> Iterator[str]:
-    for link in LINK.findall(prose(page)):
+    for link in [*LINK.findall(prose(page)), *PICTURE.findall(prose(page))]:
         if re.match(r"\w+:", link):
             continue  # an address elsewhere: no test of ours depends on a network
         path, _, anchor = link.partition("#")
@@ -75,6 +76,8 @@ def test_the_pages_are_those_that_make_pages_writes() -> None:
     page = versions_page.PAGE.read_text()
     assert page == versions_page.generated(page), "run make pages"
     assert all((ROOT / "tests" / name).is_dir() for one in versions_page.tested() for name in one.tests.split(", "))
+    readme = (ROOT / "README.md").read_text()
+    assert all(one.version in readme for one in versions_page.tested()[:3]), "correct the table in README.md"
     assert llms_page.FILE.read_text() == llms_page.generated(), "run make pages"
 
 
