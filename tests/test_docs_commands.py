@@ -13,8 +13,8 @@ from codex_mcp.cli.parser import Parser
 from tests.support.servers.commands import command
 from tests.test_docs import pages
 
-BLOCK = re.compile(r"^```(?:sh|bash|console|)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-ANY_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SHELLS = {"sh", "bash", "console", ""}
 INLINE = re.compile(r"`([^`\n]+)`")
 BETWEEN = {"|", "||", "&&", ";", "&", "(", ")"}
 PROGRAMS = {"codex-mcp": (), "codex-mcp-server": ("mcp-server",), "codex-exec-server": ("exec-server",)}
@@ -43,8 +43,8 @@ def in_blocks() -> dict[Words, str]:
     """Each command of a block, with its page."""
     found: dict[Words, str] = {}
     for page in pages():
-        for block in BLOCK.findall(page.read_text()):
-            for line in block.replace("\\\n", " ").splitlines():
+        for language, block in BLOCK.findall(page.read_text()):
+            for line in block.replace("\\\n", " ").splitlines() if language in SHELLS else ():
                 if re.match(r"(\$ )?[\w./ ]*(\| )?[\w./]*codex-(mcp|exec)", line) and not re.match(
                     r"codex-mcp \d", line
                 ):
@@ -57,7 +57,7 @@ def in_sentences() -> dict[str, str]:
     return {
         text: page.name
         for page in pages()
-        for text in INLINE.findall(ANY_BLOCK.sub("", page.read_text()))
+        for text in INLINE.findall(BLOCK.sub("", page.read_text()))
         if re.match(r"(.* (\||&&) )?codex-mcp [a-z]", text)
     }
 
