@@ -74,9 +74,8 @@ class Patient:
     def follow_command(self) -> None:
         """Run the first command that the advice names, at a terminal; say yes if it asks."""
         (line, *_) = re.findall(r"`([^`]+)`", self.fix)
-        environment = {**self.environment, "PATH": f"{Path(PROGRAM).parent}:/usr/bin:/bin"}
         words = ["sh", "-c", f'cd "$HOME" && {line}']
-        with Terminal(words, environment) as terminal:
+        with Terminal(words, self.environment) as terminal:
             terminal.type("y\n")
             assert terminal.exit_code() == 0, terminal.shown
 

@@ -35,7 +35,7 @@ def problems(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Problems:
         parser = Parser("codex-mcp doctor")
         cmd_doctor.configure(parser)
         capfd.readouterr()
-        environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), **environ}
+        environment = {"PATH": f"{Path(PROGRAM).parent}:/usr/bin:/bin", "HOME": str(tmp_path), **environ}
         code = cmd_doctor.run(parser.read(["--json", *flags]), environment, str(tmp_path))
         said = capfd.readouterr()
         document = json.loads(said.out)
@@ -52,6 +52,7 @@ def problems(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Problems:
 
 def test_a_fresh_home_lacks_only_the_sign_in_and_then_nothing(tmp_path: Path, problems: Problems) -> None:
     assert problems()["sign-in"]["fix"] == "run `codex-mcp login`"
+    assert problems(PATH="/usr/bin:/bin")["sign-in"]["fix"] == f"run `{PROGRAM} login`"
     with_key = problems(OPENAI_API_KEY=KEY)["sign-in"]
     assert with_key["fix"] == "run `printenv OPENAI_API_KEY | codex-mcp login --with-api-key`"
     sign_in(tmp_path)
