@@ -167,6 +167,18 @@ def test_at_a_terminal_it_asks(world: World, answer: str, code: int) -> None:
     assert (world.files() == before) == bool(code)
 
 
+@pytest.mark.parametrize("columns", [60, 80, 160])
+def test_a_person_sees_the_commands_whole(world: World, columns: int) -> None:
+    with Terminal([PROGRAM, "migrate"], world.environment, columns) as terminal:
+        terminal.wait_for("Change them? [y/N] ")
+        lines = terminal.shown.splitlines()
+        terminal.type("n\n")
+        terminal.exit_code()
+    assert max(map(len, lines)) <= columns
+    assert "…" not in terminal.shown
+    assert ("will start:  codex-mcp mcp-server --tools sessions" in terminal.shown) == (columns < 160)
+
+
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_changed(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
