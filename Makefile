@@ -11,7 +11,7 @@ PEERS := .venv-peers/.setup-done
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 CHECKED := src tests $(wildcard benchmarks)
 
-.PHONY: help setup run test judges soak walks coverage mutants check format lint types imports docs settings bench
+.PHONY: help setup run test judges soak walks timing coverage mutants check format lint types imports docs settings pages picture bench
 .PHONY: lock clean
 
 help: ## show this list
@@ -56,6 +56,9 @@ soak: setup ## run real servers with 500 badly behaved clients and 10,000 short 
 walks: setup ## count how often a turn, an approval, a process and an agent change packages (OLD=../old/src compares)
 	@$(BIN)/python -m tests.walks $(if $(OLD),--sources $(OLD))
 
+timing: setup $(JUDGES) ## time the path from git clone to an agent's answer in Claude Code
+	@$(BIN)/python -m tests.timing
+
 coverage: setup ## measure how much of each package its own tests run, against its floor (RAISE=--raise raises floors)
 	@$(BIN)/python -m tests.coverage $(RAISE)
 
@@ -81,6 +84,13 @@ docs: setup ## check links and examples in the documentation
 
 settings: setup ## write the tables of docs/settings.md from the table of settings
 	@$(BIN)/python -m tests.support.settings_page
+
+pages: setup ## write docs/tested-versions.md from the lock files, and llms.txt from docs/README.md
+	@$(BIN)/python -m tests.support.versions_page
+	@$(BIN)/python -m tests.support.llms_page
+
+picture: setup ## draw docs/demo.svg from a run of the demo
+	@$(BIN)/python -m tests.support.demo_picture
 
 bench: $(JUDGES) $(PEERS) ## benchmark against peers in one run, as ratios
 	@$(BIN)/python -m benchmarks
