@@ -69,6 +69,13 @@ class ThreadSpec(Struct, frozen=True):
     """Where commands run: `LOCAL_ENVIRONMENT` or `EXEC_ENVIRONMENT`. None if there is only one place."""
     tools: tuple[Mapping[str, object], ...] = ()
     """Tools that we answer, as the app-server spells them. It stores them with the thread; an old Codex has none."""
+    base: str | None = None
+    """The commit from which its worktree began, if it has one: results say what was done since."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether its commands run on another machine, whose files cannot be looked at from here."""
+        return self.environment == EXEC_ENVIRONMENT
 
 
 PLAIN: Final = ThreadSpec()
