@@ -107,6 +107,9 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     auto_mail: bool = setting(True, switch, "YES|NO", "give new mail to an idle agent as its next prompt")
     """Without it, agents read their mail only with atm_read. A role or a call can switch it off as well."""
 
+    worktree: bool = setting(False, switch, "YES|NO", "give each new agent a git worktree and a branch of its own")
+    """A role or a call can decide otherwise. Without it, agents work in the folder that the call names."""
+
     max_messages: int = setting(10, count(1, 1000), "N", "messages that an agent gets with one prompt")
     """The rest follows with the next prompt. Ten can be read and answered at once."""
 

@@ -49,6 +49,7 @@ class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
     role: str | None = None
     tag: str | None = None
     auto_mail: bool | None = msgspec.field(default=None, name="auto_mail")
+    worktree: bool | None = None
     request_id: str | None = msgspec.field(default=None, name="request_id")
 
     @property
@@ -93,6 +94,12 @@ class CloseArguments(Struct, frozen=True, kw_only=True):
         return [reference for reference in (self.codex_id, self.identity, self.thread_id) if reference]
 
 
+class DiffArguments(Struct, frozen=True, kw_only=True):
+    id: str
+    of: str = "turn"
+    stat: bool = False
+
+
 class ApprovalsArguments(Struct, frozen=True, kw_only=True):
     id: str | None = None
     decision: str | None = None
@@ -127,6 +134,7 @@ NEW_ONLY: Final = (
     "role",
     "identity",
     "auto_mail",
+    "worktree",
 )
 """Arguments for starting an agent that cannot be changed when it is resumed."""
 

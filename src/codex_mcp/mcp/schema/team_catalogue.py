@@ -22,6 +22,7 @@ START_FIELDS: Final = (
     Field("role", "A configured role: model, sandbox, approval policy, instructions."),
     Field("tag", "A note of yours, shown in lists."),
     Field("auto_mail", "false: the agent gets mail only with atm_read.", FieldKind.BOOLEAN),
+    Field("worktree", "Work in a git worktree and branch of its own.", FieldKind.BOOLEAN),
     Field(
         "request_id",
         "An id of your choice that makes the call safe to repeat: it runs once, and a repeat returns the same answer.",
@@ -58,6 +59,12 @@ CLOSE_FIELDS: Final = (
     Field("codex_id", "The agent to close."),
     Field("identity", "Its name, instead of codex_id."),
     Field("threadId", "Its thread, instead of codex_id."),
+)
+
+DIFF_FIELDS: Final = (
+    Field("id", "codex_id, identity or threadId.", required=True),
+    Field("of", "Default: turn, the last one.", choices=("turn", "thread", "uncommitted")),
+    Field("stat", "Only files and numbers of lines.", FieldKind.BOOLEAN),
 )
 
 APPROVALS_FIELDS: Final = (
@@ -221,6 +228,14 @@ CODEX_CLOSE: Final = Tool(
     CLOSE_OUTPUT,
     read_only=False,
 )
+CODEX_DIFF: Final = Tool(
+    "codex_diff",
+    "Codex Diff",
+    "Show what an agent changed, as a unified diff.",
+    DIFF_FIELDS,
+    None,
+    read_only=True,
+)
 CODEX_APPROVALS: Final = Tool(
     "codex_approvals",
     "Codex Approvals",
@@ -238,6 +253,7 @@ TEAM_TOOLS: Final = (
     CODEX_STATUS,
     CODEX_CLOSE,
     CODEX_APPROVALS,
+    CODEX_DIFF,
     *MAIL_TOOLS,
 )
 

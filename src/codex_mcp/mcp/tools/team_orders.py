@@ -15,6 +15,8 @@ from codex_mcp.base.git import checkout_around
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
+from codex_mcp.codex.config.overrides import parse_overrides
+from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import CodexArguments, TurnArguments
@@ -25,6 +27,7 @@ from codex_mcp.team.profile.agent_file import AgentFile, read_agent_file
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Assignment, Work
+from codex_mcp.team.workplaces import Configured
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 
@@ -38,6 +41,7 @@ class Ordered(Struct, frozen=True):
     role: str | None
     source: str | None
     auto_mail: bool = True
+    worktree: Configured | None = None
 
 
 def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapping[str, Role]) -> Ordered:
@@ -56,7 +60,17 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
         role=role_name,
         source=arguments.agent_file,
         auto_mail=False not in (arguments.auto_mail, role.auto_mail),
+        worktree=_configured(settings) if _wants_worktree(arguments, role, settings) else None,
     )
+
+
+def _wants_worktree(arguments: StartArguments, role: Role, settings: Settings) -> bool:
+    chosen = (arguments.worktree, role.worktree, settings.team.worktree)
+    return next(choice for choice in chosen if choice is not None)
+
+
+def _configured(settings: Settings) -> Configured:
+    return Configured(parse_overrides(settings.core.overrides), read_user_config(settings.core.codex_home) or {})
 
 
 def _role(name: str | None, roles: Mapping[str, Role]) -> Role:
