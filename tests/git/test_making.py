@@ -152,6 +152,24 @@ def test_what_only_ignored_files_hold_is_removed_and_everything_else_kept(checko
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("folder_is", ["there", "removed"])
+def test_commits_on_no_branch_get_one_and_amended_ones_do_not(checkout: Path, folder_is: str) -> None:
+    worktree = made(checkout)
+    folder = Path(worktree.path)
+    commit(folder, "first", "x\n")
+    git(folder, "commit", "-q", "--amend", "-m", "again")
+    git(folder, "checkout", "-q", "--detach")
+    given_up = commit(folder, "given-up", "x\n")
+    git(folder, "checkout", "-q", "--detach", worktree.branch)
+    detached = commit(folder, "detached", "x\n")
+    if folder_is == "removed":
+        shutil.rmtree(folder)
+    left = close(worktree)
+    assert (left.why, left.rescued) == (None, ("codex/arch-2", "codex/arch-3"))
+    assert {git(checkout, "rev-parse", branch) for branch in left.rescued} == {given_up, detached}
+    assert left_in(checkout)[0] == []
+
+
 def test_a_branch_that_is_gone_is_made_again_at_its_last_commit(checkout: Path) -> None:
     worktree = made(checkout)
     tip = commit(Path(worktree.path), "new", "x\n")

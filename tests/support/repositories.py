@@ -13,12 +13,19 @@ AUTHOR = {
     "GIT_CONFIG_NOSYSTEM": "1",
 }
 
+QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
+"""Nothing goes on in a repository after git has ended."""
+
 
 def git(folder: Path | str, *words: str, check: bool = True) -> str:
     """Run git; return what it says."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | AUTHOR
     done = subprocess.run(
-        ["git", "-C", str(folder), *words], check=False, capture_output=True, env=environment, stdin=subprocess.DEVNULL
+        ["git", *QUIET, "-C", str(folder), *words],
+        check=False,
+        capture_output=True,
+        env=environment,
+        stdin=subprocess.DEVNULL,
     )
     assert not check or done.returncode == 0, (words, done.stderr)
     return done.stdout.decode(errors="surrogateescape").strip()
