@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -59,6 +57,9 @@ def diff_of(cwd: str, wanted: Wanted, limit: int) -> Diff:
 @contextlib.contextmanager
 def _with_new_files(git: Git, git_folder: str) -> Iterator[Mapping[str, str]]:
     """Variables that make git use a copy of its index in which untracked files are listed. No object is written."""
+    import shutil  # noqa: PLC0415  not at the server's start
+    import tempfile  # noqa: PLC0415  not at the server's start
+
     with tempfile.TemporaryDirectory(prefix="codex-mcp-index-") as folder:
         index = os.path.join(folder, "index")
         with contextlib.suppress(FileNotFoundError):

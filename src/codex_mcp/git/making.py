@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from typing import Final
 
 from msgspec import Struct
@@ -95,6 +94,8 @@ def make_again(worktree: Worktree) -> Made:
 
 def undo(worktree: Worktree) -> None:
     """Remove what git has made of a worktree in which its agent has not worked. Nothing else is touched."""
+    import shutil  # noqa: PLC0415  not at the server's start
+
     shutil.rmtree(worktree.path, ignore_errors=True)
     if os.path.lexists(worktree.path):
         return  # its record stays, for the next attempt
@@ -112,6 +113,8 @@ def undo(worktree: Worktree) -> None:
 
 def unregister(worktree: Worktree) -> None:
     """Make git forget a worktree whose folder is gone. Others that are gone are left to their owners."""
+    import shutil  # noqa: PLC0415  not at the server's start
+
     if os.path.lexists(worktree.path):
         return
     repository(worktree).run("worktree", "remove", "--force", "--force", worktree.path)

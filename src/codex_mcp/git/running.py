@@ -8,10 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from typing import IO, Final
@@ -118,6 +116,8 @@ def _inherited() -> Mapping[str, str]:
 
 
 def _run(folder: str, words: tuple[str, ...], environment: Mapping[str, str], limit: int, patience: float) -> Ran:
+    import tempfile  # noqa: PLC0415  not at the server's start
+
     deadline = time.monotonic() + patience
     with tempfile.TemporaryFile() as errors, _started(folder, words, environment, errors) as process:
         assert process.stdout is not None
@@ -139,6 +139,8 @@ def _started(
     folder: str, words: tuple[str, ...], environment: Mapping[str, str], errors: IO[bytes]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """git while it runs. Afterwards it has ended, with all its children."""
+    import shutil  # noqa: PLC0415  not at the server's start
+
     program = shutil.which("git", path=environment.get("PATH"))
     if program is None:
         raise GitFailed("git is not installed, or not in the server's PATH")

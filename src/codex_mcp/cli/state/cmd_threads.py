@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         with readable(folder):
             left = removed_worktrees(folder, [each for each in worktrees if each.codex_id not in spared])
             removed = pruned(folder, old, before)
-            forget(folder, {agent.codex_id for agent in removed})
+            forget(folder, {agent.codex_id for agent in agents_in(folder)})
         _print_removed(removed, left, now, as_json=arguments.json)
     elif arguments.json:
         listed = {"threads": entries(agents, now), "worktrees": worktree_entries(worktrees)}

@@ -10,8 +10,6 @@ from codex_mcp.git.removing import close, inspect
 from codex_mcp.git.worktree import Left, State, Worktree, why_kept
 from codex_mcp.state.contract import Fenced, OwnedBy, Store
 
-GONE = "its folder is gone"
-
 
 def left_behind(folder: str, running: Container[str]) -> list[Worktree]:
     """The worktrees whose agents are not `running`, by codex_id, and that are not removed yet."""
@@ -61,7 +59,7 @@ async def removed(store: Store, worktrees: Sequence[Worktree]) -> list[Left]:
 
 
 def forget(folder: str, agents: Container[str]) -> None:
-    """Delete the records of removed worktrees whose agents are gone."""
+    """Delete the records of removed worktrees whose agents are not among these: they cannot be resumed any more."""
     for record in all_records(folder):
-        if record.codex_id in agents and record.state is State.REMOVED:
+        if record.codex_id not in agents and record.state is State.REMOVED:
             delete_record(record)
