@@ -219,3 +219,25 @@ async def test_a_removed_folder_and_a_branch_checked_out_elsewhere_do_not_stop_a
         shutil.rmtree(again["worktree"]["path"])
         assert (await server.close_agent("arch"))["worktree"]["path"] is None
         assert ours(checkout) == []
+
+
+async def test_a_setting_gives_every_agent_a_worktree_and_a_call_can_decide_otherwise(
+    team: Team, tmp_path: Path
+) -> None:
+    checkout = repository(tmp_path / "repo")
+    async with team("--worktree", "yes", script=TEAM_SCRIPT) as (server, _):
+        first = await server.start(say("hi"), identity="arch", cwd=str(checkout))
+        assert first["worktree"]["branch"] == "codex/arch"
+        second = await server.start(say("hi"), identity="bee", cwd=str(checkout), worktree=False)
+        assert "worktree" not in second
+        assert (await server.threads())[second["codex_id"]]["cwd"] == str(checkout)
+
+
+async def test_the_server_s_own_end_keeps_worktrees_for_a_resume(team: Team, tmp_path: Path) -> None:
+    checkout = repository(tmp_path / "repo")
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        done = await server.start(COMMIT, identity="arch", cwd=str(checkout), **WRITING)
+    assert ours(checkout) == [done["worktree"]["path"]]
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        again = await server.start_with({"codex_id": done["codex_id"], "prompt": COMMIT.replace("new", "more")})
+        assert again["worktree"]["commits"] == 2, again
