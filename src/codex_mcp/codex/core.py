@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 from msgspec import Struct, field
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact
 from codex_mcp.wire.app.questions import Asked
@@ -78,6 +79,13 @@ class ThreadSpec(Struct, frozen=True):
     """Tools that we answer, as the app-server spells them. It stores them with the thread; an old Codex has none."""
     fork: Fork | None = None
     """Of which thread it is a copy when it starts; it then has the instructions and tools of that thread."""
+    base: str | None = None
+    """The commit from which its worktree began, if it has one: results say what was done since."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether its commands run on another machine, whose files cannot be looked at from here."""
+        return is_elsewhere(self.environment)
 
 
 PLAIN: Final = ThreadSpec()

@@ -81,6 +81,9 @@ class FilesChanged(Struct, frozen=True):
 class FileChange(Struct, frozen=True):
     path: str
     kind: str
+    added: int | None = None
+    removed: int | None = None
+    """Lines; None if they were not counted."""
 
 
 class TokensCounted(Struct, frozen=True):
@@ -182,10 +185,21 @@ def _item_ended(note: notifications.ItemCompleted | notifications.OtherItemCompl
         case items.ExitedReview(review=text) if text:
             return MessageSaid(note.turn_id, text)
         case items.FileChange(id=item_id, status="completed", changes=updates):
-            changes = tuple(FileChange(update.path, update.kind.type) for update in updates)
-            return FilesChanged(note.turn_id, item_id, changes)
+            return FilesChanged(note.turn_id, item_id, tuple(map(_file_change, updates)))
         case item:
             return ItemEnded(note.turn_id, item.id)
+
+
+def _file_change(update: items.FileUpdate) -> FileChange:
+    kind, lines = update.kind.type, update.diff.removesuffix("\n").split("\n") if update.diff else []
+    match kind:
+        case "add":
+            added, removed = len(lines), 0
+        case "delete":
+            added, removed = 0, len(lines)
+        case _:  # hunks, without the names of the files
+            added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+    return FileChange(update.path, kind, added, removed)
 
 
 def _turn_ended(note: notifications.TurnCompleted) -> Fact:

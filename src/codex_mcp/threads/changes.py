@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from codex_mcp.base.futures import Waiter, resolve
-from codex_mcp.threads.thread import Thread, TurnListener
+from codex_mcp.threads.observers import TurnListener
+from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 
 ANY_THREAD: Final = "*"

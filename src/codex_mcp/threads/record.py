@@ -23,6 +23,7 @@ from codex_mcp.codex.facts import (
     TurnEnded,
     TurnStarted,
 )
+from codex_mcp.git.worktree import Work
 from codex_mcp.threads.token_meter import added
 
 LONGEST_UNFINISHED: Final = 1024 * 1024
@@ -51,6 +52,8 @@ class Outcome(Struct, frozen=True):
     seconds: float
     warnings: tuple[str, ...] = ()
     """Sentences that the caller must know besides the answer."""
+    work: Work | None = None
+    """What was done in the agent's worktree, since it began."""
 
 
 class Record:
@@ -73,7 +76,8 @@ class Record:
         self.has_begun = False
         """The core has announced its start."""
         self._usage: Tokens | None = None
-        self._files: dict[str, str] = {}
+        self._files: dict[str, FileChange] = {}
+        self._work: Work | None = None
         self._commands: dict[str, None] = {}  # an ordered set
         self.commands: set[str] = set()
         """Item ids of all commands, running or ended."""
@@ -83,6 +87,17 @@ class Record:
 
     def warn(self, warnings: Iterable[str]) -> None:
         self.warnings = tuple(warnings)
+
+    def looked(self, files: Iterable[FileChange], work: Work | None, warning: str | None = None) -> None:
+        """The checkout was looked at after the turn. Of a file that was also patched, the patches count."""
+        for change in files:
+            self._files.setdefault(change.path, change)
+        self._work = work
+        self.warnings = self.warnings if warning is None else (*self.warnings, warning)
+
+    @property
+    def has_changed_files(self) -> bool:
+        return bool(self.commands or self._files)
 
     @property
     def running_commands(self) -> list[str]:
@@ -101,7 +116,7 @@ class Record:
                 self._commands.pop(item, None)
             case FilesChanged(changes=changes):
                 for change in changes:
-                    self._files[change.path] = _merged(self._files.get(change.path), change.kind)
+                    self._files[change.path] = _merged(self._files.get(change.path), change)
             case TurnStarted():
                 self.has_begun = True
             # A resumed thread reports the usage of its last turn again, perhaps after the next turn was submitted.
@@ -187,9 +202,10 @@ class Record:
             content=content,
             activity=self.activity,
             usage=self._usage,
-            files=tuple(FileChange(path, kind) for path, kind in self._files.items() if kind),
+            files=tuple(change for change in self._files.values() if change.kind),
             seconds=now - self.began,
             warnings=self.warnings,
+            work=self._work,
         )
 
 
@@ -218,14 +234,21 @@ def _trouble(fact: Fact, before: str) -> str:
             return ""
 
 
-def _merged(before: str | None, now: str) -> str:
-    """The combined effect of two changes of one file in one turn; "" means none."""
-    match before, now:
+def _merged(before: FileChange | None, now: FileChange) -> FileChange:
+    """The combined effect of two changes of one file in one turn; the kind "" means none."""
+    if before is None:
+        return now
+    match before.kind, now.kind:
         case "add", "delete":
-            return ""
+            kind = ""
         case "add", _:
-            return "add"
+            kind = "add"
         case "delete", "add":
-            return "update"
+            kind = "update"
         case _:
-            return now
+            kind = now.kind
+    return FileChange(now.path, kind, _sum(before.added, now.added), _sum(before.removed, now.removed))
+
+
+def _sum(before: int | None, now: int | None) -> int | None:
+    return None if before is None or now is None else before + now

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,11 +27,13 @@ from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, Opened
 from codex_mcp.codex.events.translator import Event, EventTranslator, Told
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.codex.rollback import drop_turns
+from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.threads import turn_queue
 from codex_mcp.threads.answering import Answering
 from codex_mcp.threads.limits.admission import Admission
-from codex_mcp.threads.observers import Observers
+from codex_mcp.threads.observers import Observers, TurnListener
 from codex_mcp.threads.questions.decisions import Denied
+from codex_mcp.threads.record import Status
 from codex_mcp.threads.steering import Steering
 from codex_mcp.threads.stopping import STILL_RUNNING, Cores, Stopper
 from codex_mcp.threads.token_meter import TokenMeter
@@ -48,22 +51,6 @@ UNLOADED: Final = "Codex has unloaded the thread in the middle of a turn; call c
 CLOSED: Final = "the thread was closed before this turn could begin"
 
 
-class TurnListener(Protocol):
-    """Told about the turns of threads."""
-
-    def turn_submitted(self, thread: Thread, turn: Turn) -> None:
-        """A turn was queued."""
-
-    def turn_concluded(self, thread: Thread, turn: Turn) -> None:
-        """Its outcome is known; `thread.idle` tells whether another turn follows."""
-
-    def turn_left(self, thread: Thread) -> None:
-        """The core is done with a turn that was concluded earlier, because it was stopped before it had begun."""
-
-    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
-        """A question of the core was decided or withdrawn."""
-
-
 class ThreadContext(Struct, frozen=True):
     """What a thread shares with the other threads of its server or of its principal."""
 
@@ -73,6 +60,7 @@ class ThreadContext(Struct, frozen=True):
     observers: Observers
     principal: str
     admission: Admission
+    looks: TurnLooks
     check_quota: Callable[[TurnSpec], None]
     """Called before a turn is queued; raises Refused if the principal has too much waiting."""
 
@@ -186,7 +174,7 @@ class Thread:
 
     async def until_idle(self) -> None:
         """Wait until every turn has ended, for its caller and for the core."""
-        for turn in self.unfinished():
+        for turn in self.turns:
             await turn.wait()
         while (current := self.current) is not None:
             await current.left.wait()
@@ -343,6 +331,7 @@ class Thread:
             turn.given_to(core)
             if turn.spec.rollback and core.resumes:  # an old Codex refuses it with the turn
                 turn.record.warn((*turn.record.warnings, await drop_turns(core, self.id, turn.spec.rollback)))
+            self._note_position(turn)
             self._translator.turn_starts(full=turn.full_events)
             turn_id = await core.start_turn(self.id, turn.spec, self.spec)
             self.spec = after_turn(self.spec, turn.spec.settings)
@@ -382,11 +371,23 @@ class Thread:
         if turn.joins is not None:
             turn.mark_delivered()  # callers are told of the turn that it was to steer
         self._ended.add(turn)
-        if turn.stopped is None or turn.stopped.done() or turn.place.state is TurnQueueState.ABANDONED:
+        before = None if turn.place.state is TurnQueueState.ABANDONED else turn.stopped or self._look(turn)
+        if before is None or before.done():
             self._tell_end(turn)
         else:
-            # Its commands are being killed; the caller is told of the end once they are dead.
-            turn.stopped.add_done_callback(lambda _: self._tell_end(turn))
+            # Its commands are being killed, or its files looked at; only then is the caller told of the end.
+            before.add_done_callback(lambda _: self._tell_end(turn))
+
+    def _note_position(self, turn: Turn) -> None:
+        if turn.spec.runs_commands and not self.spec.is_remote:
+            self._context.looks.begin(turn, self.cwd)
+
+    def _look(self, turn: Turn) -> asyncio.Task[None] | None:
+        """Find out which files a completed turn has changed, unless it can have changed none, or only steered."""
+        may_have = turn.joins is None and (turn.record.has_changed_files or self.spec.base)
+        if turn.outcome.status is not Status.COMPLETED or not may_have:
+            return None
+        return self._context.looks.look(turn, self.spec.base, turn.record.looked)
 
     def _leave(self, turn: Turn) -> None:
         del self._turns[turn.place]

@@ -32,16 +32,17 @@ from codex_mcp.codex.core import (
 from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact, ThreadUnloaded
 from codex_mcp.codex.supervisor import Launcher, Supervisor
+from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.callers import Callers
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
 from codex_mcp.threads.news import Reported
-from codex_mcp.threads.observers import Observers
+from codex_mcp.threads.observers import Observers, TurnListener
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.questions.tool_calls import ToolCalls
-from codex_mcp.threads.thread import Thread, ThreadContext, TurnListener
+from codex_mcp.threads.thread import Thread, ThreadContext
 from codex_mcp.wire.app.notifications import OtherNotification, ThreadStarted
 from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id
@@ -80,6 +81,7 @@ class Threads:
         self.counts = Counts()
         self.changes = Changes()
         self.observers = Observers()
+        self.looks = TurnLooks()
         self.callers = Callers()
         self.tool_calls = ToolCalls()
         self._listener = ChangeListener(self.changes, self.counts)
@@ -228,6 +230,7 @@ class Threads:
             observers=self.observers,
             principal=principal,
             admission=self._admission,
+            looks=self.looks,
             check_quota=partial(self._check_quota, principal),
         )
         thread = Thread(opened, spec, core, context)
@@ -376,6 +379,7 @@ class Threads:
                 await self.unload(thread)
 
     async def aclose(self) -> None:
+        await self.looks.aclose()
         for thread in self:
             await thread.aclose()
         await self.supervisor.stop()

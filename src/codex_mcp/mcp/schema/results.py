@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codex_mcp.codex.facts import FileChange
 from codex_mcp.threads.news import NewsKind
 from codex_mcp.threads.record import Outcome, Status
 
@@ -125,8 +126,15 @@ def described(
     if outcome.warnings:
         described["warnings"] = list(outcome.warnings)
     described["content"] = _content(outcome, asks)
-    described["filesChanged"] = [{"path": change.path, "kind": change.kind} for change in outcome.files]
+    if outcome.work is not None:
+        described["worktree"] = msgspec.to_builtins(outcome.work)
+    described["filesChanged"] = [_file(change) for change in outcome.files]
     return described
+
+
+def _file(change: FileChange) -> dict[str, object]:
+    file: dict[str, object] = {"path": change.path, "kind": change.kind}
+    return file if change.added is None else {**file, "lines": f"+{change.added} -{change.removed or 0}"}
 
 
 def _words(turn: Mapping[str, object]) -> str:

@@ -51,6 +51,7 @@ class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
     role: str | None = None
     tag: str | None = None
     auto_mail: bool | None = msgspec.field(default=None, name="auto_mail")
+    worktree: bool | None = None
     request_id: str | None = msgspec.field(default=None, name="request_id")
 
     @property
@@ -101,6 +102,12 @@ class AgentArguments(Struct, frozen=True, kw_only=True):
     id: str
 
 
+class DiffArguments(Struct, frozen=True, kw_only=True):
+    id: str
+    of: str = "turn"
+    stat: bool = False
+
+
 class ApprovalsArguments(Struct, frozen=True, kw_only=True):
     id: str | None = None
     decision: str | None = None
@@ -135,6 +142,7 @@ NEW_ONLY: Final = (
     "role",
     "identity",
     "auto_mail",
+    "worktree",
 )
 """Arguments for starting an agent that cannot be changed when it is resumed."""
 

@@ -38,6 +38,7 @@ START_FIELDS: Final = (
     Field("role", "A configured role: model, sandbox, approval policy, instructions."),
     Field("tag", "A note of yours, shown in lists."),
     Field("auto_mail", "false: the agent gets mail only with atm_read.", FieldKind.BOOLEAN),
+    Field("worktree", "Work in a git worktree and branch of its own.", FieldKind.BOOLEAN),
     REQUEST_ID,
     *(field for field in CODEX_FIELDS if field.name != "prompt"),
 )
@@ -83,6 +84,12 @@ REVIEW_FIELDS: Final = (
     Field("of", "The base branch, the commit, or what to look at in words."),
     Field("model", "For example `gpt-5.5`."),
     *HOW_TO_WAIT,
+)
+
+DIFF_FIELDS: Final = (
+    Field("id", "codex_id, identity or threadId.", required=True),
+    Field("of", "Default: turn, the last one.", choices=("turn", "thread", "uncommitted")),
+    Field("stat", "Only files and numbers of lines.", FieldKind.BOOLEAN),
 )
 
 APPROVALS_FIELDS: Final = (
@@ -262,6 +269,14 @@ CODEX_REVIEW: Final = Tool(
     {"type": "object"},
     read_only=True,
 )
+CODEX_DIFF: Final = Tool(
+    "codex_diff",
+    "Codex Diff",
+    "Show what an agent changed, as a unified diff.",
+    DIFF_FIELDS,
+    None,
+    read_only=True,
+)
 CODEX_APPROVALS: Final = Tool(
     "codex_approvals",
     "Codex Approvals",
@@ -281,6 +296,7 @@ TEAM_TOOLS: Final = (
     CODEX_INTERRUPT,
     CODEX_REVIEW,
     CODEX_APPROVALS,
+    CODEX_DIFF,
     *MAIL_TOOLS,
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from codex_mcp.base.timestamps import format_timestamp
+from codex_mcp.git.worktree import Left
 from codex_mcp.mcp.asking.elicitation import message_for
 from codex_mcp.mcp.schema.results import Result, described, text_block
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner, names_of
@@ -93,9 +94,27 @@ def status_result(status: Mapping[str, object]) -> Result:
     return _result(status, [f"{name}: {value}" for name, value in status.items()])
 
 
-def close_result(agent: Agent, how: str) -> Result:
+def close_result(agent: Agent, how: str, left: Left | None = None) -> Result:
     text = f"Agent {agent.identity} ({agent.codex_id}) is {how.replace('_', ' ')}."
-    return _result({"closed": True, **names_of(agent), "status": how}, [text])
+    structured: dict[str, object] = {"closed": True, **names_of(agent), "status": how}
+    if left is None:
+        return _result(structured, [text])
+    worktree = left.worktree
+    structured["worktree"] = {
+        "branch": worktree.branch,
+        "path": None if left.why is None else worktree.path,
+        **({} if left.why is None else {"kept_because": left.why}),
+        **({"rescued": list(left.rescued)} if left.rescued else {}),
+    }
+    kept = f"Its branch {worktree.branch} is kept" + "".join(
+        f", and {each}, for commits on no branch" for each in left.rescued
+    )
+    folder = (
+        "its worktree is removed"
+        if left.why is None
+        else f"its worktree is still in {worktree.path}: it has {left.why}"
+    )
+    return _result(structured, [text, f"{kept}; {folder}."])
 
 
 def interrupt_result(agent: Agent, outcome: Outcome, waiting: int) -> Result:

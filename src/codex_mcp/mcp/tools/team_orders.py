@@ -17,6 +17,8 @@ from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
+from codex_mcp.codex.config.overrides import parse_overrides
+from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import CodexArguments
@@ -36,6 +38,7 @@ from codex_mcp.team.profile.agent_file import AgentFile, read_agent_file
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Assignment, Work
+from codex_mcp.team.workplaces import Configured
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 
@@ -52,6 +55,7 @@ class Ordered(Struct, frozen=True):
     role: str | None
     source: str | None
     auto_mail: bool = True
+    worktree: Configured | None = None
 
 
 def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapping[str, Role]) -> Ordered:
@@ -70,6 +74,7 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
         role=role_name,
         source=arguments.agent_file,
         auto_mail=False not in (arguments.auto_mail, role.auto_mail),
+        worktree=_configured(settings) if _wants_worktree(arguments, role, settings) else None,
     )
 
 
@@ -97,6 +102,15 @@ def forked(arguments: StartArguments, source: ForkSource, settings: Settings) ->
         source=agent.agent_source,
         auto_mail=agent.auto_mail if arguments.auto_mail is None else arguments.auto_mail,
     )
+
+
+def _wants_worktree(arguments: StartArguments, role: Role, settings: Settings) -> bool:
+    chosen = (arguments.worktree, role.worktree, settings.team.worktree)
+    return next(choice for choice in chosen if choice is not None)
+
+
+def _configured(settings: Settings) -> Configured:
+    return Configured(parse_overrides(settings.core.overrides), read_user_config(settings.core.codex_home) or {})
 
 
 def _role(name: str | None, roles: Mapping[str, Role]) -> Role:

@@ -45,6 +45,7 @@ from codex_mcp.mcp.schema.team_results import (
     status_result,
     threads_result,
 )
+from codex_mcp.mcp.tools.change_tools import ChangeTools
 from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
 from codex_mcp.mcp.tools.mail_tools import MailTools
 from codex_mcp.mcp.tools.session_tools import SessionTools
@@ -88,6 +89,7 @@ class TeamTools:
         self._listed = catalogue.team_tools(settings.sessions.tools)
         self._mail = MailTools(team)
         self._turns = TurnTools(team, threads, settings, self._follower)
+        self._changes = ChangeTools(threads, team, settings.core.codex_home)
         threads.tool_calls.answer_with(self._mail.called_by_agent)
         has_sessions = settings.sessions.tools in catalogue.HAVE_SESSIONS
         self._sessions = SessionTools(threads, settings, self._follower, self._listed) if has_sessions else None
@@ -106,6 +108,7 @@ class TeamTools:
             catalogue.CODEX_STATUS.name: self._codex_status,
             catalogue.CODEX_CLOSE.name: self._codex_close,
             catalogue.CODEX_APPROVALS.name: self._codex_approvals,
+            **self._changes.bodies(),
         }
         bodies |= self._turns.bodies()
         if self._sessions is not None:
@@ -240,6 +243,7 @@ class TeamTools:
             source=asked.source,
             request_id=arguments.request_id,
             auto_mail=asked.auto_mail,
+            worktree=asked.worktree,
         )
         await self._team.starting.start(order, self._beginning(turn))
         return turn
@@ -306,7 +310,7 @@ class TeamTools:
         closed = await self._team.closing.close(reference, call.principal, call.label)
         if not self._follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):
             self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
-        return close_result(closed.agent, closed.how)
+        return close_result(closed.agent, closed.how, closed.left)
 
     async def _codex_approvals(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_APPROVALS, given, ApprovalsArguments)

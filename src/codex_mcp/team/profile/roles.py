@@ -30,6 +30,7 @@ class Role(Struct, frozen=True, kw_only=True):
     identity: str | None = None
     """The default identity of agents with this role."""
     auto_mail: bool | None = None
+    worktree: bool | None = None
 
 
 def role_from(table: Mapping[str, object], role: str, source_of: Callable[[str], str]) -> Role:
@@ -98,6 +99,7 @@ KINDS: Final[dict[str, Callable[[object], object]]] = {
     "environment": _text,
     "identity": _identity,
     "auto_mail": _switch,
+    "worktree": _switch,
 }
 """What each key may hold. The reasoning efforts that exist depend on the model; Codex checks them. The
 environment is checked when all files are read."""
