@@ -10,6 +10,8 @@ PEERS := .venv-peers/.setup-done
 # Node from the venv; it trusts what the machine trusts, as pip does, so that both work behind a company's proxy.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
 CHECKED := src tests $(wildcard benchmarks)
+# $(call works,FOLDER): a virtual environment that can be used. An upgrade of the system's Python breaks one.
+works = $(1)/bin/python -c 'import pip' 2>/dev/null
 
 .PHONY: help setup run test judges soak walks coverage mutants check format lint types imports docs settings bench
 .PHONY: lock clean
@@ -19,10 +21,23 @@ help: ## show this list
 
 setup: $(SETUP) ## create .venv; afterwards .venv/bin/codex-mcp works
 
+# The mark of a finished setup goes away before something is installed: an environment without it is made again from nothing.
+define MAKE_VENV
+	@{ test -e $@ && $(call works,$(@D)); } || $(PYTHON) -m venv --clear $(@D) || { \
+		$(PYTHON) -c 'import ensurepip' 2>/dev/null && echo "cannot set up: $(PYTHON) -m venv failed; its reason is above" || \
+		echo "cannot set up: $(PYTHON) has no ensurepip; on Debian and Ubuntu, run: sudo apt install $(VENV_PACKAGE)"; exit 1; } >&2
+	@rm -f $@
+endef
+VENV_PACKAGE = $$($(PYTHON) -c 'import sys; print("python{}.{}-venv".format(*sys.version_info))')
+
+ifneq ($(shell $(call works,.venv) && echo yes),yes)
+.PHONY: $(SETUP)
+endif
+
 $(SETUP): requirements/lock.txt pyproject.toml
 	@echo "setting up .venv (a minute or two)"
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "cannot set up: python3 is older than 3.11; run make PYTHON=...")'
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(MAKE_VENV)
 	@$(PIP) install --require-hashes -r requirements/lock.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -46,7 +61,7 @@ $(JUDGES): judges/package.json judges/package-lock.json | $(SETUP)
 
 # The Python SDK of the first generation, which clients still use; it and the second one do not fit into one environment.
 $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
-	@test -x .venv-mcp1/bin/python || $(PYTHON) -m venv .venv-mcp1
+	$(MAKE_VENV)
 	@.venv-mcp1/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/mcp1.txt
 	@touch $@
 
@@ -87,7 +102,7 @@ bench: $(JUDGES) $(PEERS) ## benchmark against peers in one run, as ratios
 
 # FastMCP and the official SDK's server: seventy packages that nothing else needs.
 $(PEERS): requirements/peers.txt | $(SETUP)
-	@test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	$(MAKE_VENV)
 	@.venv-peers/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/peers.txt
 	@touch $@
 
