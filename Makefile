@@ -9,12 +9,12 @@ FIRST_SDK := .venv-mcp1/.setup-done
 PEERS := .venv-peers/.setup-done
 # Node from the venv; it trusts what the machine trusts, as pip does, so that both work behind a company's proxy.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
-CHECKED := src tests $(wildcard benchmarks)
+CHECKED := src tests hatch_build.py $(wildcard benchmarks)
 # $(call works,FOLDER): a virtual environment that can be used. An upgrade of the system's Python breaks one.
 works = $(1)/bin/python -c 'import pip' 2>/dev/null
 
 .PHONY: help setup run test judges soak walks coverage mutants check format lint types imports docs settings bench
-.PHONY: lock clean
+.PHONY: packages dist lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -70,6 +70,14 @@ soak: setup ## run real servers with 500 badly behaved clients and 10,000 short 
 
 walks: setup ## count how often a turn, an approval, a process and an agent change packages (OLD=../old/src compares)
 	@$(BIN)/python -m tests.walks $(if $(OLD),--sources $(OLD))
+
+packages: setup ## install wheel and sdist outside of the repository, with every supported Python here, and try them
+	@$(BIN)/python -m tests.packages
+
+dist: setup ## build wheel and sdist into dist/
+	@rm -rf dist
+	@$(BIN)/uv build -q --offline --no-build-isolation --python $(BIN)/python
+	@ls dist/*
 
 coverage: setup ## measure how much of each package its own tests run, against its floor (RAISE=--raise raises floors)
 	@$(BIN)/python -m tests.coverage $(RAISE)
