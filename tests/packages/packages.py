@@ -14,8 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 UV = str(Path(sys.executable).parent / "uv")
 
-SUBSET = ("tests/wire", "tests/rpc", "tests/config", "tests/scripted_model", "tests/acceptance/test_turns.py")
-"""The tests of the source distribution that run here: they load and start the product, and take some seconds."""
+TURNS = "tests/acceptance/recordings/test_02_03_turns.py"
+SUBSET = ("tests/wire", "tests/rpc", "tests/config", "tests/scripted_model", TURNS)
+"""The tests of the source distribution that run here. They load and start the product, take some seconds, and need no
+sandbox, which containers often do not have."""
 
 
 @dataclass(frozen=True, slots=True)
