@@ -14,7 +14,7 @@ CHECKED := src tests hatch_build.py $(wildcard benchmarks)
 works = $(1)/bin/python -c 'import pip' 2>/dev/null
 
 .PHONY: help setup run test judges soak walks coverage mutants check format lint types imports docs settings bench
-.PHONY: packages dist lock clean
+.PHONY: packages dist release lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -78,6 +78,10 @@ dist: setup ## build wheel and sdist into dist/
 	@rm -rf dist
 	@$(BIN)/uv build -q --offline --no-build-isolation --python $(BIN)/python
 	@ls dist/*
+
+release: setup ## check that everything is ready for the release TAG=v1.2.3, then build its packages
+	@$(BIN)/python -m tests.packages.release $(TAG)
+	@$(MAKE) --no-print-directory dist
 
 coverage: setup ## measure how much of each package its own tests run, against its floor (RAISE=--raise raises floors)
 	@$(BIN)/python -m tests.coverage $(RAISE)
