@@ -14,10 +14,13 @@ from codex_mcp import __version__
 from hatch_build import readme_for_indexes
 from tests.packages.packages import ROOT, Workshop
 from tests.packages.wheelhouse import needed, pack
+from tests.support.patience import PATIENCE
 from tests.test_house_rules import tracked_files
 
 RELATIVE = re.compile(r"""\]\((?!\w+:|#)|(?:src|href)="(?!\w+:|#)""")
 
+
+pytestmark = pytest.mark.timeout(10 * PATIENCE)  # builds and installs: half a minute on a quiet machine
 
 PYTHON: str = sys._base_executable  # type: ignore[attr-defined]  # the system's; ours would show it our packages
 

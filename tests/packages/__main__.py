@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.packages.packages import ROOT, UV, Workshop, pythons
+from tests.packages.packages import MORE, ROOT, UV, Workshop, pythons
 
 
 def main() -> int:
@@ -21,7 +21,7 @@ def main() -> int:
             workshop.try_programs(programs)
             lock = ROOT / "requirements/lock.txt"
             workshop.run([UV, "pip", "install", "--python", programs / "python", "--require-hashes", "-r", lock])
-            sys.stdout.write(f"{python}: the programs work; {workshop.try_source(source, programs / 'python')}\n")
+            sys.stdout.write(f"{python}: the programs work; {workshop.try_source(source, programs / 'python', MORE)}\n")
             sys.stdout.flush()
     return 0
 

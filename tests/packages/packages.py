@@ -15,9 +15,12 @@ ROOT = Path(__file__).parents[2]
 UV = str(Path(sys.executable).parent / "uv")
 
 TURNS = "tests/acceptance/recordings/test_02_03_turns.py"
-SUBSET = ("tests/wire", "tests/rpc", "tests/config", "tests/scripted_model", TURNS)
-"""The tests of the source distribution that run here. They load and start the product, take some seconds, and need no
-sandbox, which containers often do not have."""
+SUBSET = ("tests/wire", "tests/config", TURNS)
+"""Tests of the source distribution that load and start the product, take some seconds, and need no sandbox, which
+containers often do not have."""
+
+MORE = (*SUBSET, "tests/base", "tests/cli/clients/config_text", "tests/rpc", "tests/scripted_model", "tests/transports")
+"""Those that also found what differs between Pythons."""
 
 
 @dataclass(frozen=True, slots=True)
