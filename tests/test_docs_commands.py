@@ -75,11 +75,11 @@ def flags_of(parser: argparse.ArgumentParser) -> set[str]:
 
 
 def can_run(words: Words) -> bool:
-    """Whether it ends by itself, without an account, a network and a person."""
+    """Whether it ends by itself, without an account, a network, a person and a running systemd."""
     name, *rest = words
     if name in ("mcp-server", "serve"):  # over stdio they end with their stdin
         return not {"--port", "--scripted", "--exec-server"} & set(rest)
-    needs_more = {"--follow", "--turn", "watch", "<"}
+    needs_more = {"--follow", "--turn", "--service", "watch", "<"}
     return name not in ("exec", "exec-server", "rendezvous", "environments", "login", "demo") and not needs_more & set(
         rest
     )
