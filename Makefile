@@ -9,20 +9,35 @@ FIRST_SDK := .venv-mcp1/.setup-done
 PEERS := .venv-peers/.setup-done
 # Node from the venv; it trusts what the machine trusts, as pip does, so that both work behind a company's proxy.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts --no-audit --no-fund --loglevel=error
-CHECKED := src tests $(wildcard benchmarks)
+CHECKED := src tests hatch_build.py $(wildcard benchmarks)
+# $(call works,FOLDER): a virtual environment that can be used. An upgrade of the system's Python breaks one.
+works = $(1)/bin/python -c 'import pip' 2>/dev/null
 
-.PHONY: help setup run test judges soak walks coverage mutants check format lint types imports docs settings bench
-.PHONY: lock clean
+.PHONY: help setup run test judges soak walks timing coverage mutants check format lint types imports docs settings pages picture bench
+.PHONY: packages dist release lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(SETUP) ## create .venv; afterwards .venv/bin/codex-mcp works
 
+# The mark of a finished setup goes away before something is installed: an environment without it is made again from nothing.
+define MAKE_VENV
+	@{ test -e $@ && $(call works,$(@D)); } || $(PYTHON) -m venv --clear $(@D) || { \
+		$(PYTHON) -c 'import ensurepip' 2>/dev/null && echo "cannot set up: $(PYTHON) -m venv failed; its reason is above" || \
+		echo "cannot set up: $(PYTHON) has no ensurepip; on Debian and Ubuntu, run: sudo apt install $(VENV_PACKAGE)"; exit 1; } >&2
+	@rm -f $@
+endef
+VENV_PACKAGE = $$($(PYTHON) -c 'import sys; print("python{}.{}-venv".format(*sys.version_info))')
+
+ifneq ($(shell $(call works,.venv) && echo yes),yes)
+.PHONY: $(SETUP)
+endif
+
 $(SETUP): requirements/lock.txt pyproject.toml
 	@echo "setting up .venv (a minute or two)"
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "cannot set up: python3 is older than 3.11; run make PYTHON=...")'
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(MAKE_VENV)
 	@$(PIP) install --require-hashes -r requirements/lock.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -46,7 +61,7 @@ $(JUDGES): judges/package.json judges/package-lock.json | $(SETUP)
 
 # The Python SDK of the first generation, which clients still use; it and the second one do not fit into one environment.
 $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
-	@test -x .venv-mcp1/bin/python || $(PYTHON) -m venv .venv-mcp1
+	$(MAKE_VENV)
 	@.venv-mcp1/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/mcp1.txt
 	@touch $@
 
@@ -55,6 +70,21 @@ soak: setup ## run real servers with 500 badly behaved clients and 10,000 short 
 
 walks: setup ## count how often a turn, an approval, a process and an agent change packages (OLD=../old/src compares)
 	@$(BIN)/python -m tests.walks $(if $(OLD),--sources $(OLD))
+
+timing: setup $(JUDGES) ## time the path from git clone to an agent's answer in Claude Code
+	@$(BIN)/python -m tests.timing
+
+packages: setup ## install wheel and sdist outside of the repository, with every supported Python here, and try them
+	@$(BIN)/python -m tests.packages
+
+dist: setup ## build wheel and sdist into dist/
+	@rm -rf dist
+	@$(BIN)/uv build -q --offline --no-build-isolation --python $(BIN)/python
+	@ls dist/*
+
+release: setup ## check that everything is ready for the release TAG=v1.2.3, then build its packages
+	@$(BIN)/python -m tests.packages.release $(TAG)
+	@$(MAKE) --no-print-directory dist
 
 coverage: setup ## measure how much of each package its own tests run, against its floor (RAISE=--raise raises floors)
 	@$(BIN)/python -m tests.coverage $(RAISE)
@@ -82,12 +112,19 @@ docs: setup ## check links and examples in the documentation
 settings: setup ## write the tables of docs/settings.md from the table of settings
 	@$(BIN)/python -m tests.support.settings_page
 
+pages: setup ## write docs/tested-versions.md from the lock files, and llms.txt from docs/README.md
+	@$(BIN)/python -m tests.support.versions_page
+	@$(BIN)/python -m tests.support.llms_page
+
+picture: setup ## draw docs/demo.svg from a run of the demo
+	@$(BIN)/python -m tests.support.demo_picture
+
 bench: $(JUDGES) $(PEERS) ## benchmark against peers in one run, as ratios
 	@$(BIN)/python -m benchmarks
 
 # FastMCP and the official SDK's server: seventy packages that nothing else needs.
 $(PEERS): requirements/peers.txt | $(SETUP)
-	@test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	$(MAKE_VENV)
 	@.venv-peers/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/peers.txt
 	@touch $@
 

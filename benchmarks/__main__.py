@@ -35,6 +35,7 @@ from benchmarks import (
     bench_overhead,
     bench_ping,
     bench_relay,
+    bench_rendezvous,
     bench_start,
     bench_team,
     bench_turns,
@@ -62,6 +63,7 @@ BENCHMARKS: dict[str, Callable[[Place], list[Row]]] = {
     "exec-client": bench_exec_client.run,
     "exec-memory": bench_exec_memory.run,
     "relay": bench_relay.run,
+    "rendezvous": bench_rendezvous.run,
 }
 HTTP_BENCHMARKS: dict[str, Callable[[Place], list[GridRow]]] = {
     "http-calls": bench_http_calls.run,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 TEXT = 0x81
-"""A whole text message in one frame."""
+BINARY = 0x82
+"""A whole message in one frame."""
 
 MASKED = 0x80
 NO_MASK = bytes(4)
@@ -23,15 +24,15 @@ HEAD = 400
 CHUNK = b'"chunk":"'
 
 
-def framed(message: bytes) -> bytes:
+def framed(message: bytes, kind: int = TEXT) -> bytes:
     """One message, as a client sends it."""
     size = len(message)
     if size < SHORT:
-        head = bytes((TEXT, MASKED | size))
+        head = bytes((kind, MASKED | size))
     elif size < LONG:
-        head = bytes((TEXT, MASKED | SHORT)) + size.to_bytes(2, "big")
+        head = bytes((kind, MASKED | SHORT)) + size.to_bytes(2, "big")
     else:
-        head = bytes((TEXT, MASKED | (SHORT + 1))) + size.to_bytes(8, "big")
+        head = bytes((kind, MASKED | (SHORT + 1))) + size.to_bytes(8, "big")
     return head + NO_MASK + message
 
 

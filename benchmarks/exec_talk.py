@@ -24,7 +24,7 @@ READ_BYTES = 1 << 20
 ENVIRONMENT = {"PATH": os.defpath}
 
 HANDSHAKE = (
-    b"GET / HTTP/1.1\r\nHost: %b\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"GET %b HTTP/1.1\r\nHost: %b\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 
@@ -74,7 +74,7 @@ class ExecTalk:
         return f"p{self._last_process}"
 
     def _shake_hands(self, host: str) -> None:
-        self._socket.sendall(HANDSHAKE % host.encode())
+        self._socket.sendall(HANDSHAKE % (b"/", host.encode()))
         heard = b""
         while b"\r\n\r\n" not in heard:
             heard += self._received()

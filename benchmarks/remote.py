@@ -22,29 +22,30 @@ OPTIONS = ExecServerClientConnectOptions(bearer_token=TOKEN)
 
 
 @contextmanager
-def behind_a_rendezvous(place: Place, executors: Mapping[str, Program]) -> Iterator[Sequence[str]]:
-    """Their addresses, as our client dials them, once all are connected."""
-    tokens = place.folder / "tokens"
-    tokens.write_text(f"bench {TOKEN} register=* reach=*\n")
-    tokens.chmod(0o600)
-    with ExitStack() as stack:
-        url = stack.enter_context(_rendezvous(place.rendezvous("--tokens", str(tokens))))
-        for environment_id, program in executors.items():
-            flags = ("--remote", url, "--environment-id", environment_id)
-            stack.enter_context(_running(Program([*program.argv, *flags], program.env, program.cwd)))
-        _wait_for(RegistryClient(url, TOKEN), len(executors))
-        yield [f"relay+{url}/{environment_id}" for environment_id in executors]
-
-
-@contextmanager
-def _rendezvous(program: Program) -> Iterator[str]:
-    with _running(program) as process:
+def a_rendezvous(place: Place, tokens: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Its address and its process. Each of these principals may do everything."""
+    path = place.folder / "tokens"
+    path.write_text("".join(f"{name} {token} register=* reach=*\n" for name, token in tokens.items()))
+    path.chmod(0o600)
+    with _running(place.rendezvous("--tokens", str(path))) as process:
         assert process.stdout is not None
         ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
         url = process.stdout.readline().decode().strip() if ready else ""
         if not url.startswith("http"):
             raise NoAnswer("cannot measure: the rendezvous does not say where it listens")
-        yield url
+        yield url, process.pid
+
+
+@contextmanager
+def behind_a_rendezvous(place: Place, executors: Mapping[str, Program]) -> Iterator[Sequence[str]]:
+    """Their addresses, as our client dials them, once all are connected."""
+    with ExitStack() as stack:
+        url, _ = stack.enter_context(a_rendezvous(place, {"bench": TOKEN}))
+        for environment_id, program in executors.items():
+            flags = ("--remote", url, "--environment-id", environment_id)
+            stack.enter_context(_running(Program([*program.argv, *flags], program.env, program.cwd)))
+        _wait_for(RegistryClient(url, TOKEN), len(executors))
+        yield [f"relay+{url}/{environment_id}" for environment_id in executors]
 
 
 @contextmanager

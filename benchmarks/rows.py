@@ -17,16 +17,18 @@ class Unit(StrEnum):
     PER_SECOND = "/s"
     MEGABYTES_PER_SECOND = "MB/s"
     MEBIBYTES = "MiB"
+    KIBIBYTES = "KiB"
     BYTES = "bytes"
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What our number shall be: at most or at least so much, or at most so many times theirs."""
+    """What our number shall be: at most or at least so much, or at most or at least so many times theirs."""
 
     at_most: float | None = None
     times_theirs: float | None = None
     at_least: float | None = None
+    at_least_times: float | None = None
 
     def text(self, unit: Unit) -> str:
         """For the table."""
@@ -34,12 +36,14 @@ class Aim:
             return f"≤ {self.at_most:g} {unit}"
         if self.at_least is not None:
             return f"≥ {self.at_least:,g} {unit}"
+        if self.at_least_times is not None:
+            return f"≥ {self.at_least_times:g} ×"
         return f"≤ {self.times_theirs:g} ×"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that was measured on both sides, in turn."""
+    """One thing that was measured on both sides, in turn, or on ours alone; then `theirs` is empty."""
 
     what: str
     unit: Unit
@@ -63,9 +67,9 @@ class Row:
         return whole - self.their_number if self.is_difference else whole
 
     @property
-    def ratio(self) -> float:
-        """Ours as a multiple of theirs."""
-        return quantile(self.ours, self.part) / self.their_number
+    def ratio(self) -> float | None:
+        """Ours as a multiple of theirs; None if there are none of theirs."""
+        return None if not self.theirs else quantile(self.ours, self.part) / self.their_number
 
     @property
     def is_met(self) -> bool | None:
@@ -76,6 +80,9 @@ class Row:
             return self.our_number <= self.aim.at_most
         if self.aim.at_least is not None:
             return self.our_number >= self.aim.at_least
+        assert self.ratio is not None, "an aim that is a multiple needs something to compare with"
+        if self.aim.at_least_times is not None:
+            return self.ratio >= self.aim.at_least_times
         assert self.aim.times_theirs is not None
         return self.ratio <= self.aim.times_theirs
 
@@ -100,7 +107,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     ours = _spread(row.ours, row.part, row.unit)
     if row.is_difference:
         ours = f"{row.our_number:+.2f} {row.unit}: {ours}"
-    return (row.what, _spread(row.theirs, row.part, row.unit), ours, f"{row.ratio:.2f}", aim, met)
+    theirs = _spread(row.theirs, row.part, row.unit) if row.theirs else ""
+    return (row.what, theirs, ours, "" if row.ratio is None else f"{row.ratio:.2f}", aim, met)
 
 
 def _spread(samples: Sequence[float], part: float, unit: Unit) -> str:
@@ -126,9 +134,9 @@ class RowRecord:
 
     what: str
     unit: Unit
-    theirs: Summary
+    theirs: Summary | None
     ours: Summary
-    ratio: float
+    ratio: float | None
     difference: float | None
     aim: str | None
     met: bool | None
@@ -139,7 +147,7 @@ def record(row: Row) -> RowRecord:
     return RowRecord(
         what=row.what,
         unit=row.unit,
-        theirs=summary(row.theirs),
+        theirs=summary(row.theirs) if row.theirs else None,
         ours=summary(row.ours),
         ratio=row.ratio,
         difference=row.our_number if row.is_difference else None,

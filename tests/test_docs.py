@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from codex_mcp.base.settings.groups import SETTINGS
-from tests.support import settings_page
+from tests.support import llms_page, settings_page, versions_page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+PICTURE = re.compile(r'<img src="([^"]+)"')
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def pages() -> list[Path]:
-    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+    return sorted([*ROOT.glob("*.md"), ROOT / "llms.txt", *(ROOT / "docs").rglob("*.md")])
 
 
 def prose(page: Path) -> str:
@@ -32,7 +33,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def dead_links(page: Path) -> Iterator[str]:
-    for link in LINK.findall(prose(page)):
+    for link in [*LINK.findall(prose(page)), *PICTURE.findall(prose(page))]:
         if re.match(r"\w+:", link):
             continue  # an address elsewhere: no test of ours depends on a network
         path, _, anchor = link.partition("#")
@@ -69,6 +70,21 @@ def test_every_setting_is_documented() -> None:
 def test_the_tables_of_settings_are_those_that_make_settings_writes() -> None:
     page = (ROOT / "docs/settings.md").read_text()
     assert page == settings_page.generated(page), "run make settings"
+
+
+def test_the_pages_are_those_that_make_pages_writes() -> None:
+    page = versions_page.PAGE.read_text()
+    assert page == versions_page.generated(page), "run make pages"
+    assert all((ROOT / "tests" / name).is_dir() for one in versions_page.tested() for name in one.tests.split(", "))
+    readme = (ROOT / "README.md").read_text()
+    assert all(one.version in readme for one in versions_page.tested()[:3]), "correct the table in README.md"
+    assert llms_page.FILE.read_text() == llms_page.generated(), "run make pages"
+
+
+def test_the_index_leads_to_every_page() -> None:
+    index = {link.partition("#")[0] for link in LINK.findall((ROOT / "docs/README.md").read_text())}
+    written = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert sorted(written - index) == []
 
 
 def test_the_architecture_has_a_row_for_every_package_and_no_other() -> None:

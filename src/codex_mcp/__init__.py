@@ -1,3 +1,3 @@
 """An MCP server in front of the real Codex."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -60,7 +60,7 @@ async def test_the_command_exec_runs_there(tmp_path: Path) -> None:
         (("--remote", "https://relay.example.com", "--environment-id", "x"), "without a token"),
         (
             ("--remote", "https://relay.example.com", "--environment-id", "x", "--token-file", "none"),
-            "missing or empty",
+            "cannot read the token file",
         ),
     ],
 )

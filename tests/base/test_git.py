@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.git import Checkout, checkout_around
+from codex_mcp.base.git import Checkout, Position, checkout_around, packed_commit, position_of
 
 ENVIRONMENT = {
     "PATH": os.environ.get("PATH", os.defpath),
@@ -165,3 +165,32 @@ def test_origin_may_be_on_the_line_of_its_section(repository: Path) -> None:
 def test_a_long_row_of_spaces_takes_no_longer_than_other_text(repository: Path, line: str) -> None:
     (repository / ".git" / "config").write_text(line.format(" " * 250_000))
     assert checkout_around(str(repository)).root == str(repository)
+
+
+def test_a_position_is_what_git_says_of_head(repository: Path) -> None:
+    commit = git(repository, "rev-parse", "HEAD")
+    inside = repository / "sub"
+    inside.mkdir()
+    found = position_of(str(inside))
+    assert found == Position(
+        str(repository), str(repository / ".git"), str(repository / ".git"), "refs/heads/main", commit
+    )
+    git(repository, "pack-refs", "--all")
+    packed = position_of(str(repository))
+    assert packed is not None
+    assert (packed.commit, packed_commit(packed)) == (None, commit)
+    git(repository, "checkout", "-q", "--detach")
+    detached = position_of(str(repository))
+    assert detached is not None
+    assert (detached.ref, detached.commit, packed_commit(detached)) == (None, commit, None)
+    git(repository, "checkout", "-q", "-b", "other")
+    other = position_of(str(repository))
+    assert other is not None
+    (repository / ".git/packed-refs").unlink()
+    assert packed_commit(other) is None
+
+
+def test_outside_of_a_checkout_there_is_no_position(tmp_path: Path) -> None:
+    assert position_of(str(tmp_path)) is None
+    git(tmp_path, "init", "-q", "--bare")
+    assert position_of(str(tmp_path)) is None

@@ -21,6 +21,8 @@ def test_the_ratio_is_of_the_medians() -> None:
         (Aim(times_theirs=1.9), False),
         (Aim(at_least=40), True),
         (Aim(at_least=41), False),
+        (Aim(at_least_times=2), True),
+        (Aim(at_least_times=2.1), False),
     ],
 )
 def test_an_aim_is_a_number_or_a_multiple_of_theirs(aim: Aim, met: bool) -> None:  # noqa: FBT001  a column of the table
@@ -48,6 +50,17 @@ def test_the_table_is_text_and_markdown() -> None:
     ]
 
 
+def test_what_only_ours_has_is_compared_with_nothing() -> None:
+    row = Row("alone", Unit.KIBIBYTES, (), [20, 30, 40], Aim(at_most=40))
+    assert (row.ratio, row.is_met) == (None, True)
+    assert (
+        table([row]).splitlines()[2]
+        == "| alone |        | 30.0 KiB (25.0–35.0, min 20.0, n 3) |       | ≤ 40 KiB | yes |"
+    )
+    assert record(row).theirs is None
+
+
 def test_a_record_holds_what_the_table_shows() -> None:
     kept = record(TWICE)
+    assert kept.theirs is not None
     assert (kept.theirs.median, kept.ours.median, kept.ratio, kept.difference, kept.aim) == (20, 40, 2, None, None)

@@ -3,9 +3,10 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.base.settings.environments import Environment
 from codex_mcp.base.settings.kinds import Sandbox
 from codex_mcp.cli.config_text import as_json, as_toml
-from codex_mcp.config.layers import Sourced, SourcedRole
+from codex_mcp.config.layers import Sourced, SourcedEnvironment, SourcedRole
 from codex_mcp.team.profile.roles import Role
 
 values = st.one_of(
@@ -51,6 +52,16 @@ def test_secrets_are_masked_in_both_forms() -> None:
     sources = {"overrides": Sourced(("x.password=hunter2",), "--config")}
     assert "hunter2" not in as_toml(sources, {}, with_origin=True)
     assert as_plain(sources) == {"overrides": ["x.password=****"]}
+
+
+def test_environments_are_tables_of_their_own() -> None:
+    build = Environment("build-1", "relay+https://relay.example.com/build-1", "/home/me/token")
+    found = {"build-1": SourcedEnvironment(build, "file:3")}
+    told = as_toml({}, {}, found, with_origin=True)
+    assert "[plugins.codex-mcp.environments.build-1]  # file:3" in told
+    shown = {"url": build.url, "token_file": "/home/me/token"}
+    assert tomllib.loads(told)["plugins"]["codex-mcp"]["environments"] == {"build-1": shown}
+    assert as_json({}, {}, (), found)["environments"] == {"build-1": {"value": shown, "origin": "file:3"}}
 
 
 def test_roles_are_tables_of_their_own() -> None:

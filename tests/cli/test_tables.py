@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.cli.tables import NARROWEST, cell_width, table
+from codex_mcp.cli.tables import NARROWEST, cell_width, table, whole_width
 
 rows = st.lists(st.lists(st.text(max_size=30), min_size=3, max_size=3), max_size=6)
 
@@ -60,3 +60,8 @@ def test_a_table_leaves_out_what_does_not_fit_and_keeps_ids_whole(width: int) ->
     assert all(cell_width(line) <= width for line in told.splitlines())
     assert ids in told
     assert ("BRANCH" in told, "STATE" in told) == (width > 60, True)
+
+
+def test_the_whole_width_is_that_of_the_uncut_table() -> None:
+    titles, rows = ("A", "LONGER"), [("something", "x"), ("日本", "y")]
+    assert whole_width(titles, rows) == max(map(cell_width, table(titles, rows, None).splitlines()))

@@ -82,7 +82,7 @@ def item(**fields: object) -> Json:
         (
             "item/completed",
             item(type="fileChange", status="completed", changes=CHANGES),
-            FilesChanged("u", "i", (FileChange("/x/a", "add"), FileChange("/x/b", "update"))),
+            FilesChanged("u", "i", (FileChange("/x/a", "add", 1, 0), FileChange("/x/b", "update", 0, 0))),
         ),
         ("item/completed", item(type="fileChange", status="declined", changes=CHANGES), ItemEnded("u", "i")),
         ("item/completed", item(type="commandExecution", status="completed"), ItemEnded("u", "i")),

@@ -4,7 +4,7 @@ import pytest
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.config.files import IGNORED, layer_of
-from codex_mcp.config.layers import RawRole, Sourced
+from codex_mcp.config.layers import RawTable, Sourced
 from tests.support.settings import World, table
 
 
@@ -135,8 +135,8 @@ model = "ours"
     found = layer_of(str(file), "home")
     assert found is not None
     assert found[0].roles == {
-        "reviewer": RawRole({"model": "ours"}, f"{file}:4", {"model": f"{file}:5"}),
-        "other": RawRole({}, f"{file}:3"),
+        "reviewer": RawTable({"model": "ours"}, f"{file}:4", {"model": f"{file}:5"}),
+        "other": RawTable({}, f"{file}:3"),
     }
     assert found[1] == []
 

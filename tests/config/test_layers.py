@@ -2,7 +2,7 @@ import pytest
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings.kinds import Place, Sandbox
-from codex_mcp.config.layers import Layer, RawRole, Sourced, SourcedRole, checked, combined, combined_roles
+from codex_mcp.config.layers import Layer, RawTable, Sourced, SourcedRole, checked, combined, combined_roles
 from codex_mcp.team.profile.roles import Role
 
 PLACE = Place("/repo", "/home/me")
@@ -32,8 +32,8 @@ def test_a_relative_path_belongs_to_its_place() -> None:
 
 
 def test_a_role_is_laid_over_the_one_below_and_keeps_its_restrictions() -> None:
-    low = Layer({}, PLACE, {"r": RawRole({"sandbox": "read-only", "model": "a"}, "low"), "s": RawRole({}, "low")})
-    high = Layer({}, PLACE, {"r": RawRole({"model": "b"}, "high")})
+    low = Layer({}, PLACE, {"r": RawTable({"sandbox": "read-only", "model": "a"}, "low"), "s": RawTable({}, "low")})
+    high = Layer({}, PLACE, {"r": RawTable({"model": "b"}, "high")})
     assert combined_roles([low, high]) == {
         "r": SourcedRole(Role(sandbox=Sandbox.READ_ONLY, model="b"), "low, high"),
         "s": SourcedRole(Role(), "low"),
@@ -42,6 +42,6 @@ def test_a_role_is_laid_over_the_one_below_and_keeps_its_restrictions() -> None:
 
 def test_a_wrong_role_is_named_with_its_place() -> None:
     with pytest.raises(BadSetting, match=r"cannot use sandbox = 'none' of the role r in file:3: it must be one of"):
-        combined_roles([Layer({}, PLACE, {"r": RawRole({"sandbox": "none"}, "file:3")})])
+        combined_roles([Layer({}, PLACE, {"r": RawTable({"sandbox": "none"}, "file:3")})])
     with pytest.raises(BadSetting, match=r"cannot use sandbox = 'none' of the role r in file:5: it must be one of"):
-        combined_roles([Layer({}, PLACE, {"r": RawRole({"sandbox": "none"}, "file:3", {"sandbox": "file:5"})})])
+        combined_roles([Layer({}, PLACE, {"r": RawTable({"sandbox": "none"}, "file:3", {"sandbox": "file:5"})})])

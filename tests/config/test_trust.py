@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings.groups import SETTINGS, values_of
 from codex_mcp.base.settings.kinds import Events, Place, Sandbox
-from codex_mcp.config.layers import Layer, RawRole, Sourced
+from codex_mcp.config.layers import Layer, RawTable, Sourced
 from codex_mcp.config.trust import MAY_BE_TIGHTENED, MAY_COME_FROM_A_REPOSITORY, untrusted
 from tests.support.settings import World, make_settings, table
 
@@ -147,7 +147,7 @@ def test_everything_is_kept_as_it_is_or_warned_about(values: dict[str, object]) 
 
 def test_a_role_gets_words_and_no_rights() -> None:
     role = {"instructions": "be kind", "identity": "kind", "reasoning-effort": "low", "model": "big", "sandbox": "x"}
-    kept, warnings = untrusted(Layer({}, PLACE, {"kind": RawRole(role, "file:7", {"model": "file:8"})}), BELOW)
+    kept, warnings = untrusted(Layer({}, PLACE, {"kind": RawTable(role, "file:7", {"model": "file:8"})}), BELOW)
     assert set(kept.roles["kind"].table) == {"instructions", "identity", "reasoning-effort"}
     assert [warning.partition(", which")[0] for warning in warnings] == [
         "file:8 sets model of the role kind",
@@ -156,5 +156,5 @@ def test_a_role_gets_words_and_no_rights() -> None:
 
 
 def test_a_role_may_be_confined() -> None:
-    role = RawRole({"sandbox": Sandbox.READ_ONLY.value}, "file:7")
+    role = RawTable({"sandbox": Sandbox.READ_ONLY.value}, "file:7")
     assert untrusted(Layer({}, PLACE, {"reader": role}), BELOW) == (Layer({}, PLACE, {"reader": role}), [])

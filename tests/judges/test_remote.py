@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.options import StartOptions
 from codex_mcp.relay.liveness import Check, Liveness
 from tests.execclient.test_relay_route import answer, output
+from tests.support.agent_identity import TASK, check_registration, check_task_request, ended, issuer, services
 from tests.support.clients.judges import newest_codex
 from tests.support.exec import remote_codex_scenes as scenes
-from tests.support.exec.remote_codex import through_relay
+from tests.support.exec.exec_server import codex_exec_server
+from tests.support.exec.remote_codex import Way, over_our_bridge, reached, through_our_forwarder, through_relay
 from tests.support.patience import PATIENCE
 from tests.support.rendezvous import ONLINE, RunningExecutor, RunningRendezvous, TcpProxy, as_harness, relay_url
 
@@ -35,8 +38,17 @@ def executor(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["ours", "codex"])
 @pytest.mark.parametrize("scene", SCENES)
-async def test_codex_as_a_harness_plays_the_scene(scene: scenes.Scene, name: str, tmp_path: Path) -> None:
-    with through_relay(executor(name)):
+@pytest.mark.parametrize("harness", [through_relay, over_our_bridge], ids=["codex", "ours"])
+async def test_the_harness_plays_the_scene_on_the_executor(
+    harness: Callable[[Sequence[str]], Way], scene: scenes.Scene, name: str, tmp_path: Path
+) -> None:
+    with reached(harness(executor(name))):
+        await scene(tmp_path, newest_codex())
+
+
+@pytest.mark.parametrize("scene", SCENES)
+async def test_codex_works_on_its_own_exec_server_behind_our_forwarder(scene: scenes.Scene, tmp_path: Path) -> None:
+    with reached(through_our_forwarder(codex_exec_server(newest_codex()))):
         await scene(tmp_path, newest_codex())
 
 
@@ -92,3 +104,19 @@ async def test_the_executor_of_codex_answers_whether_it_is_there(
             await asked_thrice.wait()
             assert (await client.environment_status()).status == "ready"
     assert Check.LOST not in checks
+
+
+@pytest.mark.parametrize("form", ["task_id", "encrypted_task_id"])
+async def test_an_agent_identity_is_proved_as_by_codex(tmp_path: Path, form: str) -> None:
+    who = issuer()
+    task = {form: who.sealed_task() if form.startswith("encrypted") else TASK}
+    sent = []
+    for name in ("ours", "codex"):
+        (tmp_path / name).mkdir()
+        async with services(who.keys(), task) as there:
+            await ended(executor(name), there, who.token(), tmp_path / name)
+            (asked,), (registered,) = there.seen("task/register"), there.seen("build-1/register")
+            check_task_request(asked, who)
+            check_registration(registered, who)
+            sent.append([(visit.method, visit.path) for visit in there.web.visits])
+    assert sent[0] == sent[1]

@@ -5,6 +5,7 @@ import contextlib
 import http.server
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.relay.keys import public_key_object
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
+from tests.support.exec.small_web import own_certificate, small_web
 from tests.support.relay import private_keys
 from tests.support.servers.ports import fixed_port
 
@@ -71,6 +73,8 @@ async def test_a_registry_that_does_not_answer_is_an_os_error() -> None:
         (503, b"<html>", "", True),
         (302, b"", "", False),
         (200, b"<html>", "unreadable", False),
+        (200, b'{"\x80"', "unreadable", False),
+        (200, b"[" * 50_000, "unreadable", False),
     ],
 )
 async def test_an_error_has_its_code(status: int, body: bytes, code: str, *, is_temporary: bool) -> None:
@@ -110,3 +114,28 @@ async def test_what_is_not_http_is_an_os_error() -> None:
     with pytest.raises(OSError, match="does not speak HTTP"):
         await RegistryClient(f"http://127.0.0.1:{port}", "token").environments()
     server.close()
+
+
+async def test_a_certificate_that_is_not_trusted_is_explained(tmp_path: Path) -> None:
+    async with small_web({}, own_certificate(tmp_path / "certificate.pem")) as web:
+        with pytest.raises(ConnectionError, match=r"not trusted here: self.signed certificate; set SSL_CERT_FILE"):
+            await RegistryClient(web.url("").replace("http", "https"), None).environments()
+
+
+async def test_a_registry_that_does_not_speak_https_is_named() -> None:
+    with answering(200, b"{}") as url, pytest.raises(ConnectionError, match="does not speak HTTPS"):
+        await RegistryClient(url.replace("http", "https"), None).environments()
+
+
+async def test_headers_are_made_for_each_request() -> None:
+    made: list[int] = []
+
+    def proof() -> dict[str, str]:
+        made.append(len(made))
+        return {"Authorization": f"number {len(made)}"}
+
+    with answering(200, b'{"environments": []}') as url:
+        client = RegistryClient(url, proof)
+        await client.environments()
+        await client.environments()
+    assert made == [0, 1]

@@ -233,3 +233,9 @@ def test_a_frame_only_ever_reaches_its_owner(life: list[tuple[str, int]]) -> Non
             owner = decode(each.frame).stream_id.partition("-")[0]
             assert each.socket == EXECUTOR or owners[each.socket].principal == owner
             assert each.socket == EXECUTOR or each.socket in here.values()
+    for socket in here.values():
+        routes.harness_left(socket, len(life))
+    if is_there:
+        routes.executor_left("r", EXECUTOR, len(life))
+    routes.expire(len(life) * 10 + HELD)
+    assert not any(vars(routes).values()), "something is kept of ends that are gone"

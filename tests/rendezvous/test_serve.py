@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from codex_mcp.relay.bodies import OFFLINE, Registered
-from codex_mcp.relay.frames import Ack, Body, Data, Frame, Handshake, Reset, Resume, decode, encode
+from codex_mcp.relay.frames import Ack, Body, Data, Frame, Handshake, Heartbeat, Reset, Resume, decode, encode
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.rendezvous.relay_socket import MAX_WAITING
 from codex_mcp.rendezvous.routes import GONE, UNKNOWN
@@ -17,7 +17,7 @@ from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused
 from tests.support.patience import PATIENCE
 from tests.support.relay import private_keys
 from tests.support.rendezvous import OFFLINE as LEFT
-from tests.support.rendezvous import RunningRendezvous, executor_keys, relay_socket
+from tests.support.rendezvous import TOKEN_FILE, RunningRendezvous, executor_keys, relay_socket
 from tests.support.servers.commands import command
 from tests.support.servers.ports import fixed_port
 
@@ -181,6 +181,24 @@ async def test_a_harness_that_does_not_read_is_cut_off_while_others_continue(tmp
             await socket.aclose()
 
 
+async def test_harnesses_wait_for_an_executor_that_does_not_read(tmp_path: Path) -> None:
+    async with RunningRendezvous(tmp_path) as rendezvous:
+        _, executor = await an_executor(rendezvous)
+        alice = rendezvous.as_("alice")
+        harnesses = [await relay_socket(await alice.connect("build-1", HARNESS)) for _ in range(2)]
+        sent = []
+        for number in range(3 * MAX_WAITING // 200_000):  # far more than the rendezvous keeps for a socket
+            kind = Data(number, bytes(200_000)) if number > 1 else Handshake(b"1")
+            sent.append(a_frame(kind, f"s{number % 2}"))
+            harnesses[number % 2].send(sent[-1])
+        came = [decode(frame) for frame in await received(executor, len(sent))]
+        for name in ("s0", "s1"):
+            ours = [frame for frame in map(decode, sent) if frame.stream_id == name]
+            assert [frame for frame in came if frame.stream_id == name] == ours
+        for socket in (executor, *harnesses):
+            await socket.aclose()
+
+
 async def test_a_token_that_is_removed_closes_its_sockets(tmp_path: Path) -> None:
     async with RunningRendezvous(tmp_path) as rendezvous:
         _, executor = await an_executor(rendezvous)
@@ -196,12 +214,91 @@ async def test_a_token_that_is_removed_closes_its_sockets(tmp_path: Path) -> Non
 
 async def test_invalid_tokens_are_slowed_down(tmp_path: Path) -> None:
     async with RunningRendezvous(tmp_path) as rendezvous:
+        await rendezvous.as_("alice").environments()
         stranger = RegistryClient(rendezvous.url, "guessed")
         codes: set[int] = set()
         async with asyncio.timeout(PATIENCE):
             while codes != {401, 429}:  # the first ones are let through, so that a slow machine needs more
                 asked = await asyncio.gather(*(stranger.environments() for _ in range(30)), return_exceptions=True)
                 codes |= {each.status for each in asked if isinstance(each, RegistryRefused)}
+        # A client that has been here before is not locked out by others at its address.
+        *_, alice = await asyncio.gather(
+            *(stranger.environments() for _ in range(30)),
+            rendezvous.as_("alice").environments(),
+            return_exceptions=True,
+        )
+        assert alice == []
+
+
+async def test_a_token_that_was_valid_works_while_others_at_its_address_guess(tmp_path: Path) -> None:
+    async with RunningRendezvous(tmp_path) as rendezvous:
+        await rendezvous.as_("alice").environments()
+        stranger = RegistryClient(rendezvous.url, "guessed")
+        async with asyncio.timeout(PATIENCE):
+            is_slowed = False
+            while not is_slowed:
+                asked = await asyncio.gather(
+                    *(stranger.environments() for _ in range(30)),
+                    rendezvous.as_("alice").environments(),
+                    return_exceptions=True,
+                )
+                assert asked.pop() == []
+                is_slowed = any(isinstance(each, RegistryRefused) and each.status == 429 for each in asked)
+            assert await rendezvous.as_("alice").environments() == []
+
+
+async def test_principals_who_share_an_executor_cannot_touch_each_others_streams(tmp_path: Path) -> None:
+    carol = "the-token-of-carol-for-tests"
+    (tmp_path / "tokens").write_text(f"{TOKEN_FILE}\ncarol {carol} reach=build-*\n")
+    async with RunningRendezvous(tmp_path) as rendezvous:
+        _, executor = await an_executor(rendezvous)
+        alice = await relay_socket(await rendezvous.as_("alice").connect("build-1", HARNESS))
+        alice.send(a_frame(Handshake(b"of alice")))
+        assert await body_received(executor) == Handshake(b"of alice")
+        stranger = await relay_socket(await RegistryClient(rendezvous.url, carol).connect("build-1", HARNESS))
+        for body in (Data(0, b"x"), Reset("x"), Resume(0), Resume(5), Ack(), Heartbeat(), Handshake(b"x")):
+            stranger.send(a_frame(body))
+        stranger.send(a_frame(Handshake(b"of carol"), "another stream"))
+        passed = [decode(raw) for raw in await received(executor)]
+        assert [(frame.stream_id, frame.body) for frame in passed] == [("another stream", Handshake(b"of carol"))]
+        executor.send(a_frame(Data(0, b"for alice")))
+        assert await body_received(alice) == Data(0, b"for alice")
+        alice.send(a_frame(Data(0, b"undisturbed")))
+        assert await body_received(executor) == Data(0, b"undisturbed")
+        for socket in (executor, alice, stranger):
+            await socket.aclose()
+
+
+async def test_an_executor_cannot_speak_in_the_streams_of_another(tmp_path: Path) -> None:
+    async with RunningRendezvous(tmp_path) as rendezvous:
+        _, executor = await an_executor(rendezvous)
+        bobs = await relay_socket(await rendezvous.as_("bob").register("bob-1", executor_keys().public, ""))
+        alice = await relay_socket(await rendezvous.as_("alice").connect("build-1", HARNESS))
+        alice.send(a_frame(Handshake(b"1")))
+        assert await body_received(executor) == Handshake(b"1")
+        for body in (Data(0, b"x"), Reset("x"), Resume(0), Handshake(b"x")):
+            bobs.send(a_frame(body))
+        bob = await relay_socket(await rendezvous.as_("bob").connect("bob-1", HARNESS))
+        bob.send(a_frame(Handshake(b"2"), "of bob"))
+        while (frame := decode((await received(bobs))[0])).stream_id != "of bob":
+            assert frame.body == Reset(UNKNOWN)
+        executor.send(a_frame(Data(0, b"the right one")))
+        assert await body_received(alice) == Data(0, b"the right one")
+        for socket in (executor, bobs, alice, bob):
+            await socket.aclose()
+
+
+async def test_a_principal_cannot_validate_for_an_executor_that_is_not_its_own(tmp_path: Path) -> None:
+    async with RunningRendezvous(tmp_path) as rendezvous:
+        shared = await rendezvous.as_("ci").register("shared", executor_keys().public, "")
+        theirs = await relay_socket(shared)
+        answer = await rendezvous.as_("bob").connect("shared", HARNESS)
+        ids = ("shared", shared.executor_registration_id)
+        assert await rendezvous.as_("ci").validate(*ids, HARNESS, answer.harness_key_authorization)
+        with pytest.raises(RegistryRefused) as caught:
+            await rendezvous.as_("bob").validate(*ids, HARNESS, answer.harness_key_authorization)
+        assert caught.value.status == 403
+        await theirs.aclose()
 
 
 async def test_health_metrics_audit_and_the_command_environments(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from tests.support.exec.recordings.files import sandbox, special
 from tests.support.exec.wire import OURS, Json, Target, Wire, serving, session
 from tests.support.patience import PATIENCE
+from tests.support.processes import descriptors, resident_kib
 
 AT_ONCE = 50
 """Processes that are started before the first one is waited for."""
@@ -42,9 +42,7 @@ class Soaked:
 
     def weight(self) -> Weight:
         """What it holds now."""
-        folder = Path(f"/proc/{self.pid}")
-        resident = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("VmRSS"))
-        return Weight(len(os.listdir(folder / "fd")), len(_children(self.pid)), int(resident.split()[1]))
+        return Weight(descriptors(self.pid), len(_children(self.pid)), resident_kib(self.pid))
 
     async def calm(self, wanted: Weight) -> Weight:
         """Wait until it holds no more descriptors and children than that; fail if that never comes."""

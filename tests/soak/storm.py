@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import random
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from tests.soak.clients import QUICK, SLOW, Client
 from tests.support.http.http_server import ChildServer, http_server
 from tests.support.http.mcp_client import Door
 from tests.support.patience import PATIENCE
+from tests.support.processes import descriptors, resident_kib
 from tests.support.servers.mcp_server import TOUR, Setup
 
 WORKING = 4
@@ -80,10 +80,7 @@ async def numbers(port: int) -> dict[str, float]:
 async def weight(port: int, pid: int) -> Weight:
     """Weigh it while one client asks."""
     found = await numbers(port)
-    status = (Path("/proc") / str(pid) / "status").read_text()
-    resident = next(line for line in status.splitlines() if line.startswith("VmRSS"))
-    descriptors = os.listdir(f"/proc/{pid}/fd")
-    return Weight(len(descriptors), int(found["tasks"]), int(resident.split()[1]))
+    return Weight(descriptors(pid), int(found["tasks"]), resident_kib(pid))
 
 
 async def calm(port: int, pid: int, wanted: Weight | None = None) -> Weight:

@@ -120,3 +120,14 @@ def _arguments(pid: str) -> tuple[str, ...]:
         os.readlink(f"/proc/{pid}/exe")  # fails for a zombie
         os.sched_yield()
     return tuple(words.decode(errors="replace").split("\0"))
+
+
+def resident_kib(pid: int) -> int:
+    """How much memory it has."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+
+
+def descriptors(pid: int) -> int:
+    """How many files, pipes and sockets it has open."""
+    return len(os.listdir(f"/proc/{pid}/fd"))

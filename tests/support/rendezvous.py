@@ -128,6 +128,9 @@ class TcpProxy:
         self._server: asyncio.Server | None = None
         self._connections = 0
         self._knocked = asyncio.Condition()
+        self.gate = asyncio.Event()
+        """While it is cleared, new connections wait."""
+        self.gate.set()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
@@ -160,6 +163,7 @@ class TcpProxy:
         async with self._knocked:
             self._connections += 1
             self._knocked.notify_all()
+        await self.gate.wait()
         try:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)
         except OSError:

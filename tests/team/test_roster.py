@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from codex_mcp.codex.core import EXEC_ENVIRONMENT
+from codex_mcp.base.settings.environments import EXEC_ENVIRONMENT
 from codex_mcp.team.agent import AgentState
 from codex_mcp.team.roster import NAMES_KEPT, Member, Roster
 from tests.support.team.local_team import local_team

@@ -12,6 +12,8 @@ import pytest
 
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.core import TurnSpec, When
+from codex_mcp.codex.facts import TurnEnded
 from codex_mcp.state.contract import Claim, Store
 from codex_mcp.team.agent import AgentState
 from codex_mcp.team.records.agent_store import QUESTION, read_agents
@@ -19,9 +21,11 @@ from codex_mcp.team.records.audit import read_audit
 from codex_mcp.team.records.audit_entry import LONGEST_TEXT
 from codex_mcp.team.records.registry import read_registry
 from codex_mcp.team.refusals import TeamRefused, Why
+from codex_mcp.team.work import Assignment
 from codex_mcp.threads.questions.decisions import Approved
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Status
+from tests.support.core.cores import Watcher
 from tests.support.core.questions import COMMAND, ask
 from tests.support.requirements import requirement
 from tests.support.state.memory import MemoryStore, World
@@ -225,3 +229,20 @@ async def test_setting_the_clock_back_frees_no_turn_and_the_pause_lasts_an_hour_
         assert pause is not None
         assert pause.until is not None
         assert pause.until <= time.time() + 3600
+
+
+async def test_a_prompt_that_steers_counts_as_a_turn_only_if_it_becomes_one(tmp_path: Path) -> None:
+    async with local_team(tmp_path) as local:
+        arch = await local.start("arch")
+        host = await local.submit(arch, GATE)
+        await local.model.wait_for_gate("gate")
+        pid = local.threads.supervisor.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)  # the prompt is not read before the turn has ended
+        task = Assignment(TurnSpec(say("left"), when=When.STEER), Watcher(), full_events=False, purpose="test")
+        steering = await local.team.work.submit(arch, task)
+        assert (steering.joins, arch.agent.turns) == (host, 1)
+        assert arch.thread is not None
+        arch.thread.notification_received(None, TurnEnded(host.place.turn_id, "completed", None))
+        assert (steering.joins, arch.agent.turns) == (None, 2)
+        os.kill(pid, signal.SIGCONT)

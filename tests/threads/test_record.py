@@ -230,3 +230,21 @@ def test_while_the_model_is_out_of_reach_the_turn_says_why() -> None:
     assert record.trouble == ""
     assert told(ErrorReported("u", "no: refused", will_retry=True, details="refused")).trouble == "no: refused"
     assert told(ErrorReported("u", "no", will_retry=False, details="refused")).trouble == ""
+
+
+def test_lines_of_patches_are_added_up_and_files_of_commands_come_after_them() -> None:
+    record = told(
+        FilesChanged("u", "i", (FileChange("/x/a", "add", 3, 0),)),
+        FilesChanged("u", "i", (FileChange("/x/a", "update", 1, 2), FileChange("/x/b", "update"))),
+        FilesChanged("u", "i", (FileChange("/x/b", "update", 1, 1),)),
+    )
+    assert record.has_changed_files
+    record.looked([FileChange("/x/a", "add", 9, 9), FileChange("/x/c", "add", 1, 0)], None, "a warning")
+    outcome = record.outcome("t", 101.0)
+    assert outcome.files == (
+        FileChange("/x/a", "add", 4, 2),
+        FileChange("/x/b", "update"),
+        FileChange("/x/c", "add", 1, 0),
+    )
+    assert outcome.warnings == ("a warning",)
+    assert not told(MessageSaid("u", "hi")).has_changed_files

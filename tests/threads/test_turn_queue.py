@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from codex_mcp.codex.core import When
 from codex_mcp.threads.turn_queue import (
+    JOINED,
     PAST_IDS,
     Action,
     Conclude,
@@ -14,6 +16,8 @@ from codex_mcp.threads.turn_queue import (
     QueuePlace,
     QueueShut,
     Remind,
+    Return,
+    Share,
     Source,
     Start,
     TurnQueue,
@@ -24,16 +28,20 @@ MAX_WAITING = 3
 
 
 class Case:
-    """A turn in one state, with another one before it if it waits."""
+    """A turn in one state, with another one before it if it waits for that or steers it."""
 
     def __init__(self, state: TurnQueueState) -> None:
         self.queue = TurnQueue(MAX_WAITING)
         self.before = QueuePlace()
         self.place = QueuePlace()
-        if state is TurnQueueState.WAITING:
+        if state is TurnQueueState.WAITING or state in JOINED:
             self.queue.offer(self.before)
             self.queue.started("before")
-        self.queue.offer(self.place)
+        self.queue.offer(self.place, When.STEER if state in JOINED else When.QUEUE)
+        if state in (TurnQueueState.RECORDED, TurnQueueState.SHARING):
+            self.queue.recorded(self.place)
+        if state is TurnQueueState.SHARING:
+            self.queue.model_went_on("before")
         if state in (TurnQueueState.RUNNING, TurnQueueState.ENDED):
             self.queue.started("u")
         if state in (TurnQueueState.STOPPING, TurnQueueState.ABANDONED):
@@ -50,6 +58,16 @@ def accepted(case: Case) -> list[Action]:
     return []
 
 
+def recorded(case: Case) -> list[Action]:
+    case.queue.recorded(case.place)
+    return []
+
+
+def model_went_on(case: Case) -> list[Action]:
+    case.queue.model_went_on("before")
+    return []
+
+
 NEWS: dict[str, Callable[[Case], list[Action]]] = {
     "cancel": lambda case: case.queue.cancel(case.place),
     "overdue": lambda case: case.queue.overdue(case.place),
@@ -59,6 +77,13 @@ NEWS: dict[str, Callable[[Case], list[Action]]] = {
     "start failed": lambda case: case.queue.start_failed(case.place),
     "given up": lambda case: case.queue.given_up(case.place),
     "lost": lambda case: case.queue.lost(),
+    "refused": lambda case: case.queue.refused(case.place),
+    "recorded": recorded,
+    "model went on": model_went_on,
+    "host completed": lambda case: case.queue.ended("before"),
+    "host interrupted": lambda case: case.queue.ended("before", completed=False),
+    "host given up": lambda case: case.queue.given_up(case.before),
+    "shut": lambda case: case.queue.shut(),
 }
 
 # What becomes of the turn, and what is to be done about it, by name.
@@ -73,6 +98,13 @@ TABLE: dict[TurnQueueState, dict[str, Cell]] = {
         "start failed": (TurnQueueState.WAITING, []),
         "given up": (TurnQueueState.WAITING, []),
         "lost": (TurnQueueState.ENDED, [Conclude]),
+        "refused": (TurnQueueState.WAITING, []),
+        "recorded": (TurnQueueState.WAITING, []),
+        "model went on": (TurnQueueState.WAITING, []),
+        "host completed": (TurnQueueState.STARTING, [Start]),
+        "host interrupted": (TurnQueueState.STARTING, [Start]),
+        "host given up": (TurnQueueState.STARTING, [Start]),
+        "shut": (TurnQueueState.ENDED, [Conclude]),
     },
     TurnQueueState.STARTING: {
         "cancel": (TurnQueueState.STOPPING, [Remind]),
@@ -83,6 +115,13 @@ TABLE: dict[TurnQueueState, dict[str, Cell]] = {
         "start failed": (TurnQueueState.ENDED, [Conclude]),
         "given up": (TurnQueueState.ENDED, [Conclude]),
         "lost": (TurnQueueState.ENDED, [Conclude]),
+        "refused": (TurnQueueState.STARTING, []),
+        "recorded": (TurnQueueState.STARTING, []),
+        "model went on": (TurnQueueState.STARTING, []),
+        "host completed": (TurnQueueState.ENDED, [Conclude]),
+        "host interrupted": (TurnQueueState.ENDED, [Conclude]),
+        "host given up": (TurnQueueState.STARTING, []),
+        "shut": (TurnQueueState.STOPPING, [Remind]),
     },
     TurnQueueState.RUNNING: {
         "cancel": (TurnQueueState.STOPPING, [Interrupt]),
@@ -93,6 +132,13 @@ TABLE: dict[TurnQueueState, dict[str, Cell]] = {
         "start failed": (TurnQueueState.ENDED, [Conclude]),
         "given up": (TurnQueueState.ENDED, [Conclude]),
         "lost": (TurnQueueState.ENDED, [Conclude]),
+        "refused": (TurnQueueState.RUNNING, []),
+        "recorded": (TurnQueueState.RUNNING, []),
+        "model went on": (TurnQueueState.RUNNING, []),
+        "host completed": (TurnQueueState.RUNNING, []),
+        "host interrupted": (TurnQueueState.RUNNING, []),
+        "host given up": (TurnQueueState.RUNNING, []),
+        "shut": (TurnQueueState.STOPPING, [Interrupt]),
     },
     TurnQueueState.STOPPING: {
         "cancel": (TurnQueueState.STOPPING, []),
@@ -103,6 +149,13 @@ TABLE: dict[TurnQueueState, dict[str, Cell]] = {
         "start failed": (TurnQueueState.ENDED, [Conclude]),
         "given up": (TurnQueueState.ENDED, [Conclude]),
         "lost": (TurnQueueState.ENDED, [Conclude]),
+        "refused": (TurnQueueState.STOPPING, []),
+        "recorded": (TurnQueueState.STOPPING, []),
+        "model went on": (TurnQueueState.STOPPING, []),
+        "host completed": (TurnQueueState.ENDED, [Conclude]),
+        "host interrupted": (TurnQueueState.ENDED, [Conclude]),
+        "host given up": (TurnQueueState.STOPPING, []),
+        "shut": (TurnQueueState.STOPPING, []),
     },
     TurnQueueState.ABANDONED: {
         "cancel": (TurnQueueState.ABANDONED, []),
@@ -113,6 +166,64 @@ TABLE: dict[TurnQueueState, dict[str, Cell]] = {
         "start failed": (TurnQueueState.ENDED, [Leave]),
         "given up": (TurnQueueState.ENDED, [Leave]),
         "lost": (TurnQueueState.ENDED, [Leave]),
+        "refused": (TurnQueueState.ABANDONED, []),
+        "recorded": (TurnQueueState.ABANDONED, []),
+        "model went on": (TurnQueueState.ABANDONED, []),
+        "host completed": (TurnQueueState.ENDED, [Leave]),
+        "host interrupted": (TurnQueueState.ENDED, [Leave]),
+        "host given up": (TurnQueueState.ABANDONED, []),
+        "shut": (TurnQueueState.ABANDONED, []),
+    },
+    TurnQueueState.JOINING: {
+        "cancel": (TurnQueueState.ENDED, [Conclude]),
+        "overdue": (TurnQueueState.JOINING, []),
+        "accepted": (TurnQueueState.JOINING, []),
+        "started": (TurnQueueState.JOINING, []),
+        "ended": (TurnQueueState.JOINING, []),
+        "start failed": (TurnQueueState.JOINING, []),
+        "given up": (TurnQueueState.JOINING, []),
+        "lost": (TurnQueueState.ENDED, [Conclude]),
+        "refused": (TurnQueueState.WAITING, [Return]),
+        "recorded": (TurnQueueState.RECORDED, []),
+        "model went on": (TurnQueueState.JOINING, []),
+        "host completed": (TurnQueueState.STARTING, [Return, Start]),
+        "host interrupted": (TurnQueueState.STARTING, [Return, Start]),
+        "host given up": (TurnQueueState.STARTING, [Return, Start]),
+        "shut": (TurnQueueState.ENDED, [Conclude]),
+    },
+    TurnQueueState.RECORDED: {
+        "cancel": (TurnQueueState.ENDED, [Conclude]),
+        "overdue": (TurnQueueState.RECORDED, []),
+        "accepted": (TurnQueueState.RECORDED, []),
+        "started": (TurnQueueState.RECORDED, []),
+        "ended": (TurnQueueState.RECORDED, []),
+        "start failed": (TurnQueueState.RECORDED, []),
+        "given up": (TurnQueueState.RECORDED, []),
+        "lost": (TurnQueueState.ENDED, [Conclude]),
+        "refused": (TurnQueueState.RECORDED, []),
+        "recorded": (TurnQueueState.RECORDED, []),
+        "model went on": (TurnQueueState.SHARING, []),
+        "host completed": (TurnQueueState.STARTING, [Return, Start]),
+        "host interrupted": (TurnQueueState.ENDED, [Share]),
+        "host given up": (TurnQueueState.ENDED, [Share]),
+        "shut": (TurnQueueState.RECORDED, []),
+    },
+    TurnQueueState.SHARING: {
+        "cancel": (TurnQueueState.ENDED, [Conclude]),
+        "overdue": (TurnQueueState.SHARING, []),
+        "accepted": (TurnQueueState.SHARING, []),
+        "started": (TurnQueueState.SHARING, []),
+        "ended": (TurnQueueState.SHARING, []),
+        "start failed": (TurnQueueState.SHARING, []),
+        "given up": (TurnQueueState.SHARING, []),
+        "lost": (TurnQueueState.ENDED, [Conclude]),
+        "refused": (TurnQueueState.SHARING, []),
+        "recorded": (TurnQueueState.SHARING, []),
+        "model went on": (TurnQueueState.SHARING, []),
+        "host completed": (TurnQueueState.ENDED, [Share]),
+        "host interrupted": (TurnQueueState.ENDED, [Share]),
+        "host given up": (TurnQueueState.ENDED, [Share]),
+        "shut": (TurnQueueState.SHARING, []),
     },
     TurnQueueState.ENDED: dict.fromkeys(NEWS, (TurnQueueState.ENDED, [])),
 }

@@ -4,7 +4,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from codex_mcp.codex.core import When
 from codex_mcp.threads.turn_queue import (
+    JOINED,
     Action,
     Conclude,
     Interrupt,
@@ -13,8 +15,11 @@ from codex_mcp.threads.turn_queue import (
     QueuePlace,
     QueueShut,
     Remind,
+    Return,
+    Share,
     Source,
     Start,
+    Steer,
     TurnQueue,
     TurnQueueState,
 )
@@ -33,6 +38,8 @@ class Life(RuleBasedStateMachine):
         self.concluded: list[QueuePlace] = []
         self.left: list[QueuePlace] = []
         self.interrupted: list[QueuePlace] = []
+        self.hosts: dict[QueuePlace, QueuePlace] = {}
+        self.said: set[QueuePlace] = set()
         self.ids = 0
 
     def perform(self, actions: list[Action]) -> None:
@@ -44,6 +51,18 @@ class Life(RuleBasedStateMachine):
                     assert place.turn_id
                     assert (place in self.concluded) == (place.state is TurnQueueState.ABANDONED)
                     self.interrupted.append(place)
+                case Steer(place, host):
+                    assert host is self.queue.current
+                    assert host.state is TurnQueueState.RUNNING
+                    assert place not in self.hosts
+                    self.hosts[place] = host
+                case Share(place, host):
+                    assert host in self.concluded
+                    assert place in self.said
+                    self.concluded.append(place)
+                case Return(place, said):
+                    assert place.is_urgent
+                    assert said == (place in self.said)
                 case Remind(place):
                     assert place.state is TurnQueueState.STOPPING
                 case Conclude(place):
@@ -55,13 +74,16 @@ class Life(RuleBasedStateMachine):
     def any_place(self, data: st.DataObject) -> QueuePlace:
         return data.draw(st.sampled_from(self.offered))
 
-    @rule(source=st.sampled_from(Source))
-    def offer(self, source: Source) -> None:
+    def joined(self) -> list[QueuePlace]:
+        return [place for place in self.offered if place.state in JOINED]
+
+    @rule(source=st.sampled_from(Source), when=st.sampled_from(When))
+    def offer(self, source: Source, when: When) -> None:
         place = QueuePlace(source)
         try:
-            actions = self.queue.offer(place)
+            actions = self.queue.offer(place, when)
         except QueueFull:
-            assert self.queue.waiting == MAX_WAITING
+            assert self.queue.waiting + len(self.joined()) >= MAX_WAITING
             return
         except QueueShut:
             assert self.queue._shut
@@ -93,6 +115,29 @@ class Life(RuleBasedStateMachine):
         self.perform(self.queue.ended(self.current_id()))
         assert current in self.concluded
         assert current.state is TurnQueueState.ENDED
+
+    @precondition(lambda self: self.queue.current is not None)
+    @rule()
+    def end_interrupted(self) -> None:
+        self.perform(self.queue.ended(self.current_id(), completed=False))
+
+    @precondition(lambda self: self.hosts)
+    @rule(data=st.data())
+    def refuse(self, data: st.DataObject) -> None:
+        self.perform(self.queue.refused(data.draw(st.sampled_from(list(self.hosts)))))
+
+    @precondition(lambda self: self.hosts)
+    @rule(data=st.data())
+    def record(self, data: st.DataObject) -> None:
+        place = data.draw(st.sampled_from(list(self.hosts)))
+        self.queue.recorded(place)
+        if place.state is TurnQueueState.RECORDED:
+            self.said.add(place)
+
+    @precondition(lambda self: self.queue.current is not None)
+    @rule()
+    def go_on(self) -> None:
+        self.queue.model_went_on(self.current_id())
 
     @precondition(lambda self: self.offered)
     @rule(data=st.data())
@@ -140,17 +185,24 @@ class Life(RuleBasedStateMachine):
     def one_turn_at_a_time_in_the_order_of_their_coming(self) -> None:
         living = [place for place in self.begun if place.state is not TurnQueueState.ENDED]
         assert living == ([] if self.queue.current is None else [self.queue.current])
+        assert len(self.begun) == len(set(self.begun))
         for source in Source:
-            begun = [place for place in self.begun if place.source is source]
+            begun = [place for place in self.begun if place.source is source and not place.is_urgent]
             assert begun == [place for place in self.offered if place in begun]
 
     @invariant()
-    def no_mail_begins_while_a_caller_waits(self) -> None:
+    def no_mail_begins_while_a_caller_waits_and_neither_while_one_is_urgent(self) -> None:
         current = self.queue.current
-        if current is not None and current.source is Source.MAIL:
+        if current is not None and not current.is_urgent:
             since = self.offered.index(current)
             waiting = [place for place in self.offered[:since] if place.state is TurnQueueState.WAITING]
-            assert all(place.source is Source.MAIL for place in waiting)
+            assert current.source is Source.CALLER or all(place.source is Source.MAIL for place in waiting)
+
+    @invariant()
+    def a_prompt_steers_only_the_turn_that_runs(self) -> None:
+        assert all(self.queue.current is self.hosts.get(place, self.queue.current) for place in self.joined())
+        assert self.queue.is_steered == bool(self.joined())
+        assert not (self.joined() and self.queue.idle)
 
     @invariant()
     def each_is_concluded_once_and_interrupted_at_most_once(self) -> None:

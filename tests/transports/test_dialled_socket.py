@@ -28,3 +28,11 @@ async def test_a_socket_whose_other_end_is_gone_says_nothing_more() -> None:
         assert list(await client.receive()) == []
         client.send(b"into the void")
         await client.drain(below=1)
+
+
+async def test_a_message_longer_than_a_frame_may_be_is_sent_in_pieces() -> None:
+    long = bytes(range(256)) * (80 * 1024)  # 20 MiB; the server takes frames of 16
+    async with a_pair() as (server, client):
+        for message in (long, b"the next one"):
+            client.send(message)
+            assert await server.frames.get() == message

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import TypeAlias, TypeVar
 
+from msgspec import Struct, field
+
 T = TypeVar("T")
 
 Waiter: TypeAlias = asyncio.Future[None]
@@ -18,3 +20,21 @@ def resolve(future: asyncio.Future[T] | None, result: T) -> None:
     """Set the result, unless there is no future, or it is done or cancelled."""
     if future is not None and not future.done():
         future.set_result(result)
+
+
+class Waiters(Struct, eq=False):
+    """Futures that wait for the same event."""
+
+    _waiting: list[Waiter] = field(default_factory=list)
+
+    def add(self, waiter: Waiter) -> None:
+        """Resolve this one at the next event. Futures that are done are dropped."""
+        self._waiting = [each for each in self._waiting if not each.done()]
+        self._waiting.append(waiter)
+
+    def tell(self) -> None:
+        """The event has happened: resolve all of them."""
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)

@@ -35,6 +35,48 @@ class Checkout(Struct, frozen=True):
     """Or the short id of the commit, if no branch is checked out."""
 
 
+class Position(Struct, frozen=True):
+    """Where a checkout stands: its folders, and the commit that is checked out."""
+
+    root: str
+    git: str
+    """Its own git folder; that of a worktree is inside of `common`."""
+    common: str
+    ref: str | None
+    """The full name of the branch that is checked out."""
+    commit: str | None
+    """None if the branch has no file of its own (`packed_commit` finds it), or no commit yet."""
+
+
+def position_of(folder: str) -> Position | None:
+    """The position of the checkout around a folder; None if there is none, or if it is bare. Raises nothing."""
+    found = _repository(os.path.realpath(folder))
+    if found is None or found[0] == found[1]:
+        return None
+    root, git = found
+    common = _common(git)
+    head = (_text(os.path.join(git, "HEAD")) or "").strip()
+    ref = head.removeprefix("ref:").strip() if head.startswith("ref:") else None
+    commit = head if ref is None else (_text(os.path.join(common, ref)) or "").strip()
+    return Position(root, git, common, ref, commit if _COMMIT.fullmatch(commit) else None)
+
+
+def packed_commit(position: Position) -> str | None:
+    """The commit of a branch in the file of packed branches, which can be long. A later commit does not change it."""
+    if position.ref is None:
+        return None
+    name = position.ref.encode(errors="surrogateescape")
+    try:
+        with open(open_regular(os.path.join(position.common, "packed-refs")), "rb") as file:
+            for line in file:
+                commit, _, ref = line.rstrip(b"\n").partition(b" ")
+                if ref == name and _COMMIT.fullmatch(commit.decode(errors="replace")):
+                    return commit.decode()
+    except OSError:
+        pass
+    return None
+
+
 def is_repository_root(folder: str) -> bool:
     """Whether a folder has a `.git` that is more than the empty folder which a killed sandbox leaves."""
     git = os.path.join(folder, ".git")

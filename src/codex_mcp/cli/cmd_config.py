@@ -23,9 +23,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     loaded = load(arguments, environment, cwd)
     if arguments.json:
-        print_json({"schema": SCHEMA, **as_json(loaded.sources, loaded.sourced_roles, loaded.warnings)})
+        shown = as_json(loaded.sources, loaded.sourced_roles, loaded.warnings, loaded.environments)
+        print_json({"schema": SCHEMA, **shown})
         return 0
-    print_text(as_toml(loaded.sources, loaded.sourced_roles, with_origin=arguments.show_origin))
+    print_text(as_toml(loaded.sources, loaded.sourced_roles, loaded.environments, with_origin=arguments.show_origin))
     for warning in loaded.warnings:
         print(f"codex-mcp config: {warning}", file=sys.stderr)
     return 0

@@ -9,23 +9,39 @@ import msgspec
 
 from codex_mcp.base.printable import one_line
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.config.layers import Sourced, SourcedRole
+from codex_mcp.base.settings.environments import Environment
+from codex_mcp.config.layers import Sourced, SourcedEnvironment, SourcedRole
 from codex_mcp.team.profile.roles import Role
 
 TABLE: Final = "plugins.codex-mcp"
+
+NO_ENVIRONMENTS: Final[Mapping[str, SourcedEnvironment]] = {}
 
 BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 """Characters of a TOML key that needs no quotes."""
 
 
-def as_toml(sources: Mapping[str, Sourced], roles: Mapping[str, SourcedRole], *, with_origin: bool) -> str:
+def as_toml(
+    sources: Mapping[str, Sourced],
+    roles: Mapping[str, SourcedRole],
+    environments: Mapping[str, SourcedEnvironment] = NO_ENVIRONMENTS,
+    *,
+    with_origin: bool,
+) -> str:
     """The settings as a file. A setting without a value is a comment, since TOML has no null."""
     lines = [f"[{TABLE}]", *_lines(sources, with_origin=with_origin)]
-    for name, sourced in roles.items():
+    for name, role in roles.items():
         head = f"[{TABLE}.roles.{name if name and BARE.issuperset(name) else _toml(name)}]"
-        lines += ["", f"{head}  # {one_line(sourced.source)}" if with_origin else head]
-        lines += [f"{key} = {_toml(value)}" for key, value in _role(sourced.role).items()]
+        lines += _table(head, _role(role.role), role.source if with_origin else None)
+    for name, found in environments.items():
+        head = f"[{TABLE}.environments.{name}]"
+        lines += _table(head, _environment(found.environment), found.source if with_origin else None)
     return "\n".join(lines)
+
+
+def _table(head: str, values: Mapping[str, object], source: str | None) -> list[str]:
+    first = head if source is None else f"{head}  # {one_line(source)}"
+    return ["", first, *(f"{key} = {_toml(value)}" for key, value in values.items())]
 
 
 def _lines(sources: Mapping[str, Sourced], *, with_origin: bool) -> Iterator[str]:
@@ -40,19 +56,31 @@ def _lines(sources: Mapping[str, Sourced], *, with_origin: bool) -> Iterator[str
 
 
 def as_json(
-    sources: Mapping[str, Sourced], roles: Mapping[str, SourcedRole], warnings: tuple[str, ...]
+    sources: Mapping[str, Sourced],
+    roles: Mapping[str, SourcedRole],
+    warnings: tuple[str, ...],
+    environments: Mapping[str, SourcedEnvironment] = NO_ENVIRONMENTS,
 ) -> dict[str, object]:
     return {
         "settings": {
             name: {"value": _plain(sourced.value), "origin": sourced.source} for name, sourced in sources.items()
         },
         "roles": {name: {"value": _role(sourced.role), "origin": sourced.source} for name, sourced in roles.items()},
+        "environments": {
+            name: {"value": _environment(found.environment), "origin": found.source}
+            for name, found in environments.items()
+        },
         "warnings": list(warnings),
     }
 
 
 def _role(role: Role) -> dict[str, object]:
     return {key: _plain(value) for key, value in msgspec.structs.asdict(role).items() if value is not None}
+
+
+def _environment(environment: Environment) -> dict[str, object]:
+    fields = msgspec.structs.asdict(environment).items()
+    return {key: _plain(value) for key, value in fields if key != "name" and value is not None}
 
 
 def _plain(value: object) -> object:

@@ -81,8 +81,16 @@ PIPE_CLOSED: Final = 141
 """The exit codes that a shell reports for a program ended by SIGINT and by SIGPIPE."""
 
 
+NOT_WINDOWS: Final = (
+    "codex-mcp does not run on Windows itself: run `wsl --install`, then install and start codex-mcp inside WSL 2; "
+    "an MCP client on Windows starts it there with `wsl.exe codex-mcp mcp-server`"
+)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.platform == "win32":
+        return _say_not_windows()
     if words[:1] and words[0] in COMMANDS:
         return _run(words[0], words[1:])
     _replace_closed_streams()
@@ -137,7 +145,14 @@ def _environment() -> Mapping[str, str]:
     return ChainMap(taken, os.environ) if taken else os.environ
 
 
+def _say_not_windows() -> int:
+    print(NOT_WINDOWS, file=sys.stderr)
+    return USAGE_ERROR
+
+
 def _run(name: str, words: Sequence[str]) -> int:
+    if sys.platform == "win32":
+        return _say_not_windows()
     command = load_command(name)
     parser = Parser(f"codex-mcp {name}", command.DESCRIPTION)
     _replace_closed_streams()

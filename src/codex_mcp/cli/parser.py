@@ -44,10 +44,12 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    def __init__(self, prog: str, description: str = "", epilog: str | None = None) -> None:
+    def __init__(self, prog: str, description: str = "", epilog: str | None = None, **_newer: bool) -> None:
+        """Python 3.14 passes `color` and `suggest_on_error` to the parsers of subcommands; help has no colours here."""
         super().__init__(
             prog=prog, description=description, epilog=epilog, formatter_class=HelpFormatter, allow_abbrev=False
         )
+        self.color = False
         self.add_argument("--version", action="version", version=f"codex-mcp {__version__}")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:

@@ -14,14 +14,14 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import logs_written
 from codex_mcp.base.processes.orphans import adopt_orphans
-from codex_mcp.base.settings.core import ExecSettings
+from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.codex.binary import check_codex
 from codex_mcp.codex.config.profiles import check_user_config
+from codex_mcp.codex.environments import Reach, reach_directly
 from codex_mcp.codex.launch import launcher
 from codex_mcp.config.load import Loaded, add_arguments, load
 from codex_mcp.mcp.methods import Around
@@ -71,16 +71,24 @@ def _loop_factory(settings: HttpSettings) -> Callable[[], asyncio.AbstractEventL
 
 
 async def _serve(settings: Settings, environment: Mapping[str, str], make: MakeProduct) -> None:
-    async with _model(settings.core.scripted) as overrides, _executor(settings.core.exec) as executor:
-        core = replace(settings.core, overrides=(*settings.core.overrides, *overrides), exec=executor)
+    async with _model(settings.core.scripted) as overrides:
+        core = replace(settings.core, overrides=(*settings.core.overrides, *overrides))
         settings = replace(settings, core=core)
-        launch = launcher(core, environment)
+        launch = launcher(core, environment, _reach(core))
         if settings.http.port is None:
             await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, settings, launch, make)
             return
         from codex_mcp.mcp.http.serve import serve_http  # noqa: PLC0415  takes longer to load than all of stdio
 
         await serve_http(settings, launch, server_key(core.codex_home), partial(_announce, settings), make)
+
+
+def _reach(core: CoreSettings) -> Reach:
+    if not any(each.is_relayed for each in core.environments.values()):
+        return reach_directly
+    from codex_mcp.execclient.reach import reach  # noqa: PLC0415  few servers need it
+
+    return reach
 
 
 def _announce(settings: Settings, url: str) -> None:
@@ -103,29 +111,6 @@ def _around(otlp_endpoint: str | None) -> Iterator[Around | None]:
         return
     with traces_sent(otlp_endpoint) as tracing:
         yield tracing.around
-
-
-@contextlib.asynccontextmanager
-async def _executor(settings: ExecSettings) -> AsyncIterator[ExecSettings]:
-    """Where agents' commands run; for an executor behind a rendezvous, a bridge that Codex can dial."""
-    if settings.exec_server is None or not settings.exec_server.startswith("relay+"):
-        if settings.exec_server_pin is not None:
-            raise Refused("cannot use exec_server_pin: only an address like relay+https://HOST/ID has a fingerprint")
-        yield settings
-        return
-    # Few servers need these, and their cryptography takes long to load.
-    import tempfile  # noqa: PLC0415
-
-    from codex_mcp.cli.exec.rendezvous_flags import read_token  # noqa: PLC0415
-    from codex_mcp.execclient.bridge import Bridge  # noqa: PLC0415
-    from codex_mcp.execclient.relay_route import RelayAddress  # noqa: PLC0415
-
-    address = RelayAddress(settings.exec_server, read_token(settings.exec_server_token), settings.exec_server_pin)
-    async with Bridge(address.dial) as bridge:
-        with tempfile.NamedTemporaryFile("w", prefix="codex-mcp-bridge-") as file:  # only this user can read it
-            file.write(bridge.token)
-            file.flush()
-            yield replace(settings, exec_server=bridge.url, exec_server_token=file.name)
 
 
 @contextlib.asynccontextmanager

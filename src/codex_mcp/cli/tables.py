@@ -40,6 +40,12 @@ def table(
     )
 
 
+def whole_width(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """The width of the table if nothing is cut or left out."""
+    widths = [max(cell_width(one_line(cell)) for cell in column) for column in zip(titles, *rows, strict=True)]
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
 def _left_out(
     titles: Sequence[str], widths: Sequence[int], width: int, whole: int, optional: Sequence[str]
 ) -> set[str]:

@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from codex_mcp import __version__
@@ -22,7 +22,6 @@ from codex_mcp.codex.config.overrides import Config, flattened, merged
 from codex_mcp.codex.config.permissions import READ_ONLY, Grant, Permissions, needs_configuration, permissions_for
 from codex_mcp.codex.core import (
     AFTER_LOSS,
-    EXEC_ENVIRONMENT,
     PLAIN,
     AnswerUnreadable,
     ConfigRefused,
@@ -34,6 +33,7 @@ from codex_mcp.codex.core import (
     TurnInput,
     TurnSpec,
 )
+from codex_mcp.codex.environments import CoreEnvironments, Reach, reach_directly
 from codex_mcp.codex.facts import fact_of
 from codex_mcp.codex.process import CoreProcess
 from codex_mcp.codex.reading import must_be_whole, read_notification, read_question, thread_of, too_long
@@ -63,6 +63,13 @@ UNHEARD: Final = ("thread/status/changed", "thread/readState/changed")
 """Notifications that Codex sends three times in every turn and that are not used here."""
 
 
+class AppServerSetup(Struct, frozen=True):
+    overrides: Config = {}
+    """Of every thread's configuration."""
+    reach: Reach = reach_directly
+    """How it reaches environments."""
+
+
 class AppServer:
     """One running app-server."""
 
@@ -76,12 +83,14 @@ class AppServer:
         listener: CoreListener,
         settings: CoreSettings,
         pace: Pace,
-        overrides: Config | None = None,
+        setup: AppServerSetup | None = None,
     ) -> None:
+        setup = setup or AppServerSetup()
         self._listener = listener
         self._settings = settings
-        self._overrides = overrides or {}
+        self._overrides = setup.overrides
         self.process: CoreProcess | None = None
+        self._environments = CoreEnvironments(settings.environments, setup.reach, self._asked)
         self._slots = asyncio.Semaphore(settings.max_requests_in_flight)
         self._peer = Peer(
             watched(channel, "Codex"),
@@ -97,31 +106,16 @@ class AppServer:
 
     async def aclose(self) -> None:
         await self._peer.aclose()
+        await self._environments.aclose()
 
     async def initialize(self) -> requests.Initialized:
         params = requests.Initialize(CLIENT, requests.ClientCapabilities(opt_out_notification_methods=UNHEARD))
         answer = await self.request("initialize", params, requests.Initialized)
         self._peer.notify("initialized")
-        if self._settings.exec.exec_server is not None:
-            await self._add_environment(self._settings.exec.exec_server, self._settings.exec.exec_server_token)
         return answer
 
-    async def _add_environment(self, url: str, token_file: str | None) -> None:
-        token = _given(await asyncio.to_thread(_read_token, token_file) if token_file is not None else None)
-        await self.request("environment/add", requests.AddEnvironment(EXEC_ENVIRONMENT, url, token), Raw)
-
-    async def _check_environment(self, spec: ThreadSpec) -> None:
-        """Without its exec-server, Codex would silently run an agent without tools for commands and files."""
-        if spec.environment != EXEC_ENVIRONMENT:
-            return
-        try:
-            await self.request("environment/info", requests.EnvironmentId(EXEC_ENVIRONMENT), Raw)
-        except CoreLost:
-            raise
-        except CoreError as exc:
-            url = self._settings.exec.exec_server
-            text = f'cannot use the exec-server {url}: {exc}; start it and try again, or set environment to "local"'
-            raise CoreError(text) from exc
+    def _asked(self, method: str, params: object) -> Coroutine[Any, Any, Raw]:
+        return self.request(method, params, Raw)
 
     def why_lost(self, thread_id: str) -> str:
         """Always empty: every thread can be loaded again."""
@@ -129,17 +123,14 @@ class AppServer:
 
     async def start_thread(self, spec: ThreadSpec) -> OpenedThread:
         """The folder of the thread does not become trusted."""
-        await self._check_environment(spec)
-        spec = self._overridden(spec)
-        permissions = await self._permissions(spec)
-        params = requests.ThreadStart(
-            **_setup(spec) | {"sandbox": _given(permissions.start)},
-            environments=_environments(spec),
-            experimental_raw_events=spec.raw_events,
-            dynamic_tools=spec.tools,
-        )
-        opened = await self._open("thread/start", params)
-        return opened if permissions.grant is None else await self._granted(opened, permissions.grant)
+        async with self._environments.used(spec.environment) as stays:
+            spec = self._overridden(spec)
+            permissions = await self._permissions(spec)
+            opened = await self._open(*_opening(spec, _setup(spec) | {"sandbox": _given(permissions.start)}))
+            if permissions.grant is not None:
+                opened = await self._granted(opened, permissions.grant)
+            stays(opened.thread_id)
+            return opened
 
     def _overridden(self, spec: ThreadSpec) -> ThreadSpec:
         return replace(spec, config=flattened(merged(self._overrides, spec.config))) if self._overrides else spec
@@ -188,8 +179,11 @@ class AppServer:
         return opened if grant is None else await self._granted(opened, grant)
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
-        if spec.runs_commands:
-            await self._check_environment(thread)
+        async with self._environments.used(thread.environment if spec.runs_commands else None) as stays:
+            stays(thread_id)
+            return await self._started_turn(thread_id, spec, thread)
+
+    async def _started_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec) -> str:
         try:
             if spec.review is not None:
                 review = requests.ReviewStart(thread_id, spec.review)
@@ -203,8 +197,15 @@ class AppServer:
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
         await self.request("turn/interrupt", requests.TurnInterrupt(thread_id, turn_id), Raw)
 
-    async def steer_turn(self, thread_id: str, expected_turn_id: str, input: Sequence[TurnInput]) -> None:  # noqa: A002
-        await self.request("turn/steer", requests.TurnSteer(thread_id, expected_turn_id, list(input)), Raw)
+    async def steer_turn(
+        self,
+        thread_id: str,
+        expected_turn_id: str,
+        input: Sequence[TurnInput],  # noqa: A002
+        message_id: str = "",
+    ) -> None:
+        params = requests.TurnSteer(thread_id, expected_turn_id, list(input), message_id or UNSET)
+        await self.request("turn/steer", params, Raw)
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
         await self.request("thread/inject_items", requests.InjectItems(thread_id, [dict(item)]), Raw)
@@ -220,6 +221,7 @@ class AppServer:
 
     async def unload_thread(self, thread_id: str) -> None:
         await self.request("thread/unsubscribe", requests.ThreadId(thread_id), Raw)
+        self._environments.left(thread_id)
 
     async def account(self) -> requests.Account:
         return await self.request("account/read", requests.AccountRead(), requests.Account)
@@ -317,28 +319,33 @@ def _home() -> str:
     return os.path.expanduser("~")
 
 
-def _read_token(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read().strip()
-    except (OSError, UnicodeDecodeError) as exc:
-        raise CoreError(f"cannot read the exec-server's token from {path}: {exc}") from exc
-
-
 def _setup(spec: ThreadSpec) -> dict[str, Any]:
     """The fields of `requests.ThreadSetup`."""
     names = ("cwd", "model", "approval_policy", "sandbox", "base_instructions", "developer_instructions")
     return {name: _given(getattr(spec, name)) for name in names} | {"config": dict(spec.config) or UNSET}
 
 
+def _opening(spec: ThreadSpec, setup: dict[str, Any]) -> tuple[str, requests.ThreadSetup]:
+    """The request that opens a new thread."""
+    if spec.fork is not None:
+        before = _given(spec.fork.before_turn)
+        fork = requests.ThreadFork(thread_id=spec.fork.thread_id, exclude_turns=True, before_turn_id=before, **setup)
+        return "thread/fork", fork
+    start = requests.ThreadStart(
+        **setup,
+        environments=_environments(spec),
+        experimental_raw_events=spec.raw_events,
+        dynamic_tools=spec.tools,
+    )
+    return "thread/start", start
+
+
 def _turn(thread_id: str, spec: TurnSpec, thread: ThreadSpec) -> requests.TurnStart:
-    parts = spec.parts or (requests.TextInput(spec.prompt), *map(_image, spec.images))
-    preface = [requests.TextInput(spec.preface)] if spec.preface else []
     changed = {} if spec.settings is None else msgspec.structs.asdict(spec.settings)
     thread = replace(thread, cwd=changed.get("cwd") or thread.cwd)
     return requests.TurnStart(
         thread_id,
-        [*preface, *parts],
+        spec.input,
         output_schema=dict(spec.output_schema) if spec.output_schema is not None else UNSET,
         environments=_environments(thread) if spec.runs_commands or thread.environment is None else [],
         **{name: value for name, value in changed.items() if value is not None},
@@ -350,10 +357,6 @@ def _environments(spec: ThreadSpec) -> list[requests.Environment] | UnsetType:
     if spec.environment is None:
         return UNSET
     return [requests.Environment(spec.environment, spec.cwd or "/")]
-
-
-def _image(image: str) -> requests.ImageInput | requests.LocalImageInput:
-    return requests.LocalImageInput(image) if image.startswith("/") else requests.ImageInput(image)
 
 
 def _given(value: str | None) -> str | UnsetType:

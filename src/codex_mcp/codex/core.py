@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Coroutine, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact
 from codex_mcp.wire.app.questions import Asked
@@ -21,10 +23,6 @@ from codex_mcp.wire.jsonrpc import Id
 Answer = TypeVar("Answer")
 
 TurnInput: TypeAlias = TextInput | ImageInput | LocalImageInput
-
-LOCAL_ENVIRONMENT: Final = "local"
-EXEC_ENVIRONMENT: Final = "exec-server"
-"""Where commands can run: Codex's own name for this machine, and our name for an exec-server."""
 
 AFTER_LOSS: Final = "The thread is on disk: call codex-reply to go on, and a new Codex starts by itself."
 """What the user of a tool is told after a core has died."""
@@ -54,6 +52,14 @@ def is_thread_id(text: str) -> bool:
     return re.fullmatch(_ID, text, re.ASCII | re.IGNORECASE) is not None
 
 
+class Fork(Struct, frozen=True):
+    """The conversation that a new thread begins with."""
+
+    thread_id: str
+    before_turn: str | None = None
+    """Without this turn and all later ones."""
+
+
 class ThreadSpec(Struct, frozen=True):
     """The settings of a thread. None leaves a setting to Codex's own configuration."""
 
@@ -68,9 +74,18 @@ class ThreadSpec(Struct, frozen=True):
     raw_events: bool = False
     """Also report the model's raw items."""
     environment: str | None = None
-    """Where commands run: `LOCAL_ENVIRONMENT` or `EXEC_ENVIRONMENT`. None if there is only one place."""
+    """Where commands run, by its name in `CoreSettings.environments`, or `local`. None if there is only one place."""
     tools: tuple[Mapping[str, object], ...] = ()
     """Tools that we answer, as the app-server spells them. It stores them with the thread; an old Codex has none."""
+    fork: Fork | None = None
+    """Of which thread it is a copy when it starts; it then has the instructions and tools of that thread."""
+    base: str | None = None
+    """The commit from which its worktree began, if it has one: results say what was done since."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether its commands run on another machine, whose files cannot be looked at from here."""
+        return is_elsewhere(self.environment)
 
 
 PLAIN: Final = ThreadSpec()
@@ -103,6 +118,17 @@ class TurnSettings(Struct, frozen=True):
     effort: str | None = None
 
 
+class When(StrEnum):
+    """When a prompt for a busy thread is read."""
+
+    QUEUE = "queue"
+    """After all that wait already."""
+    STEER = "steer"
+    """By the running turn."""
+    INTERRUPT = "interrupt"
+    """Next; the running turn is stopped."""
+
+
 class TurnSpec(Struct, frozen=True):
     prompt: str = ""
     images: tuple[str, ...] = ()
@@ -120,6 +146,20 @@ class TurnSpec(Struct, frozen=True):
     settings: TurnSettings | None = None
     review: ReviewTarget | None = None
     """What to review. The turn is then a review, and has no prompt."""
+    when: When = When.QUEUE
+    rollback: int = 0
+    """How many turns to drop from the conversation before it starts."""
+    is_said: bool = False
+    """The conversation contains the prompt already: the model is only asked to go on."""
+
+    @property
+    def input(self) -> list[TurnInput]:
+        """What the model is told."""
+        if self.is_said:
+            return []
+        images = (LocalImageInput(image) if image.startswith("/") else ImageInput(image) for image in self.images)
+        preface = [TextInput(self.preface)] if self.preface else []
+        return [*preface, *(self.parts or (TextInput(self.prompt), *images))]
 
 
 class Core(Protocol):
@@ -143,8 +183,18 @@ class Core(Protocol):
     async def interrupt_turn(self, thread_id: str, turn_id: str) -> None:
         """Stop a turn; the notification that ends every turn follows."""
 
-    async def steer_turn(self, thread_id: str, expected_turn_id: str, input: Sequence[TurnInput]) -> None:  # noqa: A002
-        """Add input to a running turn: the model reads it with its next request of that turn. Raises NotSteerable."""
+    async def steer_turn(
+        self,
+        thread_id: str,
+        expected_turn_id: str,
+        input: Sequence[TurnInput],  # noqa: A002
+        message_id: str = "",
+    ) -> None:
+        """Add input to a running turn: the model reads it with its next request of that turn. Raises NotSteerable.
+
+        The fact `PromptHeard` with this `message_id` follows when the core has put it into the conversation. Without
+        that fact, the core drops the input at the end of the turn.
+        """
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
         """Add an item to the conversation; the model reads it with its next request."""
@@ -201,6 +251,10 @@ class AnswerUnreadable(CoreError):
 
 class NotSteerable(CoreError):
     """The turn has ended, or takes no input while it runs, or the core cannot steer. Nothing was added."""
+
+
+class CannotSteer(NotSteerable):
+    """This core, an old Codex, takes no input while a turn runs."""
 
 
 class ThreadNotFound(CoreError):

@@ -31,6 +31,13 @@ class MessageSaid(Struct, frozen=True):
     text: str
 
 
+class PromptHeard(Struct, frozen=True):
+    """The core has put a message of the user into the conversation, with the id that we gave it."""
+
+    turn_id: str
+    message_id: str
+
+
 class MessageStreamed(Struct, frozen=True):
     """A piece of a message of the agent."""
 
@@ -74,6 +81,9 @@ class FilesChanged(Struct, frozen=True):
 class FileChange(Struct, frozen=True):
     path: str
     kind: str
+    added: int | None = None
+    removed: int | None = None
+    """Lines; None if they were not counted."""
 
 
 class TokensCounted(Struct, frozen=True):
@@ -116,6 +126,7 @@ TurnFact: TypeAlias = (
     TurnStarted
     | TurnEnded
     | MessageSaid
+    | PromptHeard
     | MessageStreamed
     | CommandStarted
     | ItemEnded
@@ -169,13 +180,26 @@ def _item_ended(note: notifications.ItemCompleted | notifications.OtherItemCompl
     match note.item:
         case items.AgentMessage(text=text) | items.OtherItem(type="agentMessage", text=text):
             return MessageSaid(note.turn_id, text)
+        case items.UserMessage(client_id=str(message_id)):
+            return PromptHeard(note.turn_id, message_id)
         case items.ExitedReview(review=text) if text:
             return MessageSaid(note.turn_id, text)
         case items.FileChange(id=item_id, status="completed", changes=updates):
-            changes = tuple(FileChange(update.path, update.kind.type) for update in updates)
-            return FilesChanged(note.turn_id, item_id, changes)
+            return FilesChanged(note.turn_id, item_id, tuple(map(_file_change, updates)))
         case item:
             return ItemEnded(note.turn_id, item.id)
+
+
+def _file_change(update: items.FileUpdate) -> FileChange:
+    kind, lines = update.kind.type, update.diff.removesuffix("\n").split("\n") if update.diff else []
+    match kind:
+        case "add":
+            added, removed = len(lines), 0
+        case "delete":
+            added, removed = 0, len(lines)
+        case _:  # hunks, without the names of the files
+            added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+    return FileChange(update.path, kind, added, removed)
 
 
 def _turn_ended(note: notifications.TurnCompleted) -> Fact:

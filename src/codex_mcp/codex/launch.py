@@ -12,11 +12,12 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import make_private_folder
 from codex_mcp.base.secrets.client_variables import without_client_secrets
 from codex_mcp.base.settings.core import CoreSettings
-from codex_mcp.codex.app_server import AppServer
+from codex_mcp.codex.app_server import AppServer, AppServerSetup
 from codex_mcp.codex.binary import Binary, find_codex_soon, shown
 from codex_mcp.codex.config.command_line import visible
 from codex_mcp.codex.config.overrides import CoreConfig, core_config
 from codex_mcp.codex.config.profiles import read_user_config
+from codex_mcp.codex.environments import Reach, reach_directly
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
 
 logger = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ SNAPSHOTS: Final = "shell_snapshots"
 """The folder in which Codex stores the state of the user's shell for its commands."""
 
 
-def launcher(settings: CoreSettings, environment: Mapping[str, str]) -> Launcher:
+def launcher(settings: CoreSettings, environment: Mapping[str, str], reach: Reach = reach_directly) -> Launcher:
     search_path = environment.get("PATH", os.defpath)
 
     async def launch() -> CoreLaunch:
@@ -47,7 +48,7 @@ def launcher(settings: CoreSettings, environment: Mapping[str, str]) -> Launcher
             return _old(binary, config, child_environment, settings)
         arguments = [word for text in (UNLOAD_DELAY, *visible(config.overrides)) for word in ("-c", text)]
         argv = [binary.path, "app-server", *arguments]
-        converse = partial(AppServer, overrides=config.overrides)
+        converse = partial(AppServer, setup=AppServerSetup(config.overrides, reach))
         return CoreLaunch(argv, child_environment, converse, version=shown(binary.version), is_guarded=True)
 
     return launch
@@ -76,7 +77,7 @@ def _hide_snapshots(codex_home: str) -> None:
 def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], settings: CoreSettings) -> CoreLaunch:
     """An old Codex does not apply its `-c` to threads, so each thread gets them."""
     version = shown(binary.version)
-    if settings.exec.exec_server is not None:
+    if settings.environments:
         raise Refused(
             f"cannot use an exec-server with Codex {version}; use a newer Codex (remove codex_bin and backend)"
         )

@@ -4,6 +4,7 @@
     [plugins.atm-agent-mcp]        settings of the server that we replace, with its names
     [plugins.codex-mcp]            our settings
     [plugins.codex-mcp.roles.X]    a role
+    [plugins.codex-mcp.environments.X]  a place where commands can run
 
 A later table in this list wins. Other tables belong to other programs.
 """
@@ -20,13 +21,15 @@ from codex_mcp.base.files import read_if_there
 from codex_mcp.base.settings.groups import SETTINGS
 from codex_mcp.base.settings.kinds import Place
 from codex_mcp.base.settings.nearest import nearest
-from codex_mcp.config.layers import Layer, RawRole, Sourced
+from codex_mcp.config.layers import Layer, RawTable, Sourced
 from codex_mcp.config.lines import Key, line_of, lines_of
 
+OURS: Final = "codex-mcp"
 TABLES: Final = ("atm-agent-mcp", "codex-mcp")
 """The one that wins last."""
 
 ROLES: Final = "roles"
+ENVIRONMENTS: Final = "environments"
 
 OLD_NAMES: Final = {
     "identity": "default_identity",
@@ -73,14 +76,15 @@ def layer_of(path: str, home: str) -> tuple[Layer, list[str]] | None:
     if file is None:
         return None
     values: dict[str, Sourced] = {}
-    roles: dict[str, RawRole] = {}
+    roles: dict[str, RawTable] = {}
     team = file.table("core").get("default_team") if isinstance(file.content.get("core"), Mapping) else None
     if team is not None:
         values["team"] = Sourced(team, file.place("core", "default_team"))
     for name in TABLES:
         values |= _values(file, name)
-        roles |= _roles(file, name)  # a role in both tables is taken from ours
-    return Layer(values, Place(os.path.dirname(path), home), roles), file.warnings
+        roles |= _tables(file, name, ROLES)  # a role in both tables is taken from ours
+    environments = _tables(file, OURS, ENVIRONMENTS)
+    return Layer(values, Place(os.path.dirname(path), home), roles, environments), file.warnings
 
 
 def _values(file: _File, table: str) -> dict[str, Sourced]:
@@ -93,7 +97,7 @@ def _values(file: _File, table: str) -> dict[str, Sourced]:
             values[name] = sourced
         elif name in OLD_NAMES:
             old[OLD_NAMES[name]] = sourced
-        elif name != ROLES and name not in IGNORED:
+        elif name not in (ROLES, ENVIRONMENTS) and name not in IGNORED:
             meant = nearest(name, SETTINGS)
             hint = f"; did you mean {meant}?" if meant else ""
             file.warnings.append(
@@ -102,13 +106,13 @@ def _values(file: _File, table: str) -> dict[str, Sourced]:
     return old | values
 
 
-def _roles(file: _File, table: str) -> dict[str, RawRole]:
-    roles: dict[str, RawRole] = {}
-    for name in file.table("plugins", table, ROLES):
-        key = ("plugins", table, ROLES, name)
+def _tables(file: _File, table: str, kind: str) -> dict[str, RawTable]:
+    tables: dict[str, RawTable] = {}
+    for name in file.table("plugins", table, kind):
+        key = ("plugins", table, kind, name)
         found = file.table(*key)
-        roles[name] = RawRole(found, file.place(*key), {inner: file.place(*key, inner) for inner in found})
-    return roles
+        tables[name] = RawTable(found, file.place(*key), {inner: file.place(*key, inner) for inner in found})
+    return tables
 
 
 def _read(path: str) -> _File | None:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.secrets.redact import redact
+from codex_mcp.base.settings.environments import Environment, environment_from
 from codex_mcp.base.settings.groups import SETTINGS
 from codex_mcp.base.settings.kinds import Place
 from codex_mcp.team.profile.roles import Role, over, role_from
@@ -16,8 +17,8 @@ class Sourced(Struct, frozen=True):
     source: str
 
 
-class RawRole(Struct, frozen=True):
-    """A role as a file has it, with the source of its table and of each key that has its own line."""
+class RawTable(Struct, frozen=True):
+    """A role or an environment as a file has it, with the source of its table and of each key that has its own line."""
 
     table: Mapping[str, object]
     source: str
@@ -32,12 +33,18 @@ class SourcedRole(Struct, frozen=True):
     source: str
 
 
+class SourcedEnvironment(Struct, frozen=True):
+    environment: Environment
+    source: str
+
+
 class Layer(Struct, frozen=True):
     """The raw values of one place, each with its source, and the folder that relative paths start from."""
 
     values: dict[str, Sourced]
     place: Place
-    roles: dict[str, RawRole] = {}
+    roles: dict[str, RawTable] = {}
+    environments: dict[str, RawTable] = {}
 
 
 def combined(layers: Sequence[Layer]) -> dict[str, Sourced]:
@@ -65,6 +72,18 @@ def combined_roles(layers: Sequence[Layer]) -> dict[str, SourcedRole]:
                 role, source = over(role, below.role), f"{below.source}, {source}"
             result[name] = SourcedRole(role, source)
     return result
+
+
+def combined_environments(layers: Sequence[Layer]) -> dict[str, SourcedEnvironment]:
+    """The checked environments of all layers; of two with one name, the later layer's. Raises BadSetting.
+
+    They are not combined: the token of one place must not be sent to another.
+    """
+    return {
+        name: SourcedEnvironment(environment_from(raw.table, name, layer.place, raw.source_of), raw.source)
+        for layer in layers
+        for name, raw in layer.environments.items()
+    }
 
 
 def checked(name: str, raw: Sourced, place: Place) -> Sourced:

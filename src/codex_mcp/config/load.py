@@ -11,14 +11,32 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.git import is_repository_root
+from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.base.settings.environments import (
+    EXEC_ENVIRONMENT,
+    Environment,
+    NamedEnvironments,
+    check_pin,
+    is_elsewhere,
+    unknown,
+)
 from codex_mcp.base.settings.groups import GROUPS, SETTINGS, Settings, settings_of, values_of
 from codex_mcp.base.settings.kinds import Place, Setting, level_from_filter, path, with_unit
 from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.config.files import layer_of
-from codex_mcp.config.layers import Layer, Sourced, SourcedRole, combined, combined_roles
+from codex_mcp.config.layers import (
+    Layer,
+    Sourced,
+    SourcedEnvironment,
+    SourcedRole,
+    combined,
+    combined_environments,
+    combined_roles,
+)
 from codex_mcp.config.trust import untrusted
 from codex_mcp.team.profile.roles import Role
 
@@ -46,6 +64,7 @@ class Loaded(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     roles: dict[str, Role] = {}
     sourced_roles: dict[str, SourcedRole] = {}
+    environments: dict[str, SourcedEnvironment] = {}
 
 
 class _Surroundings(Struct, frozen=True):
@@ -100,10 +119,13 @@ def load(flags: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Loa
     _check_home(sources["codex_home"])
     settings = settings_of({name: sourced.value for name, sourced in sources.items()})
     known = {name: Sourced(value, DEFAULT) for name, value in values_of(settings).items()}
-    roles = combined_roles(layers)
+    roles, environments = combined_roles(layers), combined_environments(layers)
+    named = NamedEnvironments(tuple(found.environment for found in environments.values()))
+    settings = replace(settings, core=replace(settings.core, named=named))
     _check_role(settings.team.role, sources.get("role"), roles)
+    _check_environments(settings.core, known | sources, roles)
     plain_roles = {name: found.role for name, found in roles.items()}
-    return Loaded(settings, known | sources, tuple(warnings), plain_roles, roles)
+    return Loaded(settings, known | sources, tuple(warnings), plain_roles, roles, environments)
 
 
 def teams_folder(environ: Mapping[str, str]) -> str:
@@ -168,6 +190,30 @@ def _check_role(name: str | None, sourced: Sourced | None, roles: Mapping[str, S
             f"cannot use role = {name!r} from {sourced.source}: it must be a role that a file describes in a table "
             f"[plugins.codex-mcp.roles.NAME] (known: {known})"
         )
+
+
+def _check_environments(core: CoreSettings, sources: Mapping[str, Sourced], roles: Mapping[str, SourcedRole]) -> None:
+    """Every place that is named must exist, and a pin must belong to a rendezvous."""
+    known = core.environments
+    name = core.exec.exec_server
+    if name is not None and "://" not in name:
+        if name not in known:
+            raise BadSetting(
+                f"cannot use exec_server = {name!r} from {sources['exec_server'].source}: {unknown(name, known)}"
+            )
+        if core.exec.exec_server_token is not None or core.exec.exec_server_pin is not None:
+            raise BadSetting(
+                f"cannot use exec_server_token and exec_server_pin with the environment {name}: its table has its own "
+                "token_file and pin"
+            )
+    elif core.exec.exec_server_pin is not None:
+        check_pin(known.get(EXEC_ENVIRONMENT, Environment(EXEC_ENVIRONMENT, "", pin="given")), "exec_server_pin")
+    for role, sourced in roles.items():
+        place = sourced.role.environment
+        if is_elsewhere(place) and place != EXEC_ENVIRONMENT and place not in known:
+            raise BadSetting(
+                f"cannot use environment of the role {role} in {sourced.source}: {unknown(str(place), known)}"
+            )
 
 
 def _from_flags(flags: argparse.Namespace, here: _Surroundings) -> Layer:

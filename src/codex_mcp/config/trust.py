@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import BadSetting
 from codex_mcp.base.settings.kinds import Events, Protocol, Sandbox
-from codex_mcp.config.layers import Layer, RawRole, Sourced, checked
+from codex_mcp.config.layers import Layer, RawTable, Sourced, checked
 
 MAY_COME_FROM_A_REPOSITORY: Final = frozenset({"team", "default_identity", "reasoning_effort"})
 """Names, on which no limit depends."""
@@ -96,6 +96,9 @@ def untrusted(layer: Layer, below: Mapping[str, object]) -> tuple[Layer, list[st
         else:
             values[name] = raw
     roles = {name: _harmless(name, role, warnings) for name, role in layer.roles.items()}
+    for name, table in layer.environments.items():
+        what = f"the environment {name}"
+        warnings.append(_ignored(table.source, what, "may not decide where commands run"))
     return Layer(values, layer.place, roles), warnings
 
 
@@ -118,7 +121,7 @@ def _refusal(name: str, raw: Sourced, layer: Layer, below: Mapping[str, object])
     return ""
 
 
-def _harmless(name: str, role: RawRole, warnings: list[str]) -> RawRole:
+def _harmless(name: str, role: RawTable, warnings: list[str]) -> RawTable:
     kept: dict[str, object] = {}
     for key, value in role.table.items():
         word = key.replace("-", "_")
@@ -128,7 +131,7 @@ def _harmless(name: str, role: RawRole, warnings: list[str]) -> RawRole:
         else:
             what = f"{key} of the role {name}"
             warnings.append(_ignored(role.source_of(key), what, "may not give its roles any rights"))
-    return RawRole(kept, role.source, role.key_sources)
+    return RawTable(kept, role.source, role.key_sources)
 
 
 def _ignored(source: str, what: str, why: str) -> str:

@@ -15,6 +15,7 @@ from uuid import uuid4
 from msgspec import UNSET
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.config.overrides import mapped_policy
 from codex_mcp.codex.core import (
@@ -142,7 +143,7 @@ class Conversations:
         conversation = self.owned(caller, params.conversation_id)
         cwd = _absolute(params.cwd)
         spec = turn_of(params.items, cwd, _turn_settings(params, cwd))
-        if self.settings.core.exec.exec_server is None:
+        if not is_elsewhere(self.settings.core.default_environment):
             _check_folder(cwd)
         thread = await self._opened(conversation)
         try:

@@ -139,7 +139,8 @@ class Link:
         now = asyncio.get_running_loop().time()
         if not self._recovery.lost(connection.generation, now, reason):
             return
-        logger.warning("session %s: connection %d lost: %s", self.session_id, connection.generation, reason)
+        level = logging.WARNING if self.session_id else logging.INFO  # before there is one, `open` tells it
+        logger.log(level, "session %s: connection %d lost: %s", self.session_id, connection.generation, reason)
         self._listener.connection_lost()
         if self._recovery.state is ConnectionState.FAILED:
             self._release()

@@ -70,6 +70,26 @@ class ClientTransport(Protocol):
         """Write what is queued, then close."""
 
 
+class StreamListener(Protocol):
+    """What a stream's messages are for: a client's connection, or a passage to another exec-server."""
+
+    def frame_received(self, frame: bytes) -> None: ...
+
+    def pause_writing(self) -> None: ...
+
+    def resume_writing(self) -> None: ...
+
+    def connection_lost(self) -> None: ...
+
+
+class StreamServer(Protocol):
+    """Serves the harnesses: an exec-server, or a forwarder to one."""
+
+    def is_full(self) -> bool: ...
+
+    def accept(self, transport: ClientTransport) -> StreamListener: ...
+
+
 class Owner(Protocol):
     """The part of the server that a connection uses."""
 

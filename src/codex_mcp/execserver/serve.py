@@ -7,9 +7,9 @@ import fcntl
 import ipaddress
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import ExitStack, suppress
-from typing import IO, Final
+from typing import IO, Any, Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from codex_mcp.base.file_uris import uri_from_path
 from codex_mcp.base.processes.orphans import adopt_orphans, kill_orphans, reap_orphans
 from codex_mcp.base.signals import STOP_SIGNALS, signals_handled
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.execserver.connection import ClientTransport, Connection
+from codex_mcp.execserver.connection import ClientTransport, Connection, StreamServer
 from codex_mcp.execserver.launch import login_entry, own_children
 from codex_mcp.execserver.sandbox.confinement import Confinement
 from codex_mcp.execserver.server import Server
@@ -35,6 +35,10 @@ MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 STDIO_HIGH: Final = 1024 * 1024
 STDIO_LOW: Final = 256 * 1024
 """Unsent bytes on stdout above which processes are slowed down, and below which they continue."""
+
+STDIN: Final = 0
+STDIN_BYTES: Final = 65536
+"""Read at once, and dropped: only the end matters."""
 
 REAP_SECONDS: Final = 5.0
 """How long an orphan that has ended may stay in the process list."""
@@ -66,7 +70,7 @@ def parse_listen(url: str) -> Address:
     raise Refused(f"cannot listen on {url!r}: the address must be ws://IP:PORT (no host name) or stdio")
 
 
-RunRemote = Callable[[Server], Awaitable[None]]
+RunRemote = Callable[[StreamServer], Coroutine[Any, Any, None]]
 """Serves harnesses through a rendezvous until it is cancelled."""
 
 
@@ -81,6 +85,7 @@ class ServerConfig(Struct, frozen=True):
     """A pipe to the guard; the server stops when the guard is gone."""
     remote: RunRemote | None = None
     """Given: harnesses come through a rendezvous, and nothing listens."""
+    ends_with_stdin: bool = False
     takes_signals: bool = True
     """SIGTERM, SIGINT and SIGHUP stop the server; else the program that embeds it handles them."""
 
@@ -125,9 +130,11 @@ async def serve(config: ServerConfig, stdin: IO[bytes], stdout: IO[bytes]) -> No
             loop.add_reader(config.lifeline, _lifeline_cut, config.lifeline, stop)
             undo.callback(loop.remove_reader, config.lifeline)
             undo.callback(_OrphanReaper(loop).close)
+        if config.ends_with_stdin:
+            stop_when_stdin_ends(stop)
         try:
             if config.remote is not None:
-                await _serve_remote(server, config.remote, stop)
+                await until_stopped(config.remote(server), stop)
             elif config.address.host is None:
                 await _serve_stdio(server, stdin, stdout, stop)
             else:
@@ -181,12 +188,13 @@ async def _serve_websocket(server: Server, config: ServerConfig, stdout: IO[byte
     listener.close()
 
 
-async def _serve_remote(server: Server, run: RunRemote, stop: asyncio.Event) -> None:
+async def until_stopped(work: Coroutine[Any, Any, None], stop: asyncio.Event) -> None:
+    """Run this until `stop` is set. Raises what it raises."""
     tasks = TaskSet()
 
     async def until_it_ends() -> None:
         try:
-            await run(server)
+            await work
         finally:
             stop.set()
 
@@ -195,6 +203,21 @@ async def _serve_remote(server: Server, run: RunRemote, stop: asyncio.Event) -> 
     await tasks.aclose()
     if not running.cancelled() and (error := running.exception()) is not None:
         raise error
+
+
+def stop_when_stdin_ends(stop: asyncio.Event) -> None:
+    """Raises Refused if stdin is not a pipe or a socket, which have an end that can be noticed."""
+    loop = asyncio.get_running_loop()
+
+    def readable() -> None:
+        if not os.read(STDIN, STDIN_BYTES):
+            loop.remove_reader(STDIN)
+            stop.set()
+
+    try:
+        loop.add_reader(STDIN, readable)
+    except OSError as exc:
+        raise Refused(f"cannot use --exit-on-stdin-close: stdin is not a pipe ({exc.strerror})") from exc
 
 
 async def _serve_stdio(server: Server, stdin: IO[bytes], stdout: IO[bytes], stop: asyncio.Event) -> None:

@@ -25,10 +25,20 @@ from msgspec import Struct
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.processes.linux_features import check_linux
 from codex_mcp.base.secrets.client_variables import without_session
+from codex_mcp.base.signals import STOP_SIGNALS, signals_handled
 from codex_mcp.execserver.auth import CapabilityToken, SignedToken
+from codex_mcp.execserver.connection import StreamServer
 from codex_mcp.execserver.sandbox.confinement import Confinement, bubblewraps, temporary_folders
-from codex_mcp.execserver.serve import Address, AuthCheck, RunRemote, ServerConfig, parse_listen, serve
-from codex_mcp.execserver.server import Server
+from codex_mcp.execserver.serve import (
+    Address,
+    AuthCheck,
+    RunRemote,
+    ServerConfig,
+    parse_listen,
+    serve,
+    stop_when_stdin_ends,
+    until_stopped,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +58,12 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str,
     address = parse_listen(arguments.listen)
     if arguments.concurrent_requests < 1:
         raise Refused("cannot serve: --concurrent-requests must be 1 or more")
+    if arguments.connect is not None or arguments.connect_token_file is not None:
+        raise Refused("cannot use --connect here: it belongs to codex-mcp exec-server forward")
     is_remote = arguments.remote is not None
+    ends_with_stdin = _ends_with_stdin(arguments, environment)
+    if ends_with_stdin and not is_remote:
+        raise Refused("cannot use --exit-on-stdin-close without --remote")
     config = ServerConfig(
         address=address,
         environment=without_session(environment),
@@ -58,6 +73,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str,
         refusal=auth_check(arguments, address),
         confinement=Confinement(bubblewraps(bundled_bubblewrap()), temporary_folders(environment)),
         lifeline=lifeline,
+        ends_with_stdin=ends_with_stdin,
     )
     # transports/stdio.py needs asyncio's own loop; uvloop is faster for sockets, but hardly for one client's pipes.
     uses_pipes = address.host is None and not is_remote
@@ -65,26 +81,58 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str,
         runner.run(serve(config, sys.stdin.buffer, sys.stdout.buffer))
 
 
+def run_forward(arguments: argparse.Namespace, environment: Mapping[str, str]) -> None:
+    """Register another exec-server and relay to it, until told to stop. Raises Refused for invalid flags."""
+    # Only forwarding needs it.
+    from codex_mcp.execserver.remote.forward import Forwarder, destination  # noqa: PLC0415
+
+    if arguments.connect is None or arguments.remote is None:
+        raise Refused("cannot forward: give --connect ws://HOST:PORT, --remote URL and --environment-id ID")
+    token_file = arguments.connect_token_file
+    forwarder = Forwarder(destination(arguments.connect, None if token_file is None else _read(token_file).decode()))
+    run_remote = remote_mode(arguments, environment)
+
+    async def forward() -> None:
+        stop = asyncio.Event()
+        if _ends_with_stdin(arguments, environment):
+            stop_when_stdin_ends(stop)
+        with signals_handled(dict.fromkeys(STOP_SIGNALS, stop.set)):
+            try:
+                await until_stopped(run_remote(forwarder), stop)
+            finally:
+                await forwarder.aclose()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(forward())
+
+
+def _ends_with_stdin(arguments: argparse.Namespace, environment: Mapping[str, str]) -> bool:
+    variable = environment.get("CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE", "").lower()
+    return bool(arguments.exit_on_stdin_close) or variable in ("1", "true")
+
+
 def remote_mode(arguments: argparse.Namespace, environment: Mapping[str, str]) -> RunRemote:
     """How to serve through a rendezvous, as the flags say. Raises Refused."""
     # Only remote mode needs them: their cryptography takes 8 MB and 50 ms.
     from codex_mcp.execserver.remote.executor import RemoteConfig, RemoteExecutor  # noqa: PLC0415
-    from codex_mcp.execserver.remote.sign_in import registry_token  # noqa: PLC0415
+    from codex_mcp.execserver.remote.sign_in import registry_proof  # noqa: PLC0415
     from codex_mcp.relay.identity import kept_keys, new_keys  # noqa: PLC0415
-    from codex_mcp.relay.registry_client import RegistryClient  # noqa: PLC0415
+    from codex_mcp.relay.registry_client import RegistryClient, check_address  # noqa: PLC0415
 
     if not arguments.environment_id:
         raise Refused("cannot register: give --environment-id, the name under which harnesses reach this machine")
     path = arguments.identity_file
+    check_address(arguments.remote)  # before anything is signed for it
+    proof = registry_proof(arguments.token_file, environment, is_agent=arguments.use_agent_identity_auth)
     config = RemoteConfig(
-        registry=RegistryClient(arguments.remote, registry_token(arguments.token_file, environment)),
+        registry=RegistryClient(arguments.remote, proof),
         environment_id=arguments.environment_id,
         name=arguments.name or "",
         keys=new_keys() if path is None else kept_keys(path),
         report=_report,
     )
 
-    async def run_remote(server: Server) -> None:
+    async def run_remote(server: StreamServer) -> None:
         await RemoteExecutor(server, config).run()
 
     return run_remote

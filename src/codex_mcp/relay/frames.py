@@ -55,9 +55,17 @@ KINDS: Final = {int(kind): kind for kind in Kind}
 class Header(Struct, frozen=True):
     stream_id: str
     kind: Kind
-    body: bytes
+    raw: bytes
+    """The whole frame."""
+    start: int
+    end: int
+    """Where its body is."""
     ack: int = 0
     ack_bits: int = 0
+
+    @property
+    def body(self) -> bytes:
+        return self.raw[self.start : self.end]
 
 
 class Data(Struct, frozen=True):
@@ -99,14 +107,14 @@ class Frame(Struct, frozen=True):
 
 def read_header(data: bytes) -> Header:
     """The part of a frame that a relay may look at. Raises RelayError."""
-    version = ack = bits = 0
-    stream_id, kind, body = b"", None, b""
-    for number, value in _fields(data):
-        if isinstance(value, bytes):
+    version = ack = bits = start = end = 0
+    stream_id, kind = b"", None
+    for number, value, beyond in _fields(data):
+        if beyond:
             if number == 2:
-                stream_id = value
-            elif Kind.DATA <= number <= Kind.HANDSHAKE:
-                kind, body = KINDS[number], value
+                stream_id = data[value:beyond]
+            elif number in KINDS:
+                kind, start, end = KINDS[number], value, beyond
         elif number == 1:
             version = value
         elif number == 3:
@@ -117,7 +125,7 @@ def read_header(data: bytes) -> Header:
         raise RelayError(f"a frame has version {version}, not {VERSION}")
     if kind is None:
         raise RelayError("a frame has no body")
-    return Header(_stream_id(stream_id), kind, body, ack, bits)
+    return Header(_stream_id(stream_id), kind, data, start, end, ack, bits)
 
 
 def decode(data: bytes) -> Frame:
@@ -171,10 +179,10 @@ def encode(frame: Frame) -> bytes:
 def _data(body: bytes) -> Data:
     seq = index = count = 0
     payload = b""
-    for number, value in _fields(body):
-        if isinstance(value, bytes):
+    for number, value, beyond in _fields(body):
+        if beyond:
             if number == 4:
-                payload = value
+                payload = body[value:beyond]
         elif number == 1:
             seq = _u32(value)
         elif number == 2:
@@ -190,25 +198,28 @@ def _data(body: bytes) -> Data:
 
 def _first_number(body: bytes) -> int:
     found = 0
-    for number, value in _fields(body):
-        if number == 1 and isinstance(value, int):
+    for number, value, beyond in _fields(body):
+        if number == 1 and not beyond:
             found = _u32(value)
     return found
 
 
 def _needed(body: bytes, name: str) -> bytes:
     found = b""
-    for number, value in _fields(body):
-        if number == 1 and isinstance(value, bytes):
-            found = value
+    for number, value, beyond in _fields(body):
+        if number == 1 and beyond:
+            found = body[value:beyond]
     if not found:
         raise RelayError(f"a frame has no {name}")
     return found
 
 
-def _fields(data: bytes) -> list[tuple[int, int | bytes]]:
-    """Number and value of every field. Raises RelayError where it is not protobuf."""
-    fields: list[tuple[int, int | bytes]] = []
+def _fields(data: bytes) -> list[tuple[int, int, int]]:
+    """The number of every field, with its value and 0, or with its first byte and the one beyond its last.
+
+    Raises RelayError where it is not protobuf.
+    """
+    fields: list[tuple[int, int, int]] = []
     at, end = 0, len(data)
     while at < end:
         # Nearly all numbers have one byte, and a call for each of them would take longest here.
@@ -219,7 +230,7 @@ def _fields(data: bytes) -> list[tuple[int, int | bytes]]:
         if kind in (VARINT, BYTES):
             size, at = (data[at], at + 1) if at < end and data[at] < 0x80 else _varint(data, at)
             if kind == VARINT:
-                fields.append((number, size))
+                fields.append((number, size, 0))
                 continue
         elif kind in (FIXED64, FIXED32):
             size = 8 if kind == FIXED64 else 4
@@ -228,7 +239,7 @@ def _fields(data: bytes) -> list[tuple[int, int | bytes]]:
         if size > end - at:
             raise RelayError("a frame ends in the middle of a field")
         if kind == BYTES:
-            fields.append((number, data[at : at + size]))
+            fields.append((number, at, at + size))
         at += size
     return fields
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from msgspec import Struct
 
-from codex_mcp.relay.errors import RelayError
+from codex_mcp.relay.errors import UNREADABLE, RelayError
 
 SUITE: Final = "Noise_hybridIK_X25519+MLKEM768_AESGCM_SHA256"
 """How registries name the pair of keys. (The handshake's own name is spelled differently.)"""
@@ -127,5 +127,5 @@ def decode_public_key(data: bytes) -> PublicKeys:
     """The keys of a JSON object. Raises RelayError."""
     try:
         return public_keys(msgspec.json.decode(data, type=PublicKeyObject))
-    except msgspec.MsgspecError as exc:
+    except UNREADABLE as exc:
         raise RelayError(f"cannot read a public key: {exc}") from exc

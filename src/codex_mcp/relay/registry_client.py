@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import http.client
 import ipaddress
+import ssl
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Mapping
 from typing import Final, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -31,6 +33,7 @@ from codex_mcp.relay.bodies import (
     Validate,
     Validated,
 )
+from codex_mcp.relay.errors import UNREADABLE
 from codex_mcp.relay.handshake import PROFILE
 from codex_mcp.relay.keys import PublicKeys, public_key_object
 
@@ -38,6 +41,8 @@ Answer = TypeVar("Answer")
 
 SECONDS: Final = 10.0
 """For one request, as in Codex."""
+
+PLAIN: Final = {"Content-Type": "application/json", "Accept": "application/json"}
 
 TEMPORARY: Final = (408, 429, 500, 502, 503, 504)
 
@@ -62,25 +67,22 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
+Headers = Callable[[], Mapping[str, str]]
+"""What proves to the registry who asks; called for each request."""
+
+
+def bearer(token: str | None) -> Headers:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return lambda: headers
+
+
 class RegistryClient:
-    def __init__(self, url: str, token: str | None) -> None:
-        """`url` is https://…, or http://… on this machine. Raises Refused."""
+    def __init__(self, url: str, proof: str | Headers | None) -> None:
+        """`url` is https://…, or http://… on this machine; `proof` is a bearer token, or headers. Raises Refused."""
         self.url = url.rstrip("/")
-        parts = urlsplit(self.url)
-        is_local = is_loopback(parts.hostname or "")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(f"cannot use the registry {url!r}: its address looks like https://relay.example.com")
-        if parts.scheme == "http" and not is_local:
-            raise Refused(
-                f"cannot use {url}: the token could be read on the way; use https, or a registry on 127.0.0.1"
-            )
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if token:
-            self._headers["Authorization"] = f"Bearer {token}"
-        handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
-        if is_local:
-            handlers.append(urllib.request.ProxyHandler({}))
-        self._opener = urllib.request.build_opener(*handlers)
+        check_address(self.url)
+        self._proof = proof if callable(proof) else bearer(proof)
+        self._opener = opener(self.url)
 
     async def register(self, environment_id: str, keys: PublicKeys, name: str) -> Registered:
         """Raises RegistryRefused, or OSError if the registry does not answer."""
@@ -107,14 +109,15 @@ class RegistryClient:
 
     async def environments(self) -> list[EnvironmentEntry]:
         """Only our own registry has this list. Raises RegistryRefused or OSError."""
-        request = urllib.request.Request(f"{self.url}/environments", headers=self._headers)
+        request = urllib.request.Request(f"{self.url}/environments", headers={**PLAIN, **self._proof()})
         return _decoded(await asyncio.to_thread(self._fetch, request), EnvironmentList).environments
 
     async def _post(
         self, environment_id: str, what: str, body: object, kind: type[Answer], headers: dict[str, str]
     ) -> Answer:
         url = f"{self.url}{BASE}/{quote(environment_id, safe='')}/{what}"
-        request = urllib.request.Request(url, msgspec.json.encode(body), {**self._headers, **headers}, method="POST")
+        headers = {**PLAIN, **self._proof(), **headers}
+        request = urllib.request.Request(url, msgspec.json.encode(body), headers, method="POST")
         return _decoded(await asyncio.to_thread(self._fetch, request), kind)
 
     def _fetch(self, request: urllib.request.Request) -> bytes:
@@ -125,9 +128,26 @@ class RegistryClient:
             with exc:
                 _refused(exc.code, exc.read(MAX_BODY_BYTES))
         except urllib.error.URLError as exc:
-            raise ConnectionError(f"the registry {self.url} does not answer: {exc.reason}") from exc
+            raise ConnectionError(f"the registry {self.url} {_problem(exc.reason)}") from exc
         except http.client.HTTPException as exc:
             raise ConnectionError(f"the registry {self.url} does not speak HTTP: {exc!r}") from exc
+
+
+def check_address(url: str) -> None:
+    """Raises Refused if secrets must not be sent there."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Refused(f"cannot use the registry {url!r}: its address looks like https://relay.example.com")
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
+        raise Refused(f"cannot use {url}: the token could be read on the way; use https, or a registry on 127.0.0.1")
+
+
+def opener(url: str) -> urllib.request.OpenerDirector:
+    """Follows no redirects, and uses no proxy on this machine."""
+    handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
+    if is_loopback(urlsplit(url).hostname or ""):
+        handlers.append(urllib.request.ProxyHandler({}))
+    return urllib.request.build_opener(*handlers)
 
 
 def is_loopback(host: str) -> bool:
@@ -137,10 +157,21 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def _problem(reason: object) -> str:
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return (
+            f"has a certificate that is not trusted here: {reason.verify_message}; "
+            "set SSL_CERT_FILE to a file with its issuer's certificate"
+        )
+    if isinstance(reason, ssl.SSLError):
+        return f"does not speak HTTPS, or not as expected: {reason.reason}"
+    return f"does not answer: {(isinstance(reason, OSError) and reason.strerror) or reason}"
+
+
 def _refused(status: int, body: bytes) -> NoReturn:
     try:
         error = msgspec.json.decode(body, type=Failed).error
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         raise RegistryRefused(status, "", "it gave no reason") from None
     raise RegistryRefused(status, error.code, error.message[:500])
 
@@ -148,5 +179,5 @@ def _refused(status: int, body: bytes) -> NoReturn:
 def _decoded(body: bytes, kind: type[Answer]) -> Answer:
     try:
         return msgspec.json.decode(body, type=kind)
-    except msgspec.MsgspecError as exc:
+    except UNREADABLE as exc:
         raise RegistryRefused(200, "unreadable", f"its answer cannot be read: {exc}") from exc

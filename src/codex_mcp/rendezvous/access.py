@@ -28,6 +28,8 @@ class TokenAccess:
         self._path = path
         self._failed = FailedLogins()
         self._rates = Rates(REQUESTS_PER_SECOND)
+        self._accepted: set[bytes] = set()
+        """Hashes of tokens that were valid before: their owners are not locked out by others at the same address."""
         self._state: object = None
         self.file: TokenFile
         self._gate: Gate
@@ -39,13 +41,15 @@ class TokenAccess:
         if token is None:
             raise RegistryError(401, "unauthorized", "send the header Authorization: Bearer TOKEN")
         now = time.monotonic()
-        if self._failed.wait(address, now) > 0:
+        digest = hashlib.sha256(token.encode()).digest()
+        if digest not in self._accepted and self._failed.wait(address, now) > 0:
             raise RegistryError(429, "too_many_requests", "too many invalid tokens; try again in a second")
-        verdict = self._gate.principal(hashlib.sha256(token.encode()).digest())
+        verdict = self._gate.principal(digest)
         if isinstance(verdict, Rejected):
             if self._failed.failed(address, now):
                 logger.warning("too many invalid tokens from %s; it may now try two per second", address)
             raise RegistryError(401, "unauthorized", "unknown token")
+        self._accepted.add(digest)
         if self._rates.taken(verdict.principal, now) > 0:
             raise RegistryError(429, "too_many_requests", f"at most {REQUESTS_PER_SECOND:g} requests per second")
         return verdict.principal
@@ -73,6 +77,7 @@ class TokenAccess:
             raise BadSetting(f"cannot use the token file {self._path}: {why}") from exc
         if os.stat(self._path).st_mode & stat.S_IROTH:
             logger.warning("every user of this machine can read the token file %s; run chmod 600 on it", self._path)
+        self._accepted &= parsed.tokens.keys()
         self.file, self._gate, self._state = parsed, Gate(tokens=dict(parsed.tokens)), state
 
 

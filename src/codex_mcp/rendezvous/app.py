@@ -33,6 +33,7 @@ from codex_mcp.relay.bodies import (
     Register,
     Validate,
 )
+from codex_mcp.relay.errors import UNREADABLE
 from codex_mcp.rendezvous.access import TokenAccess
 from codex_mcp.rendezvous.audit import Audit
 from codex_mcp.rendezvous.registry import Asking, Registry, RegistryError
@@ -146,7 +147,7 @@ def _failed(exc: RegistryError) -> Failed:
 def _decoded(body: bytes, kind: type[Body]) -> Body:
     try:
         return msgspec.json.decode(body, type=kind)
-    except msgspec.MsgspecError as exc:
+    except UNREADABLE as exc:
         raise RegistryError(400, "invalid_request", f"cannot read the request: {exc}") from exc
 
 

@@ -6,8 +6,8 @@ import itertools
 import logging
 import time
 from collections.abc import Sequence
+from functools import partial
 
-from codex_mcp.base.tasks import TaskSet
 from codex_mcp.relay.errors import RelayError
 from codex_mcp.rendezvous.audit import Audit
 from codex_mcp.rendezvous.metrics import Metrics
@@ -15,6 +15,7 @@ from codex_mcp.rendezvous.registry import Registry, RegistryError
 from codex_mcp.rendezvous.relay_socket import RESTARTING, REVOKED, SUPERSEDED, RelaySocket
 from codex_mcp.rendezvous.routes import Outgoing, Owner, Routes
 from codex_mcp.rendezvous.tickets import Registration, Ticket
+from codex_mcp.transports.direct_socket import DIRECT
 from codex_mcp.transports.http import CONNECTION, Receive, Scope, Send
 
 logger = logging.getLogger(__name__)
@@ -33,7 +34,6 @@ class Relay:
         """By environment: the registration whose executor was connected last."""
         self._harnesses: dict[RelaySocket, Ticket] = {}
         self._numbers = itertools.count(1)
-        self._tasks = TaskSet()
         self._is_closing = False
 
     async def serve_executor(self, signed: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,11 +52,8 @@ class Relay:
         self.routes.executor_arrived(registration.id, socket.number)
         self._audit.note("executor_connected", registration.principal, environment_id, registration=registration.id)
         try:
-            while (frame := await self._received(receive)) is not None:
-                try:
-                    self._send(self.routes.from_executor(registration.id, frame, time.monotonic()))
-                except RelayError:
-                    self.metrics.unreadable += 1
+            socket.begin(partial(self._from_executor, registration.id))
+            await self._ended(receive)
         finally:
             if self._executors.get(environment_id) == (socket, registration):
                 del self._executors[environment_id]
@@ -71,14 +68,8 @@ class Relay:
         self._harnesses[socket] = ticket
         self.routes.harness_arrived(socket.number, ticket.registration_id, Owner(ticket.principal, ticket.fingerprint))
         try:
-            while (frame := await self._received(receive)) is not None:
-                try:
-                    self._send(self.routes.from_harness(socket.number, frame))
-                except RelayError:
-                    self.metrics.unreadable += 1
-                executor = self._sockets.get(self.routes.executor_socket(ticket.registration_id) or 0)
-                if executor is not None:
-                    await executor.has_room()
+            socket.begin(partial(self._from_harness, socket, ticket.registration_id))
+            await self._ended(receive)
         finally:
             del self._harnesses[socket]
             self._send(self.routes.harness_left(socket.number, time.monotonic()))
@@ -104,9 +95,6 @@ class Relay:
         for socket in list(self._sockets.values()):
             socket.close(RESTARTING)
 
-    async def aclose(self) -> None:
-        await self._tasks.aclose()
-
     def __len__(self) -> int:
         return len(self._sockets)
 
@@ -119,23 +107,38 @@ class Relay:
         if connection is not None:
             connection.admitted()
         await send({"type": "websocket.accept"})
-        socket = RelaySocket(next(self._numbers), scope, send, self.metrics.sent)
+        socket = RelaySocket(next(self._numbers), scope[DIRECT])
         self._sockets[socket.number] = socket
-        self._tasks.spawn(socket.write(), name=f"relay socket {socket.number}")
         return socket
 
-    async def _received(self, receive: Receive) -> bytes | None:
-        """The next binary message; None at the end. Text is not part of the protocol and is skipped."""
-        while (event := await receive())["type"] == "websocket.receive":
-            if (frame := event.get("bytes")) is not None:
-                return bytes(frame)
+    def _from_executor(self, registration_id: str, frame: bytes) -> None:
+        try:
+            self._send(self.routes.from_executor(registration_id, frame, time.monotonic()))
+        except RelayError:
             self.metrics.unreadable += 1
-        return None
+
+    def _from_harness(self, socket: RelaySocket, registration_id: str, frame: bytes) -> None:
+        try:
+            self._send(self.routes.from_harness(socket.number, frame))
+        except RelayError:
+            self.metrics.unreadable += 1
+        executor = self._sockets.get(self.routes.executor_socket(registration_id) or 0)
+        if executor is not None:
+            executor.slow_down(socket)
+
+    async def _ended(self, receive: Receive) -> None:
+        """Wait until the socket is closed. Text is not part of the protocol and is skipped."""
+        while (await receive())["type"] == "websocket.receive":
+            self.metrics.unreadable += 1
 
     def _send(self, outgoing: Sequence[Outgoing]) -> None:
         for each in outgoing:
             socket = self._sockets.get(each.socket)
-            if socket is not None and not socket.put(each.frame):
+            if socket is None:
+                continue
+            if socket.put(each.frame):
+                self.metrics.sent(len(each.frame))
+            else:
                 self._too_slow(socket)
 
     def _too_slow(self, socket: RelaySocket) -> None:
@@ -150,4 +153,4 @@ class Relay:
 
     def _gone(self, socket: RelaySocket) -> None:
         del self._sockets[socket.number]
-        socket.close(SUPERSEDED)  # ends its writer
+        socket.close(SUPERSEDED)  # those who wait for it continue

@@ -24,7 +24,8 @@ from codex_mcp.rendezvous.app import RendezvousApp
 from codex_mcp.rendezvous.audit import Audit
 from codex_mcp.rendezvous.registry import Registry
 from codex_mcp.rendezvous.relay import Relay
-from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, WebLimits
+from codex_mcp.transports.direct_socket import DirectSocket
+from codex_mcp.transports.web_limits import LimitedHttp, WebLimits
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +107,6 @@ async def _run(
                     await asyncio.sleep(0.01)
         server.should_exit = True
         await asyncio.wait([serving], timeout=2 * END_GRACE)
-        await relay.aclose()
         await tasks.aclose()
 
 
@@ -127,7 +127,7 @@ def _server(config: RendezvousConfig, app: RendezvousApp) -> uvicorn.Server:
         uvicorn.Config(
             app,
             http=partial(LimitedHttp, limits=limits),  # type: ignore[arg-type]  # it is called, as a class would be
-            ws=partial(LimitedSocket, limits=limits),  # type: ignore[arg-type]
+            ws=partial(DirectSocket, limits=limits),  # type: ignore[arg-type]
             ws_max_size=MAX_FRAME_BYTES,
             ws_ping_interval=PING_INTERVAL,
             ws_ping_timeout=PONG_PATIENCE,

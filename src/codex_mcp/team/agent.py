@@ -84,6 +84,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     last_error: str | None = None
     backend: str = ""
     auto_mail: bool = True
+    worktree: str | None = None
+    """The folder of its own worktree, if it has one. Not in the registry: its `cwd` is in it."""
     owner: Owner | None = None
     holder: Holder | None = None
     """The Codex that has, or after the loss of its server may have, the conversation open. Not in the registry."""

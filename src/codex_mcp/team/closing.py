@@ -24,6 +24,7 @@ from codex_mcp.base.logs import current_subject
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.codex.events.translator import Event
+from codex_mcp.git.worktree import Left
 from codex_mcp.state.contract import Fenced, LeaseLost, Unavailable
 from codex_mcp.team.agent import Agent, AgentState, AgentStatus
 from codex_mcp.team.directory import Directory
@@ -34,6 +35,7 @@ from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.records.summaries import SUMMARY_PROMPT, write_summary
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Work
+from codex_mcp.team.workplaces import Workplaces
 from codex_mcp.threads.questions.decisions import Decision, Denied
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Status as TurnStatus
@@ -56,6 +58,8 @@ class Close(StrEnum):
 class Closed(Struct, frozen=True):
     agent: Agent
     how: Close
+    left: Left | None = None
+    """What became of its worktree, if it has one."""
 
 
 class Cause(Struct, frozen=True):
@@ -96,6 +100,7 @@ class Closing:
         self._directory = directory
         self._roster = directory.roster
         self._work = work
+        self._workplaces = Workplaces(settings.state_dir)
 
     async def close(
         self, reference: str, principal: str, request_id: str | None = None, event: str = "codex_close"
@@ -150,18 +155,32 @@ class Closing:
             if member.thread is not None:  # again: it may have been started meanwhile
                 was_busy = was_busy or not member.thread.idle
                 member.thread.shut()
-            how = Close.CLOSED
+            how, left = Close.CLOSED, None
             if was_busy:
                 await self._write_closing(member)
             try:
                 if (was_busy or cause is SHUTDOWN) and not await self._sum_up(member):
                     how = Close.INTERRUPTED
+                left = await self._left(member, cause)
             except asyncio.CancelledError:
                 how = Close.INTERRUPTED
                 raise
             finally:
                 await self._leave(member, how, cause)
-            return Closed(member.agent, how)
+            return Closed(member.agent, how, left)
+
+    async def _left(self, member: Member, cause: Cause) -> Left | None:
+        """Remove its worktree, once nothing runs in it. One that the end of the server leaves is there for a resume."""
+        if cause is SHUTDOWN or member.agent.worktree is None:
+            return None
+        if member.thread is not None:
+            await self._unload(member.thread)
+        return await self._workplaces.close(member.agent)
+
+    async def _unload(self, thread: Thread) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._threads.interrupt_grace):
+                await self._threads.unload(thread)
 
     async def _write_closing(self, member: Member) -> None:
         """Record the close before the summary is asked for: if this server dies meanwhile, the agent is interrupted."""
@@ -184,9 +203,7 @@ class Closing:
         try:
             await self._session.writer.finish(member)
             if member.thread is not None:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self._threads.interrupt_grace):
-                        await self._threads.unload(member.thread)
+                await self._unload(member.thread)
         finally:
             self._roster.remove(member)
             member.detach()
@@ -230,7 +247,8 @@ class Closing:
 
     async def _close_stale(self, agent: Agent) -> Closed:
         claim = await self._directory.claim(agent.codex_id)
+        left = await self._workplaces.close(agent)
         agent = replace(agent, status=AgentStatus.CLOSED, thread_state=AgentState.CLOSED, owner=None)
         await finish_agent(self._session.store, claim, agent)
         await self._session.writer.flush()
-        return Closed(agent, Close.CLOSED)
+        return Closed(agent, Close.CLOSED, left)

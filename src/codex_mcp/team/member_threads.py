@@ -24,6 +24,10 @@ logger = logging.getLogger(__name__)
 HELD_DELAYS: Final = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Seconds to wait for the Codex of a server that is gone. It ends some tenths of a second after its server."""
 
+FORKED: Final = (
+    "You are a copy of the agent of the conversation so far, with a name of your own. From now on this holds:"
+)
+
 NEW_THREAD: Final = "Your earlier conversation could not be loaded. What you need of it must be told to you again."
 
 
@@ -38,6 +42,10 @@ class MemberThreads:
         agent = member.agent
         block = context.context_block(agent.identity, agent.team, member.update_surroundings())
         given = spec.developer_instructions
+        if spec.fork is not None:
+            # Codex keeps the instructions in the conversation, which name the other agent.
+            given = context.without_block(given or "")
+            member.add_preface(f"{FORKED}\n{block}")
         given = f"{given.rstrip()}\n\n{block}" if given else block
         spec = replace(spec, developer_instructions=given, tools=self._tools)
         self._attach(member, await self._threads.start(spec, agent.principal), spec)
@@ -105,6 +113,7 @@ def stored_spec(spec: ThreadSpec) -> dict[str, object]:
         replace(
             spec,
             tools=(),  # those of the server that runs the agent count
+            fork=None,
             config={key: value for key, value in spec.config.items() if redact(f"{key}={value}") == f"{key}={value}"},
             base_instructions=spec.base_instructions and redact(spec.base_instructions),
             developer_instructions=spec.developer_instructions and redact(spec.developer_instructions),

@@ -23,6 +23,7 @@ from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.records.summaries import as_preface, read_summary
 from codex_mcp.team.roster import Member
 from codex_mcp.team.starting import Begin
+from codex_mcp.team.workplaces import Workplaces
 
 logger = logging.getLogger(__name__)
 
@@ -37,13 +38,19 @@ class Resume(Struct, frozen=True):
 
 class Resuming:
     def __init__(
-        self, settings: TeamSettings, session: StoreSession, directory: Directory, threads: MemberThreads
+        self,
+        settings: TeamSettings,
+        session: StoreSession,
+        directory: Directory,
+        threads: MemberThreads,
+        workplaces: Workplaces,
     ) -> None:
         self._settings = settings
         self._roster = directory.roster
         self._session = session
         self._directory = directory
         self._threads = threads
+        self._workplaces = workplaces
 
     async def find(self, reference: str, principal: str, *, resume: bool, begin: Begin | None = None) -> Member:
         """The agent with this codex_id, identity or thread id, ready for a turn; a closed one only with `resume`.
@@ -115,6 +122,7 @@ class Resuming:
             member.add_preface(as_preface(summary))
         if self._settings.turns_per_hour:
             member.recall_turns(self._settings, await read_turn_starts(self._session.store, agent.codex_id))
+        await self._workplaces.make_again(member)
         await self._threads.load(member)
         member.touch()
         self._session.writer.note(member, {"event": "resumed"})

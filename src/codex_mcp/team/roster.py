@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.git import Checkout, checkout_around
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.team import TeamSettings
-from codex_mcp.codex.core import EXEC_ENVIRONMENT
 from codex_mcp.state.contract import Claim
 from codex_mcp.team import limits
 from codex_mcp.team.agent import Agent, AgentState, RequestKey, names_of, with_request, without_request
@@ -122,8 +122,9 @@ class Member:
         cwd = self.agent.cwd
         # A folder on another machine cannot be looked at. On this one it takes a dozen looks at small files, which
         # costs less than a thread would.
-        is_remote = self.agent.spec.get("environment") == EXEC_ENVIRONMENT
-        found = Checkout() if is_remote else checkout_around(cwd)
+        environment = self.agent.spec.get("environment")
+        is_here = not isinstance(environment, str) or not is_elsewhere(environment)
+        found = checkout_around(cwd) if is_here else Checkout()
         self.told = Surroundings(found.root, found.name, found.branch, cwd)
         self.change(repo_root=found.root, repo_name=found.name, branch=found.branch)
         return self.told
@@ -155,12 +156,16 @@ class Member:
 
     def turn_submitted(self, turn: Turn, request: RequestKey | None, settings: TeamSettings) -> bool:
         """Count a turn. Returns whether it is the first one on this server."""
-        self.usage = limits.with_turn(settings, self.usage, time.time())
-        self.touch(turns=self.agent.turns + 1)
+        if turn.joins is None:
+            self.count_turn(settings)
         if request is not None:
             self.requested[request.id] = turn
         is_first, self._has_had_turn = not self._has_had_turn, True
         return is_first
+
+    def count_turn(self, settings: TeamSettings) -> None:
+        self.usage = limits.with_turn(settings, self.usage, time.time())
+        self.touch(turns=self.agent.turns + 1)
 
     def has_new_work(self) -> None:
         """A turn was queued: its last summary is out of date."""

@@ -24,6 +24,7 @@ from codex_mcp.team.records.agent_store import read_agent
 from codex_mcp.team.records.audit_entry import shown
 from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.roster import Member
+from codex_mcp.team.workplaces import Configured, Workplaces
 
 ID_BYTES: Final = 6
 """Of a codex_id: short enough for a model to repeat, and long enough never to occur twice."""
@@ -43,6 +44,8 @@ class Order(Struct, frozen=True, kw_only=True):
     """The agent file that it comes from."""
     request_id: str | None = None
     auto_mail: bool = True
+    worktree: Configured | None = None
+    """Give it a worktree of its own, with this configuration."""
 
 
 Begin: TypeAlias = Callable[[Member], Awaitable[None]]
@@ -51,13 +54,19 @@ Begin: TypeAlias = Callable[[Member], Awaitable[None]]
 
 class Starting:
     def __init__(
-        self, settings: TeamSettings, session: StoreSession, directory: Directory, threads: MemberThreads
+        self,
+        settings: TeamSettings,
+        session: StoreSession,
+        directory: Directory,
+        threads: MemberThreads,
+        workplaces: Workplaces,
     ) -> None:
         self._settings = settings
         self._roster = directory.roster
         self._session = session
         self._directory = directory
         self._threads = threads
+        self._workplaces = workplaces
         self._naming = asyncio.Lock()
         """One agent at a time: many that start at once would all try the same numbers."""
 
@@ -72,7 +81,10 @@ class Starting:
         async with member.life, self._joining(member, claim):
             async with self._naming:
                 await self._name(member, claim, order)
-            await self._threads.start(member, order.spec)
+            spec = order.spec
+            if order.worktree is not None:
+                spec = await self._workplaces.make(member, spec, order.worktree)
+            await self._threads.start(member, spec)
             if begin is not None:
                 await begin(member)
         return member
@@ -129,6 +141,7 @@ class Starting:
         self._roster.remove(member)
         await self._session.writer.drop(member)
         await self._threads.discard(thread)
+        await self._workplaces.undo(member)
 
     async def _name(self, member: Member, claim: Claim, order: Order) -> None:
         for _attempt in range(NAME_ATTEMPTS):

@@ -33,6 +33,7 @@ from codex_mcp.team.resuming import FirstCall, Resume, Resuming
 from codex_mcp.team.roster import Member, Roster
 from codex_mcp.team.starting import Starting
 from codex_mcp.team.work import DescribeQuestion, Work
+from codex_mcp.team.workplaces import Workplaces
 from codex_mcp.threads.limits.rate_limits import described
 from codex_mcp.threads.threads import Threads
 
@@ -60,8 +61,9 @@ class Team:
         self.roster = roster = Roster(self._member_removed)
         self.directory = directory = Directory(settings, roster, session)
         self._member_threads = member_threads = MemberThreads(threads, session, setup.agent_tools)
-        self.starting = Starting(settings, session, directory, member_threads)
-        self.resuming = Resuming(settings, session, directory, member_threads)
+        workplaces = Workplaces(settings.state_dir)
+        self.starting = Starting(settings, session, directory, member_threads, workplaces)
+        self.resuming = Resuming(settings, session, directory, member_threads, workplaces)
         self.first_call = FirstCall(settings, directory, setup.resume)
         self.work = Work(settings, roster, session, setup.describe_question)
         self.requests = Requests(directory, session)

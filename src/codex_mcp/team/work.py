@@ -150,6 +150,8 @@ class Work:
         member = self._roster.of_thread(thread.id)
         if member is not None:
             member.has_new_work()
+            if turn.has_parted:  # a turn only now
+                member.count_turn(self._settings)
             turn.parked.on_change(partial(self._questions_changed, member, turn))
             self._session.writer.note(member)
 
@@ -159,6 +161,11 @@ class Work:
         if member is None:
             return
         outcome = turn.outcome
+        if turn.joins is not None:  # it was counted and written with the turn that it has joined
+            member.turn_concluded(turn, 0)
+            self._session.writer.note(member)
+            self._audit_turn(member, turn, OUTCOMES[outcome.status])
+            return
         tokens = 0 if outcome.usage is None else outcome.usage.total_tokens
         member.turn_concluded(turn, tokens)
         self._team_tokens += tokens

@@ -11,7 +11,8 @@ from typing import Final
 
 from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.threads.limits.account import Account
-from codex_mcp.threads.thread import Thread, TurnListener
+from codex_mcp.threads.observers import TurnListener
+from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 
 ANY_THREAD: Final = "*"
@@ -70,7 +71,8 @@ class ChangeListener:
         self._changes.tell(thread.id)
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
-        self._counts.turns[turn.outcome.status] += 1
+        if turn.joins is None:
+            self._counts.turns[turn.outcome.status] += 1
         for listener in self._listeners:
             listener.turn_concluded(thread, turn)
         self._changes.tell(thread.id, ANY_THREAD)

@@ -1,17 +1,34 @@
-"""Observers of a thread: they get a copy of every event, whoever its turn belongs to.
+"""Listeners, which are told about turns, and observers, which get a copy of every event of a thread.
 
-They are known by the thread's id, so that they stay when the thread is unloaded and opened again.
+Observers are known by the thread's id, so that they stay when the thread is unloaded and opened again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from codex_mcp.codex.events.translator import Event
+from codex_mcp.threads.turn import Turn
 
 Observer: TypeAlias = Callable[[str, Event], None]
 """Receives a thread's id and an event. It must not raise, and must not wait."""
+
+
+class TurnListener(Protocol):
+    """Told about the turns of threads. A thread is a `Thread`, whose module imports this one."""
+
+    def turn_submitted(self, thread: Any, turn: Turn) -> None:
+        """A turn was queued."""
+
+    def turn_concluded(self, thread: Any, turn: Turn) -> None:
+        """Its outcome is known; `thread.idle` tells whether another turn follows."""
+
+    def turn_left(self, thread: Any) -> None:
+        """The core is done with a turn that was concluded earlier, because it was stopped before it had begun."""
+
+    def question_decided(self, thread: Any, turn: Turn, word: str) -> None:
+        """A question of the core was decided or withdrawn."""
 
 
 class Observers:

@@ -14,11 +14,10 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
-from codex_mcp.base.futures import Waiter, resolve
+from codex_mcp.base.futures import Waiter, Waiters, resolve
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.threads.questions.decisions import Decision, Denied, word_for
 from codex_mcp.threads.questions.questions import Question
-from codex_mcp.threads.waiters import Waiters
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)

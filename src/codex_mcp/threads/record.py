@@ -24,6 +24,7 @@ from codex_mcp.codex.facts import (
     TurnEnded,
     TurnStarted,
 )
+from codex_mcp.git.worktree import Work
 from codex_mcp.threads.token_meter import added
 
 LONGEST_UNFINISHED: Final = 1024 * 1024
@@ -43,7 +44,7 @@ class Outcome(Struct, frozen=True):
     thread_id: str
     status: Status
     content: str
-    """The last message of the agent; for a failed turn, the reason."""
+    """The last message of the agent; for an interrupted turn also what it was saying; for a failed one the reason."""
     activity: str
     """What it is doing, or was doing last."""
     usage: Tokens | None
@@ -54,6 +55,8 @@ class Outcome(Struct, frozen=True):
     """What its tokens cost; None if the price of its model is not known."""
     warnings: tuple[str, ...] = ()
     """Sentences that the caller must know besides the answer."""
+    work: Work | None = None
+    """What was done in the agent's worktree, since it began."""
 
 
 class Record:
@@ -77,7 +80,8 @@ class Record:
         """The core has announced its start."""
         self._usage: Tokens | None = None
         self._price: Price | None = None
-        self._files: dict[str, str] = {}
+        self._files: dict[str, FileChange] = {}
+        self._work: Work | None = None
         self._commands: dict[str, None] = {}  # an ordered set
         self.commands: set[str] = set()
         """Item ids of all commands, running or ended."""
@@ -90,6 +94,17 @@ class Record:
 
     def warn(self, warnings: Iterable[str]) -> None:
         self.warnings = tuple(warnings)
+
+    def looked(self, files: Iterable[FileChange], work: Work | None, warning: str | None = None) -> None:
+        """The checkout was looked at after the turn. Of a file that was also patched, the patches count."""
+        for change in files:
+            self._files.setdefault(change.path, change)
+        self._work = work
+        self.warnings = self.warnings if warning is None else (*self.warnings, warning)
+
+    @property
+    def has_changed_files(self) -> bool:
+        return bool(self.commands or self._files)
 
     @property
     def running_commands(self) -> list[str]:
@@ -108,7 +123,7 @@ class Record:
                 self._commands.pop(item, None)
             case FilesChanged(changes=changes):
                 for change in changes:
-                    self._files[change.path] = _merged(self._files.get(change.path), change.kind)
+                    self._files[change.path] = _merged(self._files.get(change.path), change)
             case TurnStarted():
                 self.has_begun = True
             # A resumed thread reports the usage of its last turn again, perhaps after the next turn was submitted.
@@ -154,6 +169,10 @@ class Record:
         self.stop_because(f"Codex could not reach the model for {seconds:g} seconds: {self.trouble}.")
 
     @property
+    def is_running(self) -> bool:
+        return self._status is Status.RUNNING
+
+    @property
     def is_spoiled(self) -> bool:
         return self._spoiled is not None
 
@@ -182,16 +201,19 @@ class Record:
         content = self._message
         if self._status is Status.FAILED:
             content = self.failure or ""
+        elif self._status is Status.INTERRUPTED:
+            content = "\n\n".join(said for said in (self._message, "".join(self._unfinished)) if said)
         return Outcome(
             thread_id=thread_id,
             status=self._status,
             content=content,
             activity=self.activity,
             usage=self._usage,
-            files=tuple(FileChange(path, kind) for path, kind in self._files.items() if kind),
+            files=tuple(change for change in self._files.values() if change.kind),
             seconds=now - self.began,
             cost=self._cost(),
             warnings=self.warnings,
+            work=self._work,
         )
 
     def _cost(self) -> float | None:
@@ -226,14 +248,21 @@ def _trouble(fact: Fact, before: str) -> str:
             return ""
 
 
-def _merged(before: str | None, now: str) -> str:
-    """The combined effect of two changes of one file in one turn; "" means none."""
-    match before, now:
+def _merged(before: FileChange | None, now: FileChange) -> FileChange:
+    """The combined effect of two changes of one file in one turn; the kind "" means none."""
+    if before is None:
+        return now
+    match before.kind, now.kind:
         case "add", "delete":
-            return ""
+            kind = ""
         case "add", _:
-            return "add"
+            kind = "add"
         case "delete", "add":
-            return "update"
+            kind = "update"
         case _:
-            return now
+            kind = now.kind
+    return FileChange(now.path, kind, _sum(before.added, now.added), _sum(before.removed, now.removed))
+
+
+def _sum(before: int | None, now: int | None) -> int | None:
+    return None if before is None or now is None else before + now

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,29 +26,20 @@ from codex_mcp.codex.config.permissions import after_turn
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events.translator import Event, EventTranslator, Told
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
+from codex_mcp.codex.rollback import drop_turns
+from codex_mcp.git.turn_looks import TurnLooks
+from codex_mcp.threads import turn_queue
+from codex_mcp.threads.answering import Answering
 from codex_mcp.threads.limits.admission import Admission
-from codex_mcp.threads.observers import Observers
-from codex_mcp.threads.open_questions import OpenQuestions
-from codex_mcp.threads.questions.approvals import core_answer, explanation, must_interrupt, refusal
-from codex_mcp.threads.questions.decisions import Denied, is_approval, word_for
-from codex_mcp.threads.questions.questions import question_from
+from codex_mcp.threads.observers import Observers, TurnListener
+from codex_mcp.threads.questions.decisions import Denied
 from codex_mcp.threads.record import Status
+from codex_mcp.threads.steering import Steering
 from codex_mcp.threads.stopping import STILL_RUNNING, Cores, Stopper
 from codex_mcp.threads.token_meter import TokenMeter
 from codex_mcp.threads.turn import Audience, EndedTurns, Turn
-from codex_mcp.threads.turn_queue import (
-    Action,
-    Conclude,
-    Interrupt,
-    Leave,
-    QueuePlace,
-    Remind,
-    Source,
-    Start,
-    TurnQueue,
-    TurnQueueState,
-)
-from codex_mcp.wire.app.questions import Asked, UnreadableQuestion
+from codex_mcp.threads.turn_queue import STOPPED, Action, QueuePlace, Source, TurnQueue, TurnQueueState
+from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
@@ -59,22 +51,6 @@ UNLOADED: Final = "Codex has unloaded the thread in the middle of a turn; call c
 CLOSED: Final = "the thread was closed before this turn could begin"
 
 
-class TurnListener(Protocol):
-    """Told about the turns of threads."""
-
-    def turn_submitted(self, thread: Thread, turn: Turn) -> None:
-        """A turn was queued."""
-
-    def turn_concluded(self, thread: Thread, turn: Turn) -> None:
-        """Its outcome is known; `thread.idle` tells whether another turn follows."""
-
-    def turn_left(self, thread: Thread) -> None:
-        """The core is done with a turn that was concluded earlier, because it was stopped before it had begun."""
-
-    def question_decided(self, thread: Thread, turn: Turn, word: str) -> None:
-        """A question of the core was decided or withdrawn."""
-
-
 class ThreadContext(Struct, frozen=True):
     """What a thread shares with the other threads of its server or of its principal."""
 
@@ -84,6 +60,7 @@ class ThreadContext(Struct, frozen=True):
     observers: Observers
     principal: str
     admission: Admission
+    looks: TurnLooks
     check_quota: Callable[[TurnSpec], None]
     """Called before a turn is queued; raises Refused if the principal has too much waiting."""
 
@@ -105,9 +82,11 @@ class Thread:
         self._turns: dict[QueuePlace, Turn] = {}
         self.newest: Turn | None = None
         self._ended = EndedTurns()
-        self._questions = OpenQuestions()
+        decided = partial(context.listener.question_decided, self)
+        self._answering = Answering(self._translator, self._publish, decided, self.cancel)
         self._meter = TokenMeter()
         self._early: deque[Event] = deque(self._translator.thread_opened(opened.answer), maxlen=EARLY_EVENTS)
+        self._steering = Steering(self._queue, self._perform, self._turns)
         self._stopper = Stopper(self._queue, self._perform, context.cores, self.cwd, context.settings.interrupt_grace)
         self._tasks = TaskSet()
 
@@ -129,7 +108,7 @@ class Thread:
 
     @property
     def asking(self) -> int:
-        return len(self._questions)
+        return self._answering.open
 
     @property
     def current(self) -> Turn | None:
@@ -145,16 +124,23 @@ class Thread:
         source: Source = Source.CALLER,
         last: bool = False,
     ) -> Turn:
-        """Queue a turn; a shut thread accepts only a `last` one. Raises QueueFull, QueueShut, Refused."""
+        """Queue a turn; a shut thread accepts only a `last` one. Raises QueueFull, QueueShut, Refused.
+
+        A prompt that steers is no turn of its own (`Turn.joins`), unless no turn runs or that turn does not read it.
+        """
         if not last:
             self._context.check_quota(spec)
         turn = Turn(self.id if self.is_named else "", spec, audience, full_events=full_events, source=source)
-        actions = self._queue.offer(turn.place, last=last)
+        host = self.current
+        actions = self._queue.offer(turn.place, spec.when, last=last)
         self._turns[turn.place] = turn
-        self.newest = turn
+        if host is not None and turn.place.state is TurnQueueState.JOINING:
+            turn.join(host)
+        else:
+            self.newest = turn
         while self._early:
             audience.event_happened(self.id, self._early.popleft())
-        if not actions:
+        if turn.place.state is TurnQueueState.WAITING:
             turn.record.set_activity("waiting for an earlier turn")
         self._context.listener.turn_submitted(self, turn)
         self._perform(actions)
@@ -170,6 +156,10 @@ class Thread:
 
     @property
     def turns(self) -> list[Turn]:
+        """Those that run, wait or have ended. A prompt that steers another turn is none."""
+        return [turn for turn in self._all_turns() if turn.joins is None]
+
+    def _all_turns(self) -> list[Turn]:
         return list(dict.fromkeys((*self._ended, *self._turns.values())))
 
     def turn(self, turn_id: str) -> Turn | None:
@@ -177,14 +167,14 @@ class Thread:
         return self.current if self._queue.is_current(turn_id) else self._ended.find(turn_id)
 
     def turn_named(self, name: str) -> Turn | None:
-        return next((turn for turn in self.turns if turn.name == name), None)
+        return next((turn for turn in self._all_turns() if turn.name == name), None)
 
     def unfinished(self) -> list[Turn]:
         return [turn for turn in self._turns.values() if not turn.ended]
 
     async def until_idle(self) -> None:
         """Wait until every turn has ended, for its caller and for the core."""
-        for turn in self.unfinished():
+        for turn in self.turns:
             await turn.wait()
         while (current := self.current) is not None:
             await current.left.wait()
@@ -196,7 +186,8 @@ class Thread:
     def shut(self) -> None:
         """Accept no more turns, fail those that wait, stop the one that runs."""
         for turn in self._turns.values():
-            if turn.place.state is TurnQueueState.WAITING:
+            if turn.place.state in (TurnQueueState.WAITING, TurnQueueState.JOINING):
+                turn.part(is_said=False)
                 turn.record.fail(CLOSED)
         self._perform(self._queue.shut())
 
@@ -218,6 +209,7 @@ class Thread:
     async def aclose(self) -> None:
         self._fail_all("the server has stopped")
         await self._tasks.aclose()
+        await self._steering.aclose()
         await self._stopper.aclose()
 
     def named(self, thread_id: str) -> None:
@@ -238,7 +230,7 @@ class Thread:
             self._publish(events)
             events = []
         if isinstance(fact, QuestionWithdrawn):
-            self._questions.withdraw(fact.request_id)
+            self._answering.withdraw(fact.request_id)
         elif isinstance(fact, ThreadUnloaded):
             self._loaded_in = None
             if self.current is not None and self.current.place.turn_id:
@@ -252,17 +244,18 @@ class Thread:
         is_news = turn is not None and turn.add(fact)
         if turn is not None:
             turn.limit_trouble(self._context.settings.unreachable_timeout, partial(self.cancel, turn))
+        self._steering.fact_received(fact)
         if isinstance(fact, TurnStarted):
             self._perform(self._queue.started(fact.turn_id))
         elif isinstance(fact, TurnEnded):
-            self._perform(self._queue.ended(fact.turn_id))
+            self._perform(self._queue.ended(fact.turn_id, completed=fact.status == "completed"))
         if turn is not None and is_news:
             turn.audience.activity_changed(turn.record.activity)
 
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks something; the coroutine returns the answer."""
         self._publish(self._translator.request(asked))
-        return self._answer(question_id, asked)
+        return self._answering.answer(question_id, asked, self.current, self._loaded_in)
 
     def turn_unreadable(self, why: str) -> None:
         """A message that the running turn depends on was too long to read: the turn fails."""
@@ -299,16 +292,26 @@ class Thread:
         for action in actions:
             turn = self._turns[action.place]
             match action:
-                case Start():
+                case turn_queue.Start():
                     self._tasks.spawn(self._start(turn), name=f"start of a turn in {self.id}")
-                case Interrupt():
+                case turn_queue.Interrupt():
                     self._stopper.begin(turn)
-                case Remind():
+                case turn_queue.Steer():
+                    self._steering.begin(turn)
+                case turn_queue.Share():
+                    self._leave(turn)
+                    self._ended.add(turn)
+                    turn.share_end(partial(self._tell_end, turn))
+                case turn_queue.Return(said=said):
+                    turn.part(is_said=said)
+                    self.newest = turn
+                    self._context.listener.turn_submitted(self, turn)
+                case turn_queue.Remind():
                     self._stopper.remind(turn)
                     self._context.admission.withdraw(turn)
-                case Conclude():
+                case turn_queue.Conclude():
                     self._conclude(turn)
-                case Leave():
+                case turn_queue.Leave():
                     self._leave(turn)
                     self._context.listener.turn_left(self)
 
@@ -326,6 +329,9 @@ class Thread:
                 return
             self._stopper.note_folders()
             turn.given_to(core)
+            if turn.spec.rollback and core.resumes:  # an old Codex refuses it with the turn
+                turn.record.warn((*turn.record.warnings, await drop_turns(core, self.id, turn.spec.rollback)))
+            self._note_position(turn)
             self._translator.turn_starts(full=turn.full_events)
             turn_id = await core.start_turn(self.id, turn.spec, self.spec)
             self.spec = after_turn(self.spec, turn.spec.settings)
@@ -337,7 +343,7 @@ class Thread:
             self._start_failed(turn, STILL_RUNNING)
             return
         logger.info("turn %s started", turn_id)
-        if turn.place.state in (TurnQueueState.STOPPING, TurnQueueState.ABANDONED):
+        if turn.place.state in STOPPED:
             await self._stopper.see_to_end(turn)
         elif turn.spec.time_limit is not None:
             turn.stop_after(turn.spec.time_limit, partial(self.cancel, turn))
@@ -360,14 +366,28 @@ class Thread:
     def _conclude(self, turn: Turn) -> None:
         if turn.place.state is TurnQueueState.ENDED:
             self._leave(turn)
-        if turn.outcome.status is Status.RUNNING:
+        if turn.record.is_running:
             turn.record.interrupt()  # the core did not report how it ended: its caller cancelled it
+        if turn.joins is not None:
+            turn.mark_delivered()  # callers are told of the turn that it was to steer
         self._ended.add(turn)
-        if turn.stopped is None or turn.stopped.done() or turn.place.state is TurnQueueState.ABANDONED:
+        before = None if turn.place.state is TurnQueueState.ABANDONED else turn.stopped or self._look(turn)
+        if before is None or before.done():
             self._tell_end(turn)
         else:
-            # Its commands are being killed; the caller is told of the end once they are dead.
-            turn.stopped.add_done_callback(lambda _: self._tell_end(turn))
+            # Its commands are being killed, or its files looked at; only then is the caller told of the end.
+            before.add_done_callback(lambda _: self._tell_end(turn))
+
+    def _note_position(self, turn: Turn) -> None:
+        if turn.spec.runs_commands and not self.spec.is_remote:
+            self._context.looks.begin(turn, self.cwd)
+
+    def _look(self, turn: Turn) -> asyncio.Task[None] | None:
+        """Find out which files a completed turn has changed, unless it can have changed none, or only steered."""
+        may_have = turn.joins is None and (turn.record.has_changed_files or self.spec.base)
+        if turn.outcome.status is not Status.COMPLETED or not may_have:
+            return None
+        return self._context.looks.look(turn, self.spec.base, turn.record.looked)
 
     def _leave(self, turn: Turn) -> None:
         del self._turns[turn.place]
@@ -378,23 +398,3 @@ class Thread:
     def _tell_end(self, turn: Turn) -> None:
         turn.conclude()
         self._context.listener.turn_concluded(self, turn)
-
-    async def _answer(self, question_id: Id, asked: Asked) -> object:
-        turn = self.current
-        question = question_from(asked, self._translator.changes_of)
-        if isinstance(question, UnreadableQuestion) or turn is None or turn.ended or turn.record.is_spoiled:
-            why = question.why if isinstance(question, UnreadableQuestion) else "no turn runs that could wait for it"
-            logger.warning("refused a question of thread %s (%s): %s", self.id, asked.method, why)
-            return refusal(asked.method)
-        stay_about(turn.subject)
-        decision = await self._questions.ask(question_id, question, turn.audience.ask)
-        self._context.listener.question_decided(self, turn, "withdrawn" if decision is None else word_for(decision))
-        if decision is None:
-            return refusal(asked.method)  # the core withdrew the question and ignores this answer
-        self._publish(self._translator.answered(asked, approved=is_approval(decision)))
-        if must_interrupt(question, decision):
-            self.cancel(turn)
-        if (told := explanation(question, decision)) is not None and self._loaded_in is not None:
-            with contextlib.suppress(CoreError):  # before the answer, so that the model reads it in time
-                await self._loaded_in.tell_model(self.id, told)
-        return core_answer(question, decision)

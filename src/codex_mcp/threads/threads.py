@@ -19,7 +19,6 @@ from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import (
-    EXEC_ENVIRONMENT,
     CannotResume,
     Core,
     CoreError,
@@ -33,17 +32,18 @@ from codex_mcp.codex.core import (
 from codex_mcp.codex.events.translator import Told
 from codex_mcp.codex.facts import Fact, ThreadUnloaded
 from codex_mcp.codex.supervisor import Launcher, Supervisor
+from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.callers import Callers
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
-from codex_mcp.threads.limits.account import Account
+from codex_mcp.threads.limits.account import NOT_SIGNED_IN, Account
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
 from codex_mcp.threads.news import Reported
-from codex_mcp.threads.observers import Observers
+from codex_mcp.threads.observers import Observers, TurnListener
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.questions.tool_calls import ToolCalls
-from codex_mcp.threads.thread import Thread, ThreadContext, TurnListener
+from codex_mcp.threads.thread import Thread, ThreadContext
 from codex_mcp.wire.app.notifications import OtherNotification, ThreadStarted
 from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id
@@ -62,19 +62,13 @@ SWEEP_INTERVAL: Final = 30.0
 SPECS_KEPT: Final = 1000
 """Settings kept of unloaded threads; an older thread is resumed with the settings in config.toml."""
 
-NOT_SIGNED_IN: Final = (
-    "Codex is not signed in. Run `codex-mcp login` with the same CODEX_HOME (with an API key: "
-    "`printenv OPENAI_API_KEY | codex-mcp login --with-api-key`), or name a model provider in config.toml, "
-    "and call again."
-)
-
 
 class Threads:
     def __init__(
         self, core: CoreSettings, settings: CallSettings, launch: Launcher, pace: Pace, owners: Owners | None = None
     ) -> None:
         self._settings = settings
-        self._has_exec_server = core.exec.exec_server is not None
+        self._default_environment = core.default_environment
         self._owners = owners
         """None: every thread belongs to the local principal."""
         self._admission = Admission(settings.turns_per_principal)
@@ -82,6 +76,7 @@ class Threads:
         self.counts = Counts()
         self.changes = Changes()
         self.observers = Observers()
+        self.looks = TurnLooks()
         self.callers = Callers()
         self.tool_calls = ToolCalls()
         self.account = Account(settings.prices)
@@ -202,8 +197,8 @@ class Threads:
             async with self._admission.opening(principal):
                 opened = await core.resume_thread(thread_id, spec)
             self._unloaded.pop(thread_id, None)
-            if self._has_exec_server and spec.environment is None:
-                spec = replace(spec, environment=EXEC_ENVIRONMENT, cwd=opened.cwd)
+            if self._default_environment is not None and spec.environment is None:
+                spec = replace(spec, environment=self._default_environment, cwd=opened.cwd)
             return self._add(opened, spec, core, principal)
         finally:
             self._open_done()
@@ -231,6 +226,7 @@ class Threads:
             observers=self.observers,
             principal=principal,
             admission=self._admission,
+            looks=self.looks,
             check_quota=partial(self._check_quota, principal),
         )
         thread = Thread(opened, spec, core, context)
@@ -380,6 +376,7 @@ class Threads:
                 await self.unload(thread)
 
     async def aclose(self) -> None:
+        await self.looks.aclose()
         for thread in self:
             await thread.aclose()
         await self.supervisor.stop()

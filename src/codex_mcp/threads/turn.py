@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final, Protocol
 
-from codex_mcp.base.futures import Waiter, resolve
+from msgspec.structs import replace
+
+from codex_mcp.base.futures import Waiter, Waiters, resolve
 from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events.translator import Event
@@ -20,7 +22,6 @@ from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Record, Status
 from codex_mcp.threads.turn_queue import QueuePlace, Source
-from codex_mcp.threads.waiters import Waiters
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +58,13 @@ class Audience(Protocol):
 
 class Turn:
     """One prompt and its outcome."""
+
+    joins: Turn | None = None
+    """The running turn that its prompt steers; None if it is a turn of its own."""
+    has_parted = False
+    """It was to steer another turn, and became one of its own."""
+    _shares_end = False
+    _steered_by: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -115,7 +123,36 @@ class Turn:
         """The outcome, or how far it has come."""
         if self._ended.done():
             return self._ended.result()
+        if self.joins is not None:
+            return self.joins.outcome
         return self.record.outcome(self.thread_id, time.monotonic())
+
+    @property
+    def answer(self) -> Turn:
+        """The turn whose outcome is its own: itself, or the one that it has joined."""
+        return self.joins if self.joins is not None and self._shares_end else self
+
+    def join(self, host: Turn) -> None:
+        """Its prompt is to steer this turn."""
+        self.joins = host
+        self.record.set_activity("steering the running turn")
+
+    def part(self, *, is_said: bool) -> None:
+        """Its prompt did not steer: it becomes a turn of its own, without a text if the conversation contains it."""
+        self.joins, self.has_parted = None, True
+        self.spec = replace(self.spec, is_said=is_said)
+
+    def share_end(self, tell: Callable[[], None]) -> None:
+        """It ends with the turn that it has joined, whose answer its callers get; `tell` is called at that end."""
+        assert self.joins is not None
+        self._shares_end = self.delivered = True
+        self.joins.when_ended(tell)
+
+    def when_ended(self, tell: Callable[[], None]) -> None:
+        if self._ended.done():
+            tell()
+        else:
+            self._ended.add_done_callback(lambda _: tell())
 
     def thread_named(self, thread_id: str) -> None:
         """Its thread has received its own id."""
@@ -127,8 +164,15 @@ class Turn:
         either: list[asyncio.Future[Any]] = [self._named, self._ended]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
 
+    def confirm(self) -> None:
+        """The core has put its prompt into the conversation."""
+        resolve(self._started, None)
+
     async def until_started(self) -> bool:
-        """Wait until the core has confirmed its start, or the turn has ended. False: it was never confirmed."""
+        """Wait until the core has confirmed its start, or the turn has ended. False: it was never confirmed.
+
+        For a prompt that steers: until the conversation contains it.
+        """
         either: list[asyncio.Future[Any]] = [self._started, self._ended]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return self._started.done()
@@ -146,8 +190,22 @@ class Turn:
         self.delivered = True
 
     def attribute_to(self, caller: str) -> None:
-        """Name the caller that asked for it; the first one stays."""
+        """Name the caller that asked for it; the first one stays. A turn that it joins is this caller's, too."""
         self.caller = self.caller or caller
+        if self.joins is not None:
+            self.joins.steered_by(caller)
+
+    def steered_by(self, caller: str) -> None:
+        self._steered_by |= {caller}
+
+    def is_for(self, caller: str) -> bool:
+        """Whether this caller asked for it, or steered it."""
+        return caller == self.caller or caller in self._steered_by
+
+    @property
+    def is_wanted(self) -> bool:
+        """A caller asked for it, or steered it."""
+        return bool(self.caller or self._steered_by)
 
     def set_purpose(self, purpose: str) -> None:
         self.purpose = purpose
@@ -175,7 +233,7 @@ class Turn:
         if isinstance(fact, ItemEnded):
             self.item_ended.set()
         elif isinstance(fact, TurnStarted):
-            resolve(self._started, None)
+            self.confirm()
         return self.record.activity != before
 
     def limit_trouble(self, seconds: float, cancel: Callable[[], None]) -> None:
@@ -194,7 +252,9 @@ class Turn:
             if timer is not None:
                 timer.cancel()
         if not self._ended.done():
-            outcome = self.record.outcome(self.thread_id, time.monotonic())
+            outcome = (
+                self.record.outcome(self.thread_id, time.monotonic()) if self.answer is self else self.answer.outcome
+            )
             self._log_end(outcome)
             self._ended.set_result(outcome)
             self._waiters.tell()

@@ -1,4 +1,4 @@
-"""Pure. The turns of one thread. One runs at a time; the others wait in order, turns of callers before those of mail.
+"""Pure. The turns of one thread. One runs at a time; the others wait in order: urgent ones, those of callers, mail.
 
     state of a turn  cancel              overdue              started(id)     ended(id)  start failed  lost
     ---------------  ------------------  -------------------  --------------  ---------  ------------  ---------
@@ -17,7 +17,20 @@ The answer to turn/start (`accepted`) only names the id. The core accepts an int
 turn (`started`). The id of another turn changes nothing: late news of an ended turn must not affect the current one,
 even while that has no id yet. Each method returns the actions to perform next.
 
-A shut queue drops the waiting turns, stops the running one, and accepts only a last turn.
+A prompt that steers joins the running turn, its host. Once the model goes on after reading it, the two end together:
+
+    state     cancel           core refuses     recorded   model goes on  host completed         host ended otherwise
+    --------  ---------------  ---------------  ---------  -------------  ---------------------  --------------------
+    JOINING   ENDED, Conclude  WAITING, Return  RECORDED   no change      WAITING, Return        WAITING, Return
+    RECORDED  ENDED, Conclude  no change        no change  SHARING        WAITING, Return(said)  ENDED, Share
+    SHARING   ENDED, Conclude  no change        no change  no change      ENDED, Share           ENDED, Share
+
+Before its host has started, a prompt waits to be sent (`Steer`). A recorded prompt is in the conversation, but a core
+that was just finishing may end the turn without asking the model again: the prompt then needs a turn without a text.
+A returned prompt is urgent. A prompt whose host is being stopped does not join; it is urgent at once.
+
+A shut queue drops the waiting turns and the JOINING ones, stops the running one, and accepts only a last turn. A
+RECORDED prompt then ends with its host.
 """
 
 from __future__ import annotations
@@ -27,6 +40,8 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+
+from codex_mcp.codex.core import When
 
 PAST_IDS: Final = 64
 """Ids of ended turns that are remembered; the core sends no news of a turn after this many others."""
@@ -38,7 +53,16 @@ class TurnQueueState(StrEnum):
     RUNNING = "running"
     STOPPING = "stopping"
     ABANDONED = "abandoned"
+    JOINING = "joining"
+    RECORDED = "recorded"
+    SHARING = "sharing"
     ENDED = "ended"
+
+
+JOINED: Final = (TurnQueueState.JOINING, TurnQueueState.RECORDED, TurnQueueState.SHARING)
+"""The states of a prompt that steers another turn."""
+
+STOPPED: Final = (TurnQueueState.STOPPING, TurnQueueState.ABANDONED)
 
 
 class Source(StrEnum):
@@ -47,10 +71,11 @@ class Source(StrEnum):
 
 
 class QueuePlace:
-    __slots__ = ("interrupt_sent", "source", "state", "turn_id")
+    __slots__ = ("interrupt_sent", "is_urgent", "source", "state", "turn_id")
 
     def __init__(self, source: Source = Source.CALLER) -> None:
         self.source = source
+        self.is_urgent = False
         self.state = TurnQueueState.WAITING
         self.turn_id = ""
         self.interrupt_sent = False
@@ -71,6 +96,27 @@ class Interrupt(Struct, frozen=True):
     place: QueuePlace
 
 
+class Steer(Struct, frozen=True):
+    """Ask the core to add this prompt to the running turn."""
+
+    place: QueuePlace
+    host: QueuePlace
+
+
+class Share(Struct, frozen=True):
+    """This prompt has ended with its host; tell its callers the outcome of the host."""
+
+    place: QueuePlace
+    host: QueuePlace
+
+
+class Return(Struct, frozen=True):
+    """This prompt did not join, and waits as a turn of its own. `said`: the conversation contains it already."""
+
+    place: QueuePlace
+    said: bool = False
+
+
 class Remind(Struct, frozen=True):
     """This turn must start before it can be stopped; call `overdue` when its caller has waited long enough."""
 
@@ -89,7 +135,7 @@ class Leave(Struct, frozen=True):
     place: QueuePlace
 
 
-Action: TypeAlias = Start | Interrupt | Remind | Conclude | Leave
+Action: TypeAlias = Start | Interrupt | Steer | Share | Return | Remind | Conclude | Leave
 
 
 class QueueFull(Exception):
@@ -107,6 +153,7 @@ class TurnQueue:
         self._max_waiting = max_waiting
         self._current: QueuePlace | None = None
         self._waiting: deque[QueuePlace] = deque()
+        self._joined: list[QueuePlace] = []
         self._past: deque[str] = deque(maxlen=PAST_IDS)
         self._shut = False
 
@@ -126,11 +173,17 @@ class TurnQueue:
     def waiting(self) -> int:
         return len(self._waiting)
 
+    @property
+    def is_steered(self) -> bool:
+        """A prompt is to join the current turn, or has joined it."""
+        return bool(self._joined)
+
     def shut(self) -> list[Action]:
         """Accept no more turns, drop the waiting ones, stop the running one."""
         self._shut = True
-        waiting = list(self._waiting)
+        waiting = [*self._waiting, *(place for place in self._joined if place.state is TurnQueueState.JOINING)]
         self._waiting.clear()
+        self._joined = [place for place in self._joined if place not in waiting]
         for place in waiting:
             place.state = TurnQueueState.ENDED
         stopping = [] if self._current is None else self.cancel(self._current)
@@ -139,16 +192,22 @@ class TurnQueue:
     def open(self) -> None:
         self._shut = False
 
-    def offer(self, place: QueuePlace, *, last: bool = False) -> list[Action]:
+    def offer(self, place: QueuePlace, when: When = When.QUEUE, *, last: bool = False) -> list[Action]:
         """Add a turn; a shut queue accepts only a `last` one. Raises QueueFull, QueueShut."""
         if self._shut and not last:
             raise QueueShut
-        if self._current is None:
+        current = self._current
+        if current is None:
             return self._begin(place)
-        if len(self._waiting) >= self._max_waiting:
+        if len(self._waiting) + len(self._joined) >= self._max_waiting:
             raise QueueFull(self._max_waiting)
+        if when is When.STEER and current.state not in STOPPED:
+            place.state = TurnQueueState.JOINING
+            self._joined.append(place)
+            return [Steer(place, current)] if current.state is TurnQueueState.RUNNING else []
+        place.is_urgent = when is not When.QUEUE
         self._waiting.append(place)
-        return []
+        return self.cancel(current) if when is When.INTERRUPT else []
 
     def is_current(self, turn_id: str) -> bool:
         current = self._current
@@ -169,7 +228,8 @@ class TurnQueue:
         current.turn_id = turn_id
         if current.state is TurnQueueState.STARTING:
             current.state = TurnQueueState.RUNNING
-        elif current.state in (TurnQueueState.STOPPING, TurnQueueState.ABANDONED) and not current.interrupt_sent:
+            return [Steer(place, current) for place in self._joined]
+        if current.state in STOPPED and not current.interrupt_sent:
             current.interrupt_sent = True
             return [Interrupt(current)]
         return []
@@ -182,7 +242,11 @@ class TurnQueue:
             self._waiting.remove(place)
             place.state = TurnQueueState.ENDED
             return [Conclude(place)]
-        if place is not self._current or place.state in (TurnQueueState.STOPPING, TurnQueueState.ABANDONED):
+        if place in self._joined:
+            self._joined.remove(place)
+            place.state = TurnQueueState.ENDED
+            return [Conclude(place)]
+        if place is not self._current or place.state in STOPPED:
             return []
         place.interrupt_sent = place.state is TurnQueueState.RUNNING
         place.state = TurnQueueState.STOPPING
@@ -195,12 +259,30 @@ class TurnQueue:
         place.state = TurnQueueState.ABANDONED
         return [Conclude(place)]
 
-    def ended(self, turn_id: str) -> list[Action]:
+    def refused(self, place: QueuePlace) -> list[Action]:
+        """The core did not add this prompt to the current turn."""
+        if place not in self._joined or place.state is not TurnQueueState.JOINING:
+            return []
+        self._joined.remove(place)
+        return [self._returned(place)]
+
+    def recorded(self, place: QueuePlace) -> None:
+        """The core has put this prompt into the conversation."""
+        if place in self._joined and place.state is TurnQueueState.JOINING:
+            place.state = TurnQueueState.RECORDED
+
+    def model_went_on(self, turn_id: str) -> None:
+        """The model has reacted: it has read every prompt that was recorded before."""
+        for place in self._joined if self.is_current(turn_id) else ():
+            if place.state is TurnQueueState.RECORDED:
+                place.state = TurnQueueState.SHARING
+
+    def ended(self, turn_id: str, *, completed: bool = True) -> list[Action]:
         current = self._current
         if current is None or not self.is_current(turn_id):
             return []
         current.turn_id = turn_id
-        return self._conclude(current)
+        return self._conclude(current, completed=completed)
 
     def given_up(self, place: QueuePlace) -> list[Action]:
         """The core took too long to announce its end."""
@@ -208,8 +290,9 @@ class TurnQueue:
 
     def lost(self) -> list[Action]:
         """The core has ended, and with it the current and all waiting turns."""
-        gone = [*([self._current] if self._current else []), *self._waiting]
+        gone = [*([self._current] if self._current else []), *self._joined, *self._waiting]
         self._current = None
+        self._joined = []
         self._waiting.clear()
         return [self._over(place) for place in gone]
 
@@ -218,19 +301,39 @@ class TurnQueue:
         place.state = TurnQueueState.STARTING
         return [Start(place)]
 
-    def _conclude(self, place: QueuePlace) -> list[Action]:
+    def _conclude(self, place: QueuePlace, *, completed: bool = False) -> list[Action]:
         if place is not self._current:
             return []
         self._current = None
         actions = [self._over(place)]
+        joined, self._joined = self._joined, []
+        actions += [self._parted(each, place, completed=completed) for each in joined]
         if self._waiting:
-            following = next((each for each in self._waiting if each.source is Source.CALLER), self._waiting[0])
+            following = min(self._waiting, key=_rank)  # the first of those that are equal
             self._waiting.remove(following)
             actions += self._begin(following)
         return actions
+
+    def _parted(self, place: QueuePlace, host: QueuePlace, *, completed: bool) -> Action:
+        """What becomes of a prompt whose host has ended."""
+        said = place.state is TurnQueueState.RECORDED
+        if not self._shut and (place.state is TurnQueueState.JOINING or (said and completed)):
+            return self._returned(place, said=said)
+        place.state = TurnQueueState.ENDED
+        return Share(place, host)
+
+    def _returned(self, place: QueuePlace, *, said: bool = False) -> Return:
+        place.state = TurnQueueState.WAITING
+        place.is_urgent = True
+        self._waiting.append(place)
+        return Return(place, said)
 
     def _over(self, place: QueuePlace) -> Action:
         known = place.state is TurnQueueState.ABANDONED
         place.state = TurnQueueState.ENDED
         self._past.append(place.turn_id)
         return Leave(place) if known else Conclude(place)
+
+
+def _rank(place: QueuePlace) -> tuple[bool, bool]:
+    return not place.is_urgent, place.source is not Source.CALLER

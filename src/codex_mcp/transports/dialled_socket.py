@@ -24,6 +24,9 @@ QUEUE_HIGH: Final = 1024 * 1024
 DIALLED_FRAME_BYTES: Final = 128 * 1024 * 1024
 """Codex's own server sends frames of up to 84 MB."""
 
+FRAGMENT_BYTES: Final = 8 * 1024 * 1024
+"""Longer messages are sent in pieces: Codex's server takes messages of 64 MiB, but frames of 16 MiB at most."""
+
 QUICK_ACKNOWLEDGEMENT: Final[int] = getattr(socket, "TCP_QUICKACK", 0)
 """Linux only; 0 elsewhere, and then not used."""
 
@@ -43,7 +46,7 @@ class DialledSocket(WSListener):
     def on_ws_connected(self, transport: WSTransport) -> None:
         self._socket = transport
         transport.underlying_transport.set_write_buffer_limits(high=1, low=0)
-        if QUICK_ACKNOWLEDGEMENT:
+        if QUICK_ACKNOWLEDGEMENT and self._kind == WSMsgType.TEXT:
             self._tcp = transport.underlying_transport.get_extra_info("socket")
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
@@ -94,8 +97,16 @@ class DialledSocket(WSListener):
                 self._tcp.setsockopt(socket.IPPROTO_TCP, QUICK_ACKNOWLEDGEMENT, 1)
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
-        if self._socket is not None and not self._lost and not self._socket.underlying_transport.is_closing():
+        if self._socket is None or self._lost or self._socket.underlying_transport.is_closing():
+            return
+        if len(frame) <= FRAGMENT_BYTES:
             self._socket.send(self._kind, frame)
+            return
+        message = memoryview(frame)
+        for start in range(0, len(message), FRAGMENT_BYTES):
+            opcode = WSMsgType.CONTINUATION if start else self._kind
+            is_last = start + FRAGMENT_BYTES >= len(message)
+            self._socket.send(opcode, message[start : start + FRAGMENT_BYTES], is_last)
 
     @property
     def unsent(self) -> int:

@@ -37,13 +37,6 @@ WHOLE_ANSWER: Final = "codex_mcp.whole_answer"
 """In a request's scope, if the server supports it: sends status, headers and body in one write, or returns False."""
 
 
-SendNow: TypeAlias = Callable[[bytes], bool]
-
-SEND_NOW: Final = "codex_mcp.send_now"
-"""In a WebSocket's scope, if the server supports it: writes a binary message without a task, or returns False while the
-socket cannot take it."""
-
-
 class Connection(Protocol):
     """What a request may do with its connection."""
 

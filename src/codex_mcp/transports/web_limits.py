@@ -21,10 +21,9 @@ import msgspec
 from msgspec import Struct
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.protocol import State
 
 from codex_mcp.transports.connections import Connections
-from codex_mcp.transports.http import CONNECTION, SEND_NOW, WHOLE_ANSWER, WHOLE_BODY
+from codex_mcp.transports.http import CONNECTION, WHOLE_ANSWER, WHOLE_BODY
 from codex_mcp.transports.response_writes import HeldHead, send_whole
 
 logger = logging.getLogger(__name__)
@@ -297,12 +296,4 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
     async def run_asgi(self) -> None:
         """Serve it; the application finds the connection in its scope."""
         self.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]
-        self.scope[SEND_NOW] = self._send_now  # type: ignore[typeddict-unknown-key]
         await super().run_asgi()
-
-    def _send_now(self, message: bytes) -> bool:
-        if not self.handshake_complete or not self.writable.is_set() or self.conn.state is not State.OPEN:
-            return False
-        self.conn.send_binary(message)
-        self.transport.write(b"".join(self.conn.data_to_send()))
-        return True

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import textwrap
 
-from codex_mcp.base.processes.offspring import children
+from codex_mcp.base.processes.offspring import awaited_child, children, no_longer_awaited
 from tests.support.patience import PATIENCE
 
 PRELUDE = """
@@ -71,3 +71,17 @@ def test_where_there_is_no_proc_there_are_no_children_to_see() -> None:
 
 def test_the_process_of_these_tests_has_adopted_nobody() -> None:
     assert children() == set()
+
+
+def test_a_child_that_its_starter_awaits_is_not_found() -> None:
+    with awaited_child() as note:
+        child = subprocess.Popen(["sleep", "98765"])
+        note(child.pid)
+    try:
+        assert child.pid not in children()
+        no_longer_awaited(child.pid)
+        assert child.pid in children()
+    finally:
+        no_longer_awaited(child.pid)
+        child.kill()
+        child.wait()

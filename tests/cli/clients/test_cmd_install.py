@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 
 from codex_mcp.base.errors import Explained, Refused
-from codex_mcp.cli.clients.config_text.documents import read
-from codex_mcp.cli.clients.config_text.values import at
+from codex_mcp.cli.clients.config_text.documents import read, with_entry
+from codex_mcp.cli.clients.config_text.values import at, without
 from codex_mcp.cli.clients.editing import current
 from codex_mcp.cli.clients.known import CLIENTS, Scope
-from tests.support.clients.config_texts import file_of, randoms
+from tests.support.clients.config_texts import file_of, is_only_added_to, randoms
 from tests.support.clients.home import World
 
 PLACES = [(client.name, scope) for client in CLIENTS.values() for scope in client.scopes()]
@@ -34,12 +34,9 @@ def scratch() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize(("client", "scope"), PLACES)
-@given(rng=randoms)
-@settings(max_examples=10)
-def test_uninstall_restores_any_file(scratch: Path, client: str, scope: Scope, rng: random.Random) -> None:
-    folder = Path(tempfile.mkdtemp(dir=scratch))
-    world = World(folder)
+def random_file(scratch: Path, client: str, scope: Scope, rng: random.Random) -> tuple[World, Path, Path]:
+    """A home in which the client has some file, perhaps behind a link; the file and what it leads to."""
+    world = World(Path(tempfile.mkdtemp(dir=scratch)))
     file = world.file(client, scope)
     file.parent.mkdir(parents=True, exist_ok=True)
     real = file.parent / "real" if rng.random() < 0.3 else file
@@ -47,16 +44,60 @@ def test_uninstall_restores_any_file(scratch: Path, client: str, scope: Scope, r
     real.chmod(0o640)
     if real != file:
         file.symlink_to(real.name)
+    return world, file, real
+
+
+@pytest.mark.parametrize(("client", "scope"), PLACES)
+@given(rng=randoms)
+@settings(max_examples=10)
+def test_uninstall_restores_any_file(scratch: Path, client: str, scope: Scope, rng: random.Random) -> None:
+    world, file, real = random_file(scratch, client, scope, rng)
     before = world.files()
     words = [client, "--scope", scope, "--name", "ours"]
     assert world.run("install", *words) == 0
     assert at(current(world.place(client, scope))[1], (*world.place(client, scope).path, "ours"))
+    assert is_only_added_to(before[str(real.relative_to(world.home))], real.read_bytes())
     assert file.is_symlink() == (real != file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     if rng.random() < 0.3:
         assert world.run("install", *words, "--team") == 0
     assert world.run("uninstall", *words) == 0
     assert world.files() == before
+
+
+@pytest.mark.parametrize(("client", "scope"), PLACES)
+@given(rng=randoms)
+@settings(max_examples=5)
+def test_any_read_only_file_stays_as_it_is(scratch: Path, client: str, scope: Scope, rng: random.Random) -> None:
+    world, file, real = random_file(scratch, client, scope, rng)
+    original = world.files()
+    for command in ("install", "uninstall"):
+        before = world.files()
+        real.chmod(0o440)
+        with pytest.raises(Explained, match=r"it is read-only; run chmod u\+w on it"):
+            world.run(command, client, "--scope", scope, "--name", "ours")
+        assert world.files() == before
+        file.chmod(0o640)
+        assert world.run(command, client, "--scope", scope, "--name", "ours") == 0
+    assert world.files() == original
+
+
+@pytest.mark.parametrize(("client", "scope"), PLACES)
+@given(rng=randoms)
+@settings(max_examples=5)
+def test_uninstall_keeps_what_others_added_to_any_file(
+    scratch: Path, client: str, scope: Scope, rng: random.Random
+) -> None:
+    world, file, _ = random_file(scratch, client, scope, rng)
+    here = world.place(client, scope)
+    words = [client, "--scope", scope, "--name", "ours"]
+    world.run("install", *words)
+    file.write_bytes(with_entry(here.client.form, file.read_bytes(), (*here.path, "later"), {"command": "later"}))
+    changed = file.read_bytes()
+    assert world.run("uninstall", *words) == 0
+    kept = file.read_bytes()
+    assert is_only_added_to(kept, changed)
+    assert read(here.client.form, kept) == without(read(here.client.form, changed), (*here.path, "ours"))
 
 
 @pytest.mark.parametrize(("client", "scope"), PLACES)
@@ -173,17 +214,6 @@ def test_a_second_install_changes_nothing(world: World, capsys: pytest.CaptureFi
 
 def test_what_is_not_installed_cannot_be_removed(world: World) -> None:
     assert world.run("uninstall", "zed") == 3
-
-
-@pytest.mark.parametrize("command", ["install", "uninstall"])
-def test_a_read_only_file_is_refused(world: World, command: str) -> None:
-    file = world.file("gemini")
-    world.run("install", "gemini", "--name", "codex" if command == "uninstall" else "other")
-    file.chmod(0o444)
-    files = world.files()
-    with pytest.raises(Explained, match=r"settings\.json: it is read-only; run chmod u\+w on it"):
-        world.run(command, "gemini")
-    assert world.files() == files
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,22 @@
 """`migrate` on real files: what it finds, shows, asks and rewrites."""
 
 import json
+import random
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
 
-from codex_mcp.cli.clients.config_text.documents import read
+from codex_mcp.cli.clients.config_text.documents import read, with_entry
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.editing import current
 from codex_mcp.cli.clients.known import CLIENTS, Scope
+from tests.support.clients.config_texts import file_of, randoms
 from tests.support.clients.home import World
 from tests.support.servers.terminal import Terminal
+
+PLACES = [(client.name, scope) for client in CLIENTS.values() for scope in client.scopes()]
 
 PROGRAM = str(Path(sys.executable).parent / "codex-mcp")
 
@@ -91,6 +96,25 @@ def test_it_rewrites_old_entries_and_nothing_else(world: World, capsys: pytest.C
     assert capsys.readouterr().out == "No client starts an old Codex server: nothing to do.\n"
 
 
+@pytest.mark.parametrize(("client", "scope"), PLACES)
+@given(rng=randoms)
+@settings(max_examples=10)
+def test_in_any_file_it_changes_only_the_command(
+    tmp_path_factory: pytest.TempPathFactory, client: str, scope: Scope, rng: random.Random
+) -> None:
+    world = World(tmp_path_factory.mktemp("any"))
+    here = world.place(client, scope)
+    file = Path(here.file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    dead = {"command": "codex", "args": ["mcp-server"]}
+    before = with_entry(here.client.form, file_of(rng, here), (*here.path, "agents"), dead)
+    file.write_bytes(before)
+    assert world.run("migrate", "--yes") == 0
+    after = file.read_bytes()
+    assert at(read(here.client.form, after), (*here.path, "agents", "command")) == PROGRAM
+    assert after.replace(json.dumps(PROGRAM).encode(), b'"codex"') == before
+
+
 def test_without_a_terminal_it_shows_the_plan_and_exits_with_1(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -141,6 +165,18 @@ def test_at_a_terminal_it_asks(world: World, answer: str, code: int) -> None:
         assert terminal.exit_code() == code
     assert max(map(len, lines)) <= 80
     assert (world.files() == before) == bool(code)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 160])
+def test_a_person_sees_the_commands_whole(world: World, columns: int) -> None:
+    with Terminal([PROGRAM, "migrate"], world.environment, columns) as terminal:
+        terminal.wait_for("Change them? [y/N] ")
+        lines = terminal.shown.splitlines()
+        terminal.type("n\n")
+        terminal.exit_code()
+    assert max(map(len, lines)) <= columns
+    assert "…" not in terminal.shown
+    assert ("will start:  codex-mcp mcp-server --tools sessions" in terminal.shown) == (columns < 160)
 
 
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_changed(

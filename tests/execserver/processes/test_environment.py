@@ -42,3 +42,8 @@ def test_what_the_request_gives_wins_over_the_policy() -> None:
 def test_the_servers_own_credentials_go_to_nobody_even_in_disguise() -> None:
     given = {"codex_exec_server_noise_auth_token": "x", "OPENAI_IDENTITY_TOKEN_FILE=": "y", "A=B": "c", "": "z"}
     assert child_environment({}, None, given) == {"A": "B=c"}
+
+
+@pytest.mark.parametrize("name", ["CODEX_ACCESS_TOKEN", "Codex_Mcp_Rendezvous_Token"])
+def test_what_the_server_registers_with_is_never_inherited(name: str) -> None:
+    assert child_environment({**OWN, name: "secret"}, policy(), {}) == OWN

@@ -1,83 +1,25 @@
 """An executor and harnesses that do not play by the rules, through a real rendezvous."""
 
 import asyncio
-import contextlib
-import uuid
-from collections.abc import AsyncIterator, Mapping
+import random
 from pathlib import Path
 
+from codex_mcp.base.tasks import TaskSet
 from codex_mcp.execclient.client import ExecServerClient
-from codex_mcp.relay.admission import MAX_FAILURES
-from codex_mcp.relay.errors import PROTOCOL_ERROR
-from codex_mcp.relay.frames import Body, Data, Frame, Handshake, Reset, Resume, decode, encode
-from codex_mcp.relay.handshake import FIRST_BYTES, Initiator, Place
+from codex_mcp.relay.admission import MAX_FAILURES, MAX_PENDING, MAX_STREAMS
+from codex_mcp.relay.frames import Body, Data, Frame, Handshake, Reset, Resume, encode
+from codex_mcp.relay.handshake import FIRST_BYTES
 from codex_mcp.relay.identity import new_keys
-from codex_mcp.relay.keys import PrivateKeys, encapsulate, public_keys
-from codex_mcp.transports.dialled_socket import DialledSocket
 from tests.support.patience import PATIENCE
+from tests.support.raw_harness import REFUSED, RawHarness, an_executor, raw_harness
 from tests.support.rendezvous import (
     ONLINE,
     RunningExecutor,
     RunningRendezvous,
+    TcpProxy,
     as_harness,
-    relay_socket,
     relay_url,
 )
-
-REFUSED = Reset(PROTOCOL_ERROR)
-
-
-@contextlib.asynccontextmanager
-async def an_executor(folder: Path) -> AsyncIterator[RunningRendezvous]:
-    async with (
-        RunningRendezvous(folder / "rendezvous") as rendezvous,
-        RunningExecutor(rendezvous.url, folder / "executor"),
-    ):
-        await rendezvous.said(ONLINE)
-        yield rendezvous
-
-
-class RawHarness:
-    """A harness that sends what the test says."""
-
-    def __init__(self, socket: DialledSocket, first: bytes, stream_id: str) -> None:
-        self.first = first
-        """A good handshake for this stream."""
-        self.stream_id = stream_id
-        self._socket = socket
-
-    async def asked(self, body: Body, stream_id: str | None = None) -> Body:
-        """Send this and wait for the answer, leaving out greetings."""
-        self._socket.send(encode(Frame(stream_id or self.stream_id, body)))
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                for raw in await self._socket.receive():
-                    if not isinstance(answer := decode(raw).body, Resume):
-                        return answer
-
-    async def asked_at_once(self, bodies: Mapping[str, Body]) -> Mapping[str, Body]:
-        """Send one frame for each of these streams before any is answered, and wait for all answers."""
-        for stream_id, body in bodies.items():
-            self._socket.send(encode(Frame(stream_id, body)))
-        answers: dict[str, Body] = {}
-        async with asyncio.timeout(PATIENCE):
-            while len(answers) < len(bodies):
-                answers |= {(frame := decode(raw)).stream_id: frame.body for raw in await self._socket.receive()}
-        return answers
-
-    async def aclose(self) -> None:
-        await self._socket.aclose()
-
-
-async def raw_harness(rendezvous: RunningRendezvous, speaks_as: PrivateKeys | None = None) -> RawHarness:
-    """`speaks_as`: use other keys in the handshake than those that the registry knows."""
-    keys = new_keys()
-    answer = await rendezvous.as_("alice").connect("build-1", keys.public)
-    executor = public_keys(answer.executor_public_key)
-    stream_id = str(uuid.uuid4())
-    initiator = Initiator(speaks_as or keys, executor, Place("build-1", answer.executor_registration_id, stream_id))
-    first = initiator.first(answer.harness_key_authorization, new_keys(), encapsulate(executor.mlkem))
-    return RawHarness(await relay_socket(answer), first, stream_id)
 
 
 async def test_after_eight_failed_handshakes_others_wait_while_open_streams_continue(tmp_path: Path) -> None:
@@ -120,4 +62,80 @@ async def test_data_of_a_stream_that_is_over_is_answered_with_a_reset(tmp_path: 
     async with an_executor(tmp_path) as rendezvous:
         harness = await raw_harness(rendezvous)
         assert await harness.asked(Resume(3)) == REFUSED
+        await harness.aclose()
+
+
+async def opened(harness: RawHarness) -> Body:
+    return await harness.asked(Handshake(harness.first))
+
+
+async def test_an_executor_serves_128_streams_and_the_next_one_after_one_of_them_ended(tmp_path: Path) -> None:
+    async with an_executor(tmp_path) as rendezvous:
+        harnesses: list[RawHarness] = []
+        while len(harnesses) < MAX_STREAMS:
+            batch = [await raw_harness(rendezvous) for _ in range(MAX_PENDING // 2)]
+            harnesses += batch
+            answers = await asyncio.gather(*map(opened, batch))
+            assert all(isinstance(answer, Handshake) for answer in answers)
+        late = [await raw_harness(rendezvous) for _ in range(3)]
+        assert await asyncio.gather(*map(opened, late)) == [REFUSED] * 3
+        assert await harnesses[0].asked(Data(0, b"not sealed with the keys of this stream")) == REFUSED
+        following = await raw_harness(rendezvous)
+        assert isinstance(await opened(following), Handshake)
+        for each in (*harnesses, *late, following):
+            await each.aclose()
+
+
+async def test_an_executor_asks_about_32_harnesses_at_once_and_refuses_the_others(tmp_path: Path) -> None:
+    async with (
+        RunningRendezvous(tmp_path / "rendezvous") as rendezvous,
+        TcpProxy(rendezvous.port) as wire,
+        RunningExecutor(wire.url, tmp_path / "executor"),
+    ):
+        await rendezvous.said(ONLINE)
+        harnesses = [await raw_harness(rendezvous) for _ in range(MAX_PENDING + 4)]
+        wire.gate.clear()  # the executor's questions wait
+        tasks = TaskSet()
+        answers = [tasks.spawn(opened(harness), name="handshake") for harness in harnesses]
+        async with asyncio.timeout(PATIENCE):
+            refused: set[asyncio.Task[Body]] = set()
+            while len(refused) < 4:
+                pending = [answer for answer in answers if not answer.done()]
+                await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                refused = {answer for answer in answers if answer.done()}
+        wire.gate.set()
+        bodies = await asyncio.gather(*answers)
+        assert [each.result() for each in refused] == [REFUSED] * 4
+        assert sum(isinstance(body, Handshake) for body in bodies) == MAX_PENDING
+        for harness in harnesses:
+            await harness.aclose()
+
+
+async def test_any_frames_leave_the_other_streams_alone(tmp_path: Path) -> None:
+    chance = random.Random(13)
+    async with (
+        an_executor(tmp_path) as rendezvous,
+        ExecServerClient(relay_url(rendezvous.url), as_harness()) as client,
+    ):
+        harness = await raw_harness(rendezvous)
+        assert isinstance(await opened(harness), Handshake)
+        for number in range(1000):
+            bodies: list[Body] = [
+                Handshake(chance.randbytes(chance.choice([1, FIRST_BYTES, 8000]))),
+                Handshake(harness.first),
+                Data(chance.getrandbits(32), chance.randbytes(50)),
+                Resume(chance.getrandbits(32)),
+                Reset("over"),
+            ]
+            stream_id = chance.choice([harness.stream_id, "another", f"new-{number % 20}"])
+            raw = bytearray(
+                encode(Frame(stream_id, chance.choice(bodies), chance.getrandbits(3), chance.getrandbits(32)))
+            )
+            for _ in range(chance.randint(0, 2)):
+                raw[chance.randrange(len(raw))] = chance.getrandbits(8)
+            harness.send_raw(bytes(raw[: chance.choice([len(raw), chance.randrange(len(raw))])]))
+            if number % 100 == 0:
+                assert (await client.environment_status()).status == "ready"
+        process = await client.start(["echo", "well"])
+        assert await process.wait() == 0
         await harness.aclose()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from codex_mcp.base.futures import Waiter
+from codex_mcp.base.futures import Waiter, Waiters
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.mcp.asking.asker import Asker
@@ -17,7 +17,6 @@ from codex_mcp.team.closing import NoAudience
 from codex_mcp.threads.questions.decisions import DISMISSED, NO_CAPABILITY, SESSION_GONE, Approved, Decision, Denied
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.waiters import Waiters
 from codex_mcp.wire.jsonrpc import Id
 from tests.support.clock import Clock, run_with_clock
 from tests.support.core.questions import COMMAND, ask

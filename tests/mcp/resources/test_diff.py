@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from codex_mcp.mcp.resources.diff import CUT, diff
+from codex_mcp.mcp.resources.diff import CUT, diff, stat_of
 from codex_mcp.wire.app.history import StoredThread, StoredTurn
 
 UPDATE = "@@ -1,2 +1,2 @@\n one\n-two\n+deux\n"
@@ -81,3 +81,13 @@ def test_any_content_is_added_as_it_is(folder: Path, content: str) -> None:
     assert (folder / "f").read_text() == content
     apply(folder, of(folder, patches((f"{folder}/f", {"type": "delete"}, content))))
     assert not (folder / "f").exists()
+
+
+def test_a_stat_counts_the_lines_of_every_patch_of_a_file() -> None:
+    text = of(
+        "/w",
+        patches(("/w/a", {"type": "add"}, "one\ntwo\n")),
+        patches(("/w/a", {"type": "update"}, UPDATE), ("/w/b", {"type": "delete"}, "-- x\n")),
+    )
+    assert stat_of(text) == "a | +3 -1\nb | +0 -1\n"
+    assert stat_of("") == ""

@@ -38,7 +38,7 @@ SAMPLES: dict[FieldKind, object] = {
     FieldKind.STRING: "some text",
     FieldKind.BOOLEAN: True,
     FieldKind.NUMBER: 2.5,
-    FieldKind.INTEGER: 7,
+    FieldKind.INTEGER: 2,
     FieldKind.OBJECT: {"a": 1},
     FieldKind.STRINGS: ["one", "two"],
 }

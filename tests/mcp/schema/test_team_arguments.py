@@ -53,10 +53,18 @@ def test_a_call_that_goes_no_way_or_two_is_refused(given: dict[str, object], say
 
 
 def test_an_agent_is_named_in_any_way() -> None:
-    named = [{"codex_id": "x"}, {"agent_id": "x"}, {"identity": "x"}, {"threadId": "x"}, {"conversationId": "x"}]
+    named = [
+        {"id": "x"},
+        {"codex_id": "x"},
+        {"agent_id": "x"},
+        {"identity": "x"},
+        {"threadId": "x"},
+        {"conversationId": "x"},
+    ]
     assert all(team_reply_arguments({"prompt": "p", **name}).references == ["x"] for name in named)
-    assert team_reply_arguments({"prompt": "p"}).references == []
-    assert all(team_arguments(catalogue.CODEX_CLOSE, name, AgentArguments).references == ["x"] for name in named[:4])
+    with pytest.raises(BadArguments, match="missing field `id`"):
+        _ = team_reply_arguments({"prompt": "p"}).references
+    assert all(team_arguments(catalogue.CODEX_CLOSE, name, AgentArguments).references == ["x"] for name in named[:5])
     both = {"codex_id": "codex:1", "identity": "arch", "threadId": "t"}
     assert team_reply_arguments({"prompt": "p", **both}).references == ["codex:1", "arch", "t"]
 

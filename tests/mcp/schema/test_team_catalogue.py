@@ -12,8 +12,18 @@ from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import word_for
 from tests.support.core.questions import every_question
 
-AGENTS = ["codex", "codex-reply", "codex_wait", "codex_threads", "codex_status", "codex_close", "codex_approvals"]
-NAMES = [*AGENTS, "atm_send", "atm_read", "atm_broadcast", "atm_pending_count"]
+AGENTS = ["codex", "codex-reply", "codex_wait", "codex_threads", "codex_status", "codex_close"]
+NAMES = [
+    *AGENTS,
+    "codex_interrupt",
+    "codex_review",
+    "codex_approvals",
+    "codex_diff",
+    "atm_send",
+    "atm_read",
+    "atm_broadcast",
+    "atm_pending_count",
+]
 
 
 def test_they_are_always_all_there() -> None:
@@ -26,7 +36,8 @@ def test_they_are_always_all_there() -> None:
 def test_a_tool_is_listed_as_the_official_models_want_it(tool: Tool) -> None:
     listed = msgspec.json.decode(msgspec.json.encode(tool.listed()))
     mcp_types.Tool.model_validate(listed)
-    for schema in (listed["inputSchema"], listed["outputSchema"]):
+    # The result of codex_diff is only text: the diff.
+    for schema in (listed["inputSchema"], *([] if tool.output is None else [listed["outputSchema"]])):
         jsonschema.Draft202012Validator.check_schema(schema)
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from tests.support.clients.anthropic_model import AnthropicModel, Json, Plan, Use
 from tests.support.clients.judges import judge, started
+from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import Setup
 
 SERVER = "mcp__codex"
@@ -20,6 +21,8 @@ NOT_OUTSIDE = {
     "ANTHROPIC_API_KEY": "none",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
+    # Otherwise it begins without a server that has not connected within seconds.
+    "CLAUDE_CODE_MCP_STARTUP_WAIT_MS": str(int(1000 * PATIENCE)),
     # Whatever would still leave this machine ends at a port where nobody listens.
     "HTTPS_PROXY": "http://127.0.0.1:9",
     "NO_PROXY": "127.0.0.1",

@@ -69,6 +69,7 @@ async def started(
         cwd=setup.work,
         env=setup.env() | environment,
         start_new_session=True,
+        **setup.credentials,
         limit=16 * 1024 * 1024,  # one line may hold a whole tool result
     )
     try:

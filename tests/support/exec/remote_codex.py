@@ -6,18 +6,20 @@ knows who NAME_THERE is.
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from codex_mcp.execclient.bridge import Bridge
+from codex_mcp.execclient.relay_route import RelayAddress
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.core.app_server import AppServer, Json, Turn
 from tests.support.exec.cutting_proxy import CuttingProxy
 from tests.support.exec.exec_server import own_exec_server, running_exec_server, served_by
-from tests.support.rendezvous import ONLINE, TOKENS, RunningExecutor, RunningRendezvous, TcpProxy
+from tests.support.rendezvous import ONLINE, TOKENS, RunningExecutor, RunningRendezvous, TcpProxy, relay_url
 
 SCRIPT = Path(__file__).parents[1] / "scripts/elsewhere.toml"
 
@@ -78,38 +80,76 @@ class Elsewhere:
         await self.app.wait_for("item/commandExecution/outputDelta", lambda params: words in params["delta"])
 
 
-THROUGH_RELAY: ContextVar[Sequence[str]] = ContextVar("THROUGH_RELAY", default=())
-"""The command line of an executor that registers with a rendezvous, if Codex is to reach it there."""
+Way = Callable[[Path, Sequence[str]], contextlib.AbstractAsyncContextManager[tuple[object, dict[str, str]]]]
+"""Given a folder and what moves the executor elsewhere: the harness's wire, and what tells Codex about it."""
 
 
-@contextlib.contextmanager
-def through_relay(executor: Sequence[str]) -> Iterator[None]:
-    """Within this, Codex reaches its environment through a rendezvous."""
-    token = THROUGH_RELAY.set(executor)
-    try:
-        yield
-    finally:
-        THROUGH_RELAY.reset(token)
+def noise_variables(url: str) -> dict[str, str]:
+    """What makes Codex itself a harness."""
+    prefix = "CODEX_EXEC_SERVER_NOISE"
+    return {
+        f"{prefix}_REGISTRY_URL": url,
+        f"{prefix}_ENVIRONMENT_ID": "build-1",
+        f"{prefix}_AUTH_TOKEN": TOKENS["alice"],
+    }
 
 
 @contextlib.asynccontextmanager
-async def relayed(folder: Path, moved: Sequence[str]) -> AsyncIterator[tuple[TcpProxy, dict[str, str]]]:
-    """A rendezvous with an executor; the harness's wire to it, and what tells Codex about it."""
+async def registered(folder: Path, executor: Sequence[str]) -> AsyncIterator[TcpProxy]:
+    """A rendezvous with this executor; the harness's wire to it."""
     async with (
         RunningRendezvous(folder / "rendezvous") as rendezvous,
         TcpProxy(rendezvous.port) as proxy,
-        RunningExecutor(rendezvous.url, folder / "server", [*moved, *THROUGH_RELAY.get()]),
+        RunningExecutor(rendezvous.url, folder / "server", executor),
     ):
         await rendezvous.said(ONLINE)
-        prefix = "CODEX_EXEC_SERVER_NOISE"
-        yield (
-            proxy,
-            {
-                f"{prefix}_REGISTRY_URL": proxy.url,
-                f"{prefix}_ENVIRONMENT_ID": "build-1",
-                f"{prefix}_AUTH_TOKEN": TOKENS["alice"],
-            },
-        )
+        yield proxy
+
+
+def through_relay(executor: Sequence[str]) -> Way:
+    """Codex itself reaches this executor through a rendezvous."""
+
+    @contextlib.asynccontextmanager
+    async def way(folder: Path, moved: Sequence[str]) -> AsyncIterator[tuple[TcpProxy, dict[str, str]]]:
+        async with registered(folder, [*moved, *executor]) as proxy:
+            yield proxy, noise_variables(proxy.url)
+
+    return way
+
+
+def over_our_bridge(executor: Sequence[str]) -> Way:
+    """Our harness reaches this executor through a rendezvous, and Codex dials our harness, as our server lets it."""
+
+    @contextlib.asynccontextmanager
+    async def way(folder: Path, moved: Sequence[str]) -> AsyncIterator[tuple[TcpProxy, dict[str, str]]]:
+        async with registered(folder, [*moved, *executor]) as proxy:
+            address = RelayAddress(relay_url(proxy.url), TOKENS["alice"])
+            async with Bridge(address.dial) as bridge:
+                home = folder / "client" / ".codex"
+                home.mkdir(parents=True)
+                (home / "environments.toml").write_text(
+                    'default = "build-1"\ninclude_local = false\n[[environments]]\nid = "build-1"\n'
+                    f'url = "{bridge.url}"\nauth_bearer_token = "{bridge.token}"\n'
+                )
+                yield proxy, {}
+
+    return way
+
+
+def through_our_forwarder(server: Sequence[str]) -> Way:
+    """Codex itself reaches this exec-server, which listens, through a rendezvous and `exec-server forward`."""
+    forward = [*own_exec_server()[:-2], "forward", "--connect"]
+
+    @contextlib.asynccontextmanager
+    async def way(folder: Path, moved: Sequence[str]) -> AsyncIterator[tuple[TcpProxy, dict[str, str]]]:
+        with served_by([*moved, *server]):
+            async with (
+                running_exec_server(folder / "listening") as listening,
+                registered(folder, [*forward, listening.url]) as proxy,
+            ):
+                yield proxy, noise_variables(proxy.url)
+
+    return way
 
 
 @contextlib.asynccontextmanager
@@ -118,6 +158,19 @@ async def dialled(folder: Path, moved: Sequence[str]) -> AsyncIterator[tuple[Cut
     with served_by([*moved, *own_exec_server()]):
         async with running_exec_server(folder / "server") as server, CuttingProxy(server.port) as proxy:
             yield proxy, {"CODEX_EXEC_SERVER_URL": proxy.url}
+
+
+WAY: ContextVar[Way] = ContextVar("WAY", default=dialled)
+
+
+@contextlib.contextmanager
+def reached(way: Way) -> Iterator[None]:
+    """Within this, Codex reaches its environment in this way."""
+    token = WAY.set(way)
+    try:
+        yield
+    finally:
+        WAY.reset(token)
 
 
 @contextlib.asynccontextmanager
@@ -132,7 +185,7 @@ async def codex_elsewhere(
     hosts.write_text(f"127.0.0.1 localhost {NAME_THERE}\n")
     moved = [*IN_ANOTHER_PLACE, str(there), str(here), str(hosts)]
     async with (
-        (relayed if THROUGH_RELAY.get() else dialled)(folder, moved) as (proxy, environment),
+        WAY.get()(folder, moved) as (proxy, environment),
         ScriptedModel(load_script(SCRIPT)) as model,
         AppServer(folder / "client", [*model.codex_overrides(), *overrides], environment, codex) as app,
     ):

@@ -39,6 +39,8 @@ class Setup:
     flags: Sequence[str] = ()
     environment: dict[str, str] = field(default_factory=dict)
     command: str = "mcp-server"
+    credentials: Json = field(default_factory=dict)
+    """The user who runs clients in this place, for `subprocess`; empty for the user who runs the tests."""
 
     @property
     def home(self) -> Path:

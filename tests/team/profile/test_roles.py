@@ -51,7 +51,7 @@ def test_every_field_of_a_role_has_its_key() -> None:
         ({"sandbox": ["read-only"]}, "it must be one of"),
         ({"approval-policy": 1}, "cannot use approval-policy = 1 of .*it must be one of untrusted"),
         ({"model": " "}, "it must be a text that is not empty"),
-        ({"environment": "moon"}, "one of local, exec-server"),
+        ({"environment": 1}, "it must be a text that is not empty"),
         ({"identity": "Re viewer"}, "such as reviewer-2"),
         ({"approval-policy": "never", "approval_policy": "never"}, "occurs twice"),
     ],

@@ -3,9 +3,11 @@
 It imports almost nothing, because the guard of an exec-server uses it and must stay small.
 """
 
+import contextlib
 import os
 import signal
-from collections.abc import Callable
+from _thread import allocate_lock
+from collections.abc import Callable, Iterator
 
 PROC = "/proc"
 
@@ -13,12 +15,34 @@ ROUNDS = 50
 """A killed process may leave us its own children; a tree deeper than this is a fork bomb."""
 
 
+_starting = allocate_lock()
+_awaited: set[int] = set()
+
+
+@contextlib.contextmanager
+def awaited_child() -> Iterator[Callable[[int], None]]:
+    """Around the start of a child that its starter awaits: `children` does not find it. Call the result with its id.
+
+    Once the child has been awaited, `no_longer_awaited` must be called.
+    """
+    with _starting:
+        yield _awaited.add
+
+
+def no_longer_awaited(pid: int) -> None:
+    with _starting:
+        _awaited.discard(pid)
+
+
 def children() -> set[int]:
+    """Our children, without those that `awaited_child` has started."""
     ours = str(os.getpid()).encode()
-    try:
-        return {int(pid) for pid in os.listdir(PROC) if pid.isdecimal() and parent(pid) == ours}
-    except OSError:
-        return set()
+    with _starting:
+        try:
+            found = {int(pid) for pid in os.listdir(PROC) if pid.isdecimal() and parent(pid) == ours}
+        except OSError:
+            return set()
+        return found - _awaited
 
 
 def parent(pid: str) -> bytes:

@@ -4,6 +4,12 @@ from typing import Any
 
 from msgspec import NODEFAULT, Struct
 
+from codex_mcp.base.settings.environments import (
+    EXEC_ENVIRONMENT,
+    LOCAL_ENVIRONMENT,
+    Environment,
+    NamedEnvironments,
+)
 from codex_mcp.base.settings.kinds import (
     DAY,
     GIB,
@@ -18,11 +24,11 @@ from codex_mcp.base.settings.kinds import (
     level,
     one_of,
     path,
+    place_of_commands,
     program,
     seconds,
     setting,
     size,
-    socket_address,
     switch,
     text,
 )
@@ -35,10 +41,11 @@ class ExecSettings(Struct, frozen=True, kw_only=True):
     """Where the agents' commands run, if not on this machine."""
 
     exec_server: str | None = setting(
-        None, socket_address, "URL", "run agents' commands on this exec-server (ws://… or relay+https://HOST/ID)"
+        None, place_of_commands, "URL|NAME", "run agents' commands on this exec-server (ws://…, relay+https://HOST/ID)"
     )
-    """Commands, patches and file reads of agents happen there, and the sandbox is that machine's. A call with
-    `environment: "local"` stays here. While the exec-server does not answer, calls that need it fail."""
+    """Or in this environment, if it is the name of one. Commands, patches and file reads of agents happen there, and
+    the sandbox is that machine's. A call with `environment: "local"` stays here. While the exec-server does not answer,
+    calls that need it fail."""
 
     exec_server_token: str | None = setting(
         None, path, "FILE", "a file that holds the bearer token for the exec-server"
@@ -114,6 +121,25 @@ class CoreSettings(Struct, frozen=True, kw_only=True):
     question about a command or a patch, which is then declined) it fails with an error that names this setting."""
 
     exec: ExecSettings = ExecSettings()
+    named: NamedEnvironments = NamedEnvironments()
+
+    @property
+    def environments(self) -> dict[str, Environment]:
+        """Where commands can run besides this machine, by name."""
+        found = {each.name: each for each in self.named.all}
+        server = self.exec.exec_server
+        if server is not None and "://" in server:
+            token, pin = self.exec.exec_server_token, self.exec.exec_server_pin
+            found[EXEC_ENVIRONMENT] = Environment(EXEC_ENVIRONMENT, server, token, pin)
+        return found
+
+    @property
+    def default_environment(self) -> str | None:
+        """Where the commands of a call run that names no place; None if there is only this machine."""
+        server = self.exec.exec_server
+        if server is not None:
+            return EXEC_ENVIRONMENT if "://" in server else server
+        return LOCAL_ENVIRONMENT if self.named.all else None
 
 
 @group

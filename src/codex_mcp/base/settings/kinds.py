@@ -226,8 +226,19 @@ def program(value: object, place: Place) -> str:
 def socket_address(value: object, place: Place) -> str:
     url = text(value, place)
     if not re.fullmatch(r"(?:wss?|relay\+https?)://([^\s/:@\[\]]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/\S*)?", url):
-        raise ValueError("an address such as ws://127.0.0.1:4512")
+        raise ValueError("an address such as ws://127.0.0.1:4512 or relay+https://HOST/ID")
     return url
+
+
+def place_of_commands(value: object, place: Place) -> str:
+    """The address of an exec-server, or the name of an environment."""
+    name = text(value, place)
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+        return name
+    try:
+        return socket_address(value, place)
+    except ValueError:
+        raise ValueError("an address such as ws://127.0.0.1:4512, or the name of an environment") from None
 
 
 def fingerprint(value: object, place: Place) -> str:

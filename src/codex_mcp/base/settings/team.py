@@ -111,6 +111,9 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     """Without it, urgent mail waits for the end of the turn as all mail does: any sender can call its mail urgent, and
     it changes what the caller of that turn gets. An old Codex (0.103 to 0.153) always waits."""
 
+    worktree: bool = setting(False, switch, "YES|NO", "give each new agent a git worktree and a branch of its own")
+    """A role or a call can decide otherwise. Without it, agents work in the folder that the call names."""
+
     max_messages: int = setting(10, count(1, 1000), "N", "messages that an agent gets with one prompt")
     """The rest follows with the next prompt. Ten can be read and answered at once."""
 

@@ -18,12 +18,15 @@ from codex_mcp.cli.clients.known import CLIENTS, Scope, entry, entry_of_url, pla
 from codex_mcp.cli.clients.surroundings import folders_here, our_program, own_command, roots, short
 from codex_mcp.cli.output import print_text
 
-DESCRIPTION: Final = "Add codex-mcp to the servers of an MCP client, with its own command or in its configuration file."
+DESCRIPTION: Final = (
+    "Add codex-mcp to the servers of an MCP client, with its own command or in its configuration file; or, with "
+    "--service, run it in the background (Linux with systemd)."
+)
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(f"{client.name} ({client.title})" for client in CLIENTS.values())
-    parser.add_argument("client", metavar="CLIENT", choices=[*CLIENTS], help=f"one of: {names}")
+    parser.add_argument("client", metavar="CLIENT", nargs="?", choices=[*CLIENTS], help=f"one of: {names}")
     parser.add_argument(
         "--scope",
         choices=[*Scope],
@@ -42,9 +45,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--http", metavar="URL", help="connect to a running server at this address")
     parser.add_argument("--team", action="store_true", help="start `serve`, with a team of named agents")
     parser.add_argument("--force", action="store_true", help="replace a server of this name that is not codex-mcp")
+    parser.add_argument(
+        "--service",
+        nargs=argparse.REMAINDER,
+        metavar="FLAG",
+        help="instead of CLIENT: run `codex-mcp serve` with these flags in the background, as a systemd user service; "
+        "must be the last flag",
+    )
+
+
+def check_target(arguments: argparse.Namespace) -> None:
+    """Raises Refused unless the words name a client or the service."""
+    is_service = arguments.service not in (None, False)
+    if is_service == (arguments.client is not None):
+        raise Refused(f"cannot tell what to change: give either a client ({', '.join(CLIENTS)}) or --service")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    check_target(arguments)
+    if arguments.service is not None:
+        from codex_mcp.cli.clients import service  # noqa: PLC0415  loads the server, which takes long
+
+        return service.install(arguments.service, environment, cwd, dry_run=arguments.dry_run)
     where = folders_here(environment, cwd)
     here = place(CLIENTS[arguments.client], arguments.scope, where)
     name = checked_name(arguments.name)

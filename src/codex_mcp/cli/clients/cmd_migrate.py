@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.printable import one_line
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.cli.clients.config_files import check_writable, read_config, save_backup, write_config
 from codex_mcp.cli.clients.config_text.documents import Uneditable
@@ -21,6 +22,7 @@ from codex_mcp.cli.clients.migration import Found, becomes, migrated
 from codex_mcp.cli.clients.scan import files_with_old_servers
 from codex_mcp.cli.clients.surroundings import folders_here, our_program, roots, short
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
+from codex_mcp.cli.tables import whole_width
 
 DESCRIPTION: Final = (
     "Find entries that start `codex mcp-server`, the session wrapper codex-mcp-server or one of its relatives, in the "
@@ -91,11 +93,20 @@ def _show(changes: Sequence[Change], where: Folders) -> None:
         print_text("No client starts an old Codex server: nothing to do.")
         return
     rows = [_row(found, where) for change in changes for found in change.found]
-    print_table(TITLES, rows, whole=1, optional=("FILE", "CLIENT"))
+    width = terminal_width()
+    if width is None or whole_width(TITLES, rows) <= width:
+        print_table(TITLES, rows)
+    else:  # a person decides about these commands, and needs to see them whole
+        print_text("\n".join(map(_block, rows)))
     for change in changes:
         for found in change.found:
             for note in found.old.notes:
                 print_text(f"{found.name} of {change.place.title}: {note}")
+
+
+def _block(row: Sequence[str]) -> str:
+    name, client, was, new, file = map(one_line, row)
+    return f"{name} of {client}, {file}\n  starts:      {was}\n  will start:  {new}"
 
 
 def _row(found: Found, where: Folders) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients import own_commands
-from codex_mcp.cli.clients.cmd_install import add_place_arguments
+from codex_mcp.cli.clients.cmd_install import add_place_arguments, check_target
 from codex_mcp.cli.clients.config_files import Original, backups_of, check_writable, forget_absent, restore
 from codex_mcp.cli.clients.config_text.documents import are_same, read
 from codex_mcp.cli.clients.config_text.values import at, without
@@ -28,9 +28,15 @@ DESCRIPTION: Final = (
 def configure(parser: argparse.ArgumentParser) -> None:
     add_place_arguments(parser)
     parser.add_argument("--force", action="store_true", help="remove a server of this name that is not codex-mcp")
+    parser.add_argument("--service", action="store_true", help="instead of CLIENT: stop and remove the systemd service")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
+    check_target(arguments)
+    if arguments.service:
+        from codex_mcp.cli.clients import service  # noqa: PLC0415  loads the server, which takes long
+
+        return service.uninstall(environment, cwd, dry_run=arguments.dry_run)
     where = folders_here(environment, cwd)
     here = place(CLIENTS[arguments.client], arguments.scope, where)
     name = checked_name(arguments.name)

@@ -145,7 +145,7 @@ def _folders(folders: Folders) -> Iterator[Finding]:
         yield Finding("folders.sign-in", group, Level.WARNING, text, f"run `chmod 600 {folders.open_sign_in}`")
     if folders.damaged_state:
         text = f"the database of the state folder is damaged: {folders.damaged_state}"
-        fix = "stop all servers of this folder; the next one to start sets it aside and creates a new one"
+        fix = "stop all servers of this folder; the first call to the next one sets it aside and creates a new one"
         yield Finding("folders.state", group, Level.ERROR, text, fix)
     for path in folders.held_locks:
         text = f"a server that is starting holds the lock {path}"

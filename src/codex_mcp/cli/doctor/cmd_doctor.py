@@ -18,7 +18,7 @@ from codex_mcp.cli.doctor import gathering
 from codex_mcp.cli.doctor.checks import judge
 from codex_mcp.cli.doctor.core_facts import ask_core, run_turn
 from codex_mcp.cli.doctor.facts import Codex, Core, Facts, Finding, Level, Sandbox, Turn
-from codex_mcp.cli.doctor.report import MARKS, PLAIN_MARKS, as_json, as_summary, as_text, private
+from codex_mcp.cli.doctor.report import MARKS, PLAIN_MARKS, as_json, as_summary, as_text, private, runnable
 from codex_mcp.cli.output import SCHEMA, print_json, print_text, terminal_width
 from codex_mcp.cli.state.folder import add_state_argument
 from codex_mcp.config.load import likely_codex_home
@@ -46,7 +46,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     logging.getLogger("codex_mcp").addHandler(logging.NullHandler())  # what matters of the log becomes a finding
     home = environment.get("HOME") or os.path.expanduser("~")
     facts = gather(arguments, environment, cwd)
-    findings = [private(finding, {home, os.path.realpath(home)}) for finding in judge(facts)]
+    program = gathering.shortest_command(environment.get("PATH", os.defpath))
+    homes = {home, os.path.realpath(home)}
+    findings = [private(runnable(finding, program), homes) for finding in judge(facts)]
     _show(findings, arguments)
     return FOUND_ERRORS if any(finding.level is Level.ERROR for finding in findings) else 0
 

@@ -220,6 +220,11 @@ def _is_path_codex_old(codex_home: str, search_path: str) -> bool:
         return False
 
 
+def shortest_command(search_path: str) -> str:
+    """What a person types to run this program: its name, or its path if it is not on PATH."""
+    return "codex-mcp" if shutil.which("codex-mcp", path=search_path) else our_command(search_path)
+
+
 def our_command(search_path: str) -> str:
     """The path of this program, as a client should have it."""
     beside_python = os.path.join(os.path.dirname(sys.executable), "codex-mcp")

@@ -28,6 +28,12 @@ def private(finding: Finding, homes: Collection[str]) -> Finding:
     return Finding(finding.check, finding.group, finding.level, text, fix)
 
 
+def runnable(finding: Finding, program: str) -> Finding:
+    """The finding whose advice names our program so that it can be run here, wherever it is installed."""
+    fix = re.sub(r"(?<![\w/.-])codex-mcp (?=[a-z])", lambda _: f"{program} ", finding.fix)
+    return Finding(finding.check, finding.group, finding.level, finding.text, fix)
+
+
 def _private(text: str, homes: Collection[str]) -> str:
     for home in homes:
         if home.strip("/"):

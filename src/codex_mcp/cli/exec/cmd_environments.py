@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Mapping
 from typing import Final
 
@@ -44,5 +45,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         ]
         for each in entries
     ]
+    if not rows:
+        print("codex-mcp environments: there are none that this token may register or reach", file=sys.stderr)
+        return 0
     print_table(TITLES, rows, whole=1, optional=("FINGERPRINT", "REGISTERED", "NAME"))
     return 0

@@ -6,7 +6,7 @@ import argparse
 import logging
 import resource
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from codex_mcp.base.errors import Explained, Refused
@@ -26,13 +26,24 @@ LEFT_OUT: Final = ("aiofastnet", "typing_extensions")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", nargs="?", choices=("forward",), help="register the exec-server at --connect instead of serving"
+    )
     parser.add_argument("--listen", default="ws://127.0.0.1:0", metavar="URL", help="ws://IP:PORT, or stdio")
     remote = parser.add_argument_group("remote mode", "register with a rendezvous instead of listening")
     remote.add_argument("--remote", metavar="URL", help="the rendezvous, such as https://relay.example.com")
     remote.add_argument("--environment-id", metavar="ID", help="the name under which harnesses reach this machine")
     remote.add_argument("--name", metavar="TEXT", help="a name for people, shown by codex-mcp environments")
     remote.add_argument("--token-file", metavar="FILE", help="a file with the token for the rendezvous")
+    remote.add_argument(
+        "--use-agent-identity-auth", action="store_true", help="register with the Agent Identity in CODEX_ACCESS_TOKEN"
+    )
     remote.add_argument("--identity-file", metavar="FILE", help="keep the identity key here, so that it can be pinned")
+    remote.add_argument("--remote-transport", choices=("noise",), default="noise", help="the only one: noise")
+    remote.add_argument("--exit-on-stdin-close", action="store_true", help="stop when stdin, a pipe, is closed")
+    forward = parser.add_argument_group("forward", "with --remote and --environment-id")
+    forward.add_argument("--connect", metavar="URL", help="the running exec-server, such as ws://127.0.0.1:4512")
+    forward.add_argument("--connect-token-file", metavar="FILE", help="a file with the token that it asks for")
     parser.add_argument(
         "--concurrent-requests",
         type=int,
@@ -56,27 +67,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     def serve(lifeline: int) -> int:
-        logging.basicConfig(level=arguments.log_level.upper(), stream=sys.stderr, format="%(levelname)s %(message)s")
-        for name in LEFT_OUT:
-            sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed
+        _prepare(arguments)
         from codex_mcp.execserver import startup  # noqa: PLC0415  in the child only: the guard stays small
 
-        try:
-            startup.run(arguments, environment, cwd, lifeline)
-        except Refused as exc:
-            return _failed(str(exc), USAGE_ERROR)
-        except Explained as exc:
-            return _failed(str(exc), FAILED)
-        except OSError as exc:
-            return _failed(f"cannot serve: {exc}; check the limits of this process (ulimit -a)", FAILED)
-        return 0
+        return _run(lambda: startup.run(arguments, environment, cwd, lifeline))
 
+    if arguments.action == "forward":
+        _prepare(arguments)
+        from codex_mcp.execserver import startup  # noqa: PLC0415  as above; without processes it needs no guard
+
+        return _run(lambda: startup.run_forward(arguments, environment))
     check_linux()  # before anything else is imported, which might not be possible here
     _check_open_files()
     try:
         return run_guarded(serve)
     except OSError as exc:
         raise Explained(f"cannot start a process: {exc}; check the limits of this process (ulimit -a)") from exc
+
+
+def _prepare(arguments: argparse.Namespace) -> None:
+    logging.basicConfig(level=arguments.log_level.upper(), stream=sys.stderr, format="%(levelname)s %(message)s")
+    for name in LEFT_OUT:
+        sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed
+
+
+def _run(serve: Callable[[], None]) -> int:
+    try:
+        serve()
+    except Refused as exc:
+        return _failed(str(exc), USAGE_ERROR)
+    except Explained as exc:
+        return _failed(str(exc), FAILED)
+    except OSError as exc:
+        return _failed(f"cannot serve: {exc}; check the limits of this process (ulimit -a)", FAILED)
+    return 0
 
 
 def _failed(text: str, code: int) -> int:

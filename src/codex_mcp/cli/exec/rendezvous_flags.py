@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.secrets.token_file import read_token_file
 
 URL_VARIABLE: Final = "CODEX_MCP_RENDEZVOUS_URL"
 TOKEN_VARIABLE: Final = "CODEX_MCP_RENDEZVOUS_TOKEN"
@@ -21,22 +22,19 @@ def add_rendezvous_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def rendezvous_of(arguments: argparse.Namespace, environment: Mapping[str, str]) -> tuple[str, str | None]:
+def rendezvous_of(arguments: argparse.Namespace, environment: Mapping[str, str]) -> tuple[str, str]:
     """The address and the token. Raises Refused."""
     url = arguments.rendezvous or environment.get(URL_VARIABLE)
     if not url:
         raise Refused(f"no rendezvous given; use --rendezvous https://HOST or set {URL_VARIABLE}")
-    return url, read_token(arguments.token_file) or environment.get(TOKEN_VARIABLE)
+    if not url.startswith(("https://", "http://")):
+        raise Refused(f"cannot use the rendezvous {url!r}: its address looks like https://relay.example.com")
+    token = read_token(arguments.token_file) or environment.get(TOKEN_VARIABLE)
+    if not token:
+        raise Refused(f"no token given for the rendezvous; use --token-file FILE or set {TOKEN_VARIABLE}")
+    return url, token
 
 
 def read_token(path: str | None) -> str | None:
     """The token in a file. Raises Refused."""
-    if path is None:
-        return None
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read().strip()
-    except OSError as exc:
-        raise Refused(f"cannot read the token file {path}: {exc.strerror}") from exc
-    except UnicodeDecodeError as exc:
-        raise Refused(f"cannot read the token file {path}: it is not UTF-8") from exc
+    return None if path is None else read_token_file(path)

@@ -11,7 +11,10 @@ from typing import Final
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
 from codex_mcp.cli.state.agents import OPTIONAL, TITLES, chosen, entries, outdated, row
 from codex_mcp.cli.state.folder import add_state_argument, agents_in, readable, state_folder
-from codex_mcp.cli.state.pruning import pruned
+from codex_mcp.cli.state.pruning import pruned, removed_worktrees
+from codex_mcp.cli.state.worktrees import entries as worktree_entries
+from codex_mcp.cli.state.worktrees import forget, left_behind
+from codex_mcp.git.worktree import Left
 from codex_mcp.team.agent import Agent
 
 DESCRIPTION: Final = "List the agents of the state folder: those that run, and those that can be resumed."
@@ -29,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repo", metavar="NAME", help="only agents of this repository: its name or folder")
     parser.add_argument("--identity", metavar="NAME", help="only agents with this name")
     parser.add_argument("--all", action="store_true", help="include closed agents")
-    parser.add_argument("--prune", action="store_true", help="remove agents that no server runs, and their summaries")
+    parser.add_argument(
+        "--prune", action="store_true", help="remove agents that no server runs, their summaries and clean worktrees"
+    )
     parser.add_argument(
         "--older-than",
         metavar="DAYS",
@@ -47,27 +52,43 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     closed = arguments.all or arguments.prune
     with readable(folder):
         agents = chosen(agents_in(folder), repo=arguments.repo, identity=arguments.identity, closed=closed)
+        worktrees = left_behind(folder, {agent.codex_id for agent in agents_in(folder) if agent.is_active})
+    worktrees = [each for each in worktrees if arguments.identity in (None, each.identity)]
     if arguments.prune:
         before = now - arguments.older_than * DAY
+        old = outdated(agents, before)
+        spared = {agent.codex_id for agent in agents} - {agent.codex_id for agent in old}
         with readable(folder):
-            removed = pruned(folder, outdated(agents, before), before)
-        _print_removed(removed, now, as_json=arguments.json)
+            left = removed_worktrees(folder, [each for each in worktrees if each.codex_id not in spared])
+            removed = pruned(folder, old, before)
+            forget(folder, {agent.codex_id for agent in agents_in(folder)})
+        _print_removed(removed, left, now, as_json=arguments.json)
     elif arguments.json:
-        print_json({"schema": SCHEMA, "state_dir": folder, "threads": entries(agents, now)})
+        listed = {"threads": entries(agents, now), "worktrees": worktree_entries(worktrees)}
+        print_json({"schema": SCHEMA, "state_dir": folder, **listed})
     else:
         print_table(TITLES, [row(agent, now) for agent in agents], whole=1, optional=OPTIONAL)
         if not agents and terminal_width() is not None:
             print_text("no agents" if closed else "no agents are active or stale; --all lists closed ones too")
+        for each in worktree_entries(worktrees):
+            holds = each["holds"] or "nothing that a removal would lose; --prune removes it"
+            print_text(f"worktree {each['path']} of {each['identity']}, branch {each['branch']}: it has {holds}")
     return 0
 
 
-def _print_removed(removed: Sequence[Agent], now: float, *, as_json: bool) -> None:
+def _print_removed(removed: Sequence[Agent], left: Sequence[Left], now: float, *, as_json: bool) -> None:
+    gone = [each.worktree.path for each in left if each.why is None]
+    kept = {each.worktree.path: each.why for each in left if each.why is not None}
     if as_json:
-        print_json({"schema": SCHEMA, "removed": entries(removed, now)})
+        print_json({"schema": SCHEMA, "removed": entries(removed, now), "worktrees": {"removed": gone, "kept": kept}})
         return
     if removed:
         print_table(TITLES, [row(agent, now) for agent in removed], whole=1, optional=OPTIONAL)
     print_text(f"{len(removed)} removed")
+    for path in gone:
+        print_text(f"worktree {path} removed; its branch is kept")
+    for path, why in kept.items():
+        print_text(f"worktree {path} kept: it has {why}")
 
 
 def _days(text: str) -> float:

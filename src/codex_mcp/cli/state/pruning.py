@@ -6,6 +6,8 @@ import asyncio
 import os
 from collections.abc import Sequence
 
+from codex_mcp.cli.state.worktrees import removed
+from codex_mcp.git.worktree import Left, Worktree
 from codex_mcp.state.embedded import opening
 from codex_mcp.state.embedded.store import open_store
 from codex_mcp.team.agent import Agent
@@ -25,6 +27,20 @@ def pruned(folder: str, agents: Sequence[Agent], before: float) -> list[Agent]:
         removed, rest = _pruned_from_file(folder, agents)
     remove_summaries(folder, removed, rest)
     return removed
+
+
+def removed_worktrees(folder: str, worktrees: Sequence[Worktree]) -> list[Left]:
+    """Remove those of these worktrees in which nothing would be lost. Raises Unavailable, OSError."""
+    return asyncio.run(_removed_worktrees(folder, worktrees)) if worktrees else []
+
+
+async def _removed_worktrees(folder: str, worktrees: Sequence[Worktree]) -> list[Left]:
+    store = await open_store(folder)
+    try:
+        await store.leases.join()
+        return await removed(store, worktrees)
+    finally:
+        await store.aclose()
 
 
 async def _pruned_from_store(folder: str, agents: Sequence[Agent], before: float) -> tuple[list[Agent], list[Agent]]:

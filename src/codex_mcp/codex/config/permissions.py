@@ -35,6 +35,8 @@ MODE: Final = "sandbox_mode"
 PROFILE: Final = "default_permissions"
 WORKSPACE: Final = "sandbox_workspace_write"
 
+ROOTS: Final = "writable_roots"
+
 PROJECTS: Final = "projects"
 ROOT_MARKERS: Final = "project_root_markers"
 
@@ -144,6 +146,27 @@ def restored(last: TurnContext) -> Grant | None:
     return Grant(policy=workspace_policy(fields, "/", ""))
 
 
+def with_writable(config: Config, places: Sequence[str], *lower: Config) -> dict[str, object]:
+    """A call's configuration whose sandbox may also write these folders. `lower`: layers below it, highest first."""
+    for layer in (config, *lower):
+        roots = _table(expanded(layer), WORKSPACE).get(ROOTS)
+        if isinstance(roots, list | tuple):
+            break
+    else:
+        roots = ()
+    kept = {key: value for key, value in config.items() if key != f"{WORKSPACE}.{ROOTS}"}
+    table = kept.get(WORKSPACE)
+    if isinstance(table, Mapping):
+        kept[WORKSPACE] = {key: value for key, value in table.items() if key != ROOTS}
+    return {**kept, f"{WORKSPACE}.{ROOTS}": [*roots, *places]}
+
+
+def trusts(config: Config | None, folders: Sequence[str]) -> bool:
+    """Whether the user's configuration trusts one of these folders."""
+    projects = _table(config or {}, PROJECTS)
+    return any(_table(projects, folder).get("trust_level") == "trusted" for folder in folders)
+
+
 def _granted(grant: Grant) -> Permissions:
     return Permissions(READ_ONLY, grant)
 
@@ -172,7 +195,7 @@ def _table(config: Config, name: str) -> Config:
 
 def workspace_policy(table: Config, cwd: str, home: str) -> Mapping[str, object]:
     """The app-server's policy for `workspace-write` with the keys of `sandbox_workspace_write`."""
-    roots = table.get("writable_roots")
+    roots = table.get(ROOTS)
     return {
         "type": "workspaceWrite",
         "writableRoots": [_absolute(root, cwd, home) for root in roots] if isinstance(roots, list | tuple) else [],

@@ -87,7 +87,9 @@ def denial(why: str) -> dict[str, object]:
 
 
 def left_out(spec: ThreadSpec, able: Abilities) -> list[str]:
-    """The requested arguments that this Codex does not have."""
+    """The requested arguments that this Codex does not have. Raises CoreError if it cannot do without."""
+    if spec.fork is not None:
+        raise CoreError(f"Codex {able.version} cannot fork a conversation; use Codex 0.163 or newer")
     asked = {
         "base-instructions": spec.base_instructions,
         "developer-instructions": spec.developer_instructions,
@@ -108,6 +110,7 @@ def check_turn(spec: TurnSpec, thread: ThreadSpec, version: str) -> None:
             ("output schemas", spec.output_schema is not None),
             ("exec-servers", thread.environment is not None),
             ("reviews", spec.review is not None),
+            ("rollback", bool(spec.rollback)),
             ("change of the model in a conversation", changed.model not in (None, thread.model)),
             ("change of the effort in a conversation", changed.effort not in (None, thread.config.get(EFFORT))),
         )

@@ -26,10 +26,10 @@ from codex_mcp.codex.app_server import CLIENT, decoded
 from codex_mcp.codex.core import (
     PLAIN,
     CannotResume,
+    CannotSteer,
     CoreError,
     CoreListener,
     CoreLost,
-    NotSteerable,
     OpenedThread,
     ThreadSpec,
     TurnSpec,
@@ -190,8 +190,8 @@ class LegacyCore:
         if known.turn_id == turn_id:
             self._cancel(known)
 
-    async def steer_turn(self, thread_id: str, expected_turn_id: str, input: object) -> None:  # noqa: A002
-        raise NotSteerable(f"Codex {self.version} takes no input while a turn runs")
+    async def steer_turn(self, thread_id: str, expected_turn_id: str, input: object, message_id: str = "") -> None:  # noqa: A002
+        raise CannotSteer(f"Codex {self.version} takes no input while a turn runs")
 
     async def tell_model(self, thread_id: str, item: Mapping[str, object]) -> None:
         raise CoreError(f"Codex {self.version} takes nothing but prompts")

@@ -17,6 +17,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.processes.marks import variables
 from codex_mcp.base.processes.termination import end_processes
 from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.tasks import spawn
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.conversations.caller import Caller
@@ -89,7 +90,7 @@ class OneOffCommands:
         limit = TIMEOUT_MS if params.timeout_ms is None else params.timeout_ms
         if not 0 <= limit <= LONGEST_MS:
             raise invalid_params(f"timeoutMs must be between 0 and {LONGEST_MS}")
-        if self._settings.exec.exec_server is not None:
+        if is_elsewhere(self._settings.default_environment):
             raise refused("execOneOffCommand runs on the server's machine, but this server runs commands elsewhere")
         if self._running >= AT_ONCE:
             raise refused(f"{AT_ONCE} commands run already; wait for one to end")

@@ -25,9 +25,10 @@ import msgspec
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.execserver.connection import StreamServer
 from codex_mcp.execserver.remote.streams import Identity, Streams
-from codex_mcp.execserver.server import Server
 from codex_mcp.relay.bodies import SUPERSEDED, Failed, Registered
+from codex_mcp.relay.errors import UNREADABLE
 from codex_mcp.relay.keys import PrivateKeys
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
@@ -54,7 +55,7 @@ class RemoteConfig(Struct, frozen=True):
 
 
 class RemoteExecutor:
-    def __init__(self, server: Server, config: RemoteConfig) -> None:
+    def __init__(self, server: StreamServer, config: RemoteConfig) -> None:
         self._config = config
         self._streams = Streams(server, config.registry)
         self._delay = 0.0
@@ -105,12 +106,14 @@ class RemoteExecutor:
             except ValueError as exc:
                 raise Refused(f"the registry gave an address that cannot be used: {exc}") from exc
             except OSError as exc:
-                await self._wait(f"not connected: {exc}")
+                await self._wait(f"not connected: {exc.strerror or exc}")
                 continue
             self._delay = 0.0
             self._config.report(f"connected to {self._config.registry.url}")
             await self._read(socket, identity)
-            await self._wait(f"connection lost; {len(self._streams)} streams wait for the next one")
+            count = len(self._streams)
+            waiting = f"; {count} stream{'' if count == 1 else 's'} wait for the next one" if count else ""
+            await self._wait(f"connection lost{waiting}")
 
     async def _read(self, socket: DialledSocket, identity: Identity) -> None:
         self._streams.connected(socket, identity)
@@ -118,6 +121,9 @@ class RemoteExecutor:
             while frames := await socket.receive():
                 for frame in frames:
                     self._streams.frame_received(frame)
+        except asyncio.CancelledError:
+            await self._streams.aclose()  # while the harnesses can still be told
+            raise
         finally:
             self._streams.connection_lost()
             await socket.aclose()
@@ -133,5 +139,5 @@ def _code(body: bytes) -> str:
     """Of an error of our rendezvous; others may answer anything."""
     try:
         return msgspec.json.decode(body, type=Failed).error.code
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return ""

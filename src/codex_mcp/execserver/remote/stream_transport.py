@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from codex_mcp.execserver.connection import ClientTransport, Connection
+from codex_mcp.execserver.connection import ClientTransport, StreamListener
 from codex_mcp.relay.frames import Frame
 from codex_mcp.relay.stream import RelayStream
 from codex_mcp.relay.stream_driver import StreamDriver
@@ -32,7 +32,7 @@ class StreamTransport:
         self,
         stream: RelayStream,
         write: Callable[[Sequence[bytes]], None],
-        accept: Callable[[ClientTransport], Connection],
+        accept: Callable[[ClientTransport], StreamListener],
         ended: Callable[[str], None],
     ) -> None:
         """`ended` is called once, with the stream's id."""

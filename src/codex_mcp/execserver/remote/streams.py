@@ -10,8 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.execserver.connection import StreamServer
 from codex_mcp.execserver.remote.stream_transport import StreamTransport
-from codex_mcp.execserver.server import Server
 from codex_mcp.relay.admission import Admission, Verdict
 from codex_mcp.relay.errors import RelayError
 from codex_mcp.relay.frames import Data, Frame, Handshake, Reset, Resume, decode, encode
@@ -38,7 +38,7 @@ class Identity(Struct, frozen=True):
 
 
 class Streams:
-    def __init__(self, server: Server, registry: RegistryClient) -> None:
+    def __init__(self, server: StreamServer, registry: RegistryClient) -> None:
         self._server = server
         self._registry = registry
         self._identity: Identity | None = None

@@ -27,6 +27,7 @@ from codex_mcp.mcp.schema import results
 from codex_mcp.mcp.schema.answer_size import WHOLE, AnswerSize, answer_size
 from codex_mcp.mcp.schema.arguments import HowToWait, how_to_wait
 from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport, described, wait_result
+from codex_mcp.mcp.schema.review import findings_in
 from codex_mcp.mcp.schema.task_shapes import TaskName, created_task
 from codex_mcp.mcp.seal import digest
 from codex_mcp.rpc.errors import invalid_params
@@ -74,7 +75,7 @@ class Follower:
     async def _followed(self, call: Call, thread: Thread, turn: Turn, how: HowToWait) -> Result:
         patience = 0.0 if how.background else call.patience(how.wait_seconds)
         outcome = await call.follow(thread, turn, patience)
-        return self._told(call, thread, turn, outcome)
+        return self._told(call, thread, turn.answer, outcome)
 
     async def waited(self, call: Call, wait: Wait, begin: int = 0) -> Result:
         """Wait for news of several agents; return the result, with answers from the character `begin` on."""
@@ -99,8 +100,14 @@ class Follower:
         )
 
     def _described(self, turn: Turn, size: AnswerSize = WHOLE, begin: int = 0) -> dict[str, object]:
-        names, asks = self._says.names(turn.thread_id), self._says.asks(turn.thread_id)
+        names, asks = self._names(turn, turn.outcome), self._says.asks(turn.thread_id)
         return described(self._warned(turn.outcome), names, asks, _uncut_json(turn, size), begin)
+
+    def _names(self, turn: Turn, outcome: Outcome) -> Mapping[str, object]:
+        names = self._says.names(outcome.thread_id)
+        if turn.spec.review is None or outcome.status is not Status.COMPLETED:
+            return names
+        return {**names, "findings": findings_in(outcome.content)}
 
     def _unchanged(self, turn: Turn) -> tuple[dict[str, object], GoesOn]:
         return self._described(turn), self._says.goes_on(turn.thread_id)
@@ -118,7 +125,7 @@ class Follower:
             created = time.time() - outcome.seconds
             name = TaskName(turn.thread_id, turn.name, call.principal, created)
             return created_task(self._key, name, outcome, self._settings.thread_idle)
-        named, asks = self._says.names(outcome.thread_id), self._says.asks(outcome.thread_id)
+        named, asks = self._names(turn, outcome), self._says.asks(outcome.thread_id)
         size = _uncut_json(turn, self.size(call))
         return results.turn_result(self._warned(outcome), named, asks, goes_on=self._says.goes_on(thread.id), size=size)
 

@@ -24,7 +24,7 @@ class TeamView:
         self._team = team
         self._call = call
         self._references = None if references is None else tuple(dict.fromkeys(references))
-        self._recorded: dict[str, Agent] = {}
+        self._recorded: dict[str, Agent | None] = {}
         self._team_tokens = 0
 
     @property
@@ -43,8 +43,13 @@ class TeamView:
             for reference in unread:
                 self._recorded[reference] = await self._read(reference)
 
-    async def _read(self, reference: str) -> Agent:
-        agent = await self._team.directory.find(reference, self._call.principal)
+    async def _read(self, reference: str) -> Agent | None:
+        try:
+            agent = await self._team.directory.find(reference, self._call.principal)
+        except refusals.TeamRefused:
+            if self._threads.known(reference, self._call.principal) is None:
+                raise
+            return None  # the thread of a review
         is_ours = self._team.roster.called(agent.codex_id, self._call.principal) is not None
         if agent.is_closed or is_ours or (agent.thread_id and self._threads.open_thread(agent.thread_id)):
             return agent
@@ -68,8 +73,9 @@ class TeamView:
     def _named(self, reference: str) -> Watched:
         member = self._member(reference)
         agent = member.record if member is not None else self._recorded.get(reference)
-        if agent is None:  # closed just now, and time is up
-            return Watched((reference,))
+        if agent is None:  # a thread that is no agent's; or closed just now, and time is up
+            plain = self._threads.known(reference, self._call.principal)
+            return Watched((reference,), () if plain is None else turns_of(plain, self._call.caller))
         thread = None if agent.thread_id is None else self._threads.known(agent.thread_id, self._call.principal)
         turns = () if thread is None else turns_of(thread, self._call.caller)
         facts = self._paused(member) if member is not None else closed_facts(agent)

@@ -112,7 +112,7 @@ def turns_of(thread: Thread, caller: str) -> tuple[Turn, ...]:
     return tuple(
         turn
         for turn in thread.turns
-        if turn.caller and (turn.caller == caller or not turn.ended or not turn.delivered or turn is thread.newest)
+        if turn.is_wanted and (turn.is_for(caller) or not turn.ended or not turn.delivered or turn is thread.newest)
     )
 
 
@@ -256,9 +256,7 @@ class NamedThreads:
 
 def own_turns(threads: Threads, principal: str, caller: str) -> list[tuple[Thread, tuple[Turn, ...]]]:
     """The turns that this caller asked for, by thread."""
-    found = [
-        (thread, tuple(turn for turn in thread.turns if turn.caller == caller)) for thread in threads.of(principal)
-    ]
+    found = [(thread, tuple(turn for turn in thread.turns if turn.is_for(caller))) for thread in threads.of(principal)]
     return [(thread, turns) for thread, turns in found if turns]
 
 

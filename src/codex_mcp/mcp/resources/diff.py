@@ -32,6 +32,21 @@ def diff(thread: StoredThread, turns: Sequence[StoredTurn], *, is_cut: bool) -> 
     return f"{CUT}{patches}" if is_cut else patches
 
 
+def stat_of(patches: str) -> str:
+    """Each file of such a diff with the lines that its patches added and removed."""
+    counts: dict[str, list[int]] = {}
+    name, in_hunk = "", False
+    for line in patches.splitlines():
+        if line.startswith("diff --git a/"):
+            name, in_hunk = line.rpartition(" b/")[2], False
+            counts.setdefault(name, [0, 0])
+        elif line.startswith("@@"):
+            in_hunk = True
+        elif in_hunk and line[:1] in ("+", "-"):
+            counts[name][line[0] == "-"] += 1
+    return "".join(f"{name} | +{added} -{removed}\n" for name, (added, removed) in counts.items())
+
+
 def _file(change: FileUpdate, cwd: str) -> Iterator[str]:
     path, target = _relative(change.path, cwd), change.kind.move_path
     moved = path if target is None else _relative(target, cwd)

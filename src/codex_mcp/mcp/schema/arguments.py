@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from codex_mcp.base.settings.kinds import Events
+from codex_mcp.codex.core import When
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments, read_arguments, read_some
@@ -53,6 +54,8 @@ Started = TypeVar("Started", bound=CodexArguments)
 class ReplyArguments(TurnArguments, frozen=True, kw_only=True, rename="kebab"):
     given_thread_id: str | None = msgspec.field(default=None, name="threadId")
     conversation_id: str | None = msgspec.field(default=None, name="conversationId")
+    when: When = When.QUEUE
+    rollback: int = 0
 
     @property
     def thread_id(self) -> str | None:

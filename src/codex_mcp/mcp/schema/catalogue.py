@@ -5,13 +5,14 @@ Clients put this list into the context of their model, so every text is as short
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
+from codex_mcp.codex.core import When
 from codex_mcp.mcp.schema.fields import Field, FieldKind, input_schema
 from codex_mcp.threads.news import WaitMode
 from codex_mcp.threads.record import Status
@@ -43,6 +44,8 @@ WRAPPER_FIELDS: Final = (
 )
 """Arguments of an older wrapper. They are always accepted, and listed with its tools."""
 
+ENVIRONMENT: Final = "environment"
+
 CODEX_FIELDS: Final = (
     Field("prompt", "The task.", required=True),
     Field("model", "For example `gpt-5.5`."),
@@ -58,19 +61,19 @@ CODEX_FIELDS: Final = (
     Field("developer-instructions", "Further instructions."),
     Field("compact-prompt", "Prompt for compacting a long conversation."),
     Field("profile", "A profile of Codex's configuration."),
-    Field(
-        "environment",
-        "Where commands run, if there is an exec-server.",
-        choices=(EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT),
-    ),
+    Field(ENVIRONMENT, "Where commands run, if not on this server's machine."),
     Field("include-plan-tool", "Add the planning tool.", FieldKind.BOOLEAN),
     *COMMON_FIELDS,
 )
+
+WHEN: Final = Field("when", "If busy: wait (default), join the running turn, or stop it.", choices=tuple(When))
+ROLLBACK: Final = Field("rollback", "First drop this many turns; files stay.", FieldKind.INTEGER, bounds=(1, 1000))
 
 REPLY_FIELDS: Final = (
     Field("threadId", "As returned by `codex`."),
     Field("conversationId", "Older name of threadId."),
     Field("prompt", "What to say next.", required=True),
+    WHEN,
     *COMMON_FIELDS,
 )
 
@@ -125,12 +128,30 @@ class Tool(Struct, frozen=True):
             "title": self.title,
             "description": self.description,
             "inputSchema": input_schema(self.fields, closed=not self.is_open),
-            "annotations": {**({"readOnlyHint": True, "openWorldHint": False} if self.read_only else {}), **self.hints},
+            "annotations": {**({"readOnlyHint": True} if self.read_only else {}), **self.hints},
         }
         if self.result_chars:
             listed["_meta"] = {RESULT_CHARS: self.result_chars}
         listed = {key: value for key, value in listed.items() if value}
         return listed if self.output is None else {**listed, "outputSchema": self.output}
+
+
+def with_environments(tools: Sequence[Tool], names: Sequence[str]) -> list[Tool]:
+    """The tools as they are listed on a server that has these places for commands."""
+    return [_with_environments(tool, tuple(names)) for tool in tools]
+
+
+def _with_environments(tool: Tool, names: tuple[str, ...]) -> Tool:
+    """The tool with these places in its argument `environment`, which is then listed."""
+    accepted = {field.name: field for field in tool.accepted}
+    if ENVIRONMENT not in accepted:
+        return tool
+    field = replace(accepted[ENVIRONMENT], choices=names)
+    fields = tuple(field if each.name == ENVIRONMENT else each for each in tool.fields)
+    if field not in fields and names:
+        fields = (*fields, field)
+    unlisted = tuple(each for each in tool.unlisted if not names or each.name != ENVIRONMENT)
+    return replace(tool, fields=fields, unlisted=unlisted)
 
 
 TURN_OUTPUT: Final[dict[str, object]] = {
@@ -166,11 +187,12 @@ CODEX: Final = Tool(
 CODEX_REPLY: Final = Tool(
     "codex-reply",
     "Codex Reply",
-    "Continue a Codex thread, also one of an earlier server. Replies to a busy thread wait for their turn.",
+    "Continue a Codex thread, also one of an earlier server.",
     REPLY_FIELDS,
     TURN_OUTPUT,
     read_only=False,
     result_chars=LONG_RESULT,
+    unlisted=(ROLLBACK,),
 )
 CODEX_WAIT: Final = Tool(
     "codex_wait",

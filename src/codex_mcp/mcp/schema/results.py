@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from codex_mcp.codex.facts import FileChange
 from codex_mcp.mcp.schema.answer_size import SHORT, WHOLE, AnswerSize, Part, Reads, beginning, part_of
 from codex_mcp.threads.news import NewsKind
 from codex_mcp.threads.record import Outcome, Status
@@ -49,6 +50,7 @@ class GoesOn(StrEnum):
     NEW_THREAD = "the thread is lost; codex starts a new one"
     REPLY_IN_NEW_THREAD = "the thread is lost; codex-reply continues the agent in a new one"
     RESUME = "the agent is closed; codex with its codex_id resumes it"
+    NO_AGENT = "the thread belongs to no agent, and codex-reply cannot continue it"
     OTHER_SERVER = "another server runs the agent now; it can be continued there"
 
 
@@ -171,8 +173,15 @@ def described(
     if not part.is_whole:
         described["part"] = _place(part, outcome.thread_id)
     described["content"] = part.text if part.is_whole else _noted(part, described)
-    described["filesChanged"] = [{"path": change.path, "kind": change.kind} for change in outcome.files]
+    if outcome.work is not None:
+        described["worktree"] = msgspec.to_builtins(outcome.work)
+    described["filesChanged"] = [_file(change) for change in outcome.files]
     return described
+
+
+def _file(change: FileChange) -> dict[str, object]:
+    file: dict[str, object] = {"path": change.path, "kind": change.kind}
+    return file if change.added is None else {**file, "lines": f"+{change.added} -{change.removed or 0}"}
 
 
 def _place(part: Part, thread_id: str) -> dict[str, object]:

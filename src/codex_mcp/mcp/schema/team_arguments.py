@@ -39,6 +39,7 @@ class Way(StrEnum):
     PROMPT = "prompt"
     FILE = "agent_file"
     RESUME = "codex_id"
+    FORK = "fork_from"
 
 
 class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
@@ -46,25 +47,29 @@ class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
     identity: str | None = None
     agent_file: str | None = msgspec.field(default=None, name="agent_file")
     codex_id: str | None = msgspec.field(default=None, name="codex_id")
+    fork_from: str | None = msgspec.field(default=None, name="fork_from")
     role: str | None = None
     tag: str | None = None
     auto_mail: bool | None = msgspec.field(default=None, name="auto_mail")
+    worktree: bool | None = None
     request_id: str | None = msgspec.field(default=None, name="request_id")
 
     @property
     def has_agent(self) -> bool:
-        return any((self.identity, self.agent_file, self.codex_id, self.role, self.tag, self.request_id))
+        names = (self.identity, self.agent_file, self.codex_id, self.fork_from, self.role, self.tag, self.request_id)
+        return any(names)
 
 
 class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="kebab"):
     id: str | None = None
     codex_id: str | None = msgspec.field(default=None, name="codex_id")
     identity: str | None = None
+    request_id: str | None = msgspec.field(default=None, name="request_id")
 
     @property
     def references(self) -> list[str]:
-        given = (self.id, self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
-        return [reference for reference in given if reference]
+        """What the caller calls the agent. Raises BadArguments if that is missing."""
+        return _given(self.id, self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
 
 
 class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True, rename="kebab"):
@@ -94,13 +99,26 @@ class AgentArguments(Struct, frozen=True, kw_only=True):
 
     @property
     def references(self) -> list[str]:
-        return [reference for reference in (self.id, self.codex_id, self.identity, self.thread_id) if reference]
+        """What the caller calls the agent. Raises BadArguments if that is missing."""
+        return _given(self.id, self.codex_id, self.identity, self.thread_id)
+
+
+class DiffArguments(AgentArguments, frozen=True, kw_only=True):
+    of: str = "turn"
+    stat: bool = False
 
 
 class ApprovalsArguments(Struct, frozen=True, kw_only=True):
     id: str | None = None
     decision: str | None = None
     reason: str | None = None
+
+
+def _given(*names: str | None) -> list[str]:
+    found = [name for name in names if name]
+    if not found:
+        raise _refused("missing field `id`; give the codex_id, the identity or the threadId of the agent")
+    return found
 
 
 def team_arguments(tool: Tool, given: Mapping[str, object], kind: type[Arguments]) -> Arguments:
@@ -134,8 +152,22 @@ NEW_ONLY: Final = (
     "role",
     "identity",
     "auto_mail",
+    "worktree",
 )
 """Arguments for starting an agent that cannot be changed when it is resumed."""
+
+
+FIXED_IN_FORK: Final = (
+    "agent_file",
+    "base_instructions",
+    "developer_instructions",
+    "compact_prompt",
+    "profile",
+    "include_plan_tool",
+    "environment",
+    "role",
+)
+"""Arguments that a copy of an agent cannot change: they belong to the conversation, or to how the agent was set up."""
 
 
 def way_of(arguments: StartArguments) -> Way:
@@ -143,11 +175,13 @@ def way_of(arguments: StartArguments) -> Way:
     if arguments.codex_id is not None:
         if arguments.agent_file is not None:
             raise _refused("`codex_id` and `agent_file` exclude each other: resume an agent, or start one from a file")
-        changed = [name for name in NEW_ONLY if getattr(arguments, name) not in (None, {})]
-        if changed:
-            names = ", ".join(f"`{name}`" for name in changed)
-            raise _refused(f"a resumed agent keeps the settings that it was started with; leave out {names}")
+        _refuse(arguments, (*NEW_ONLY, "fork_from"), "a resumed agent keeps the settings that it was started with")
         return Way.RESUME
+    if arguments.fork_from is not None:
+        _refuse(arguments, FIXED_IN_FORK, "a copy of an agent keeps its instructions and its place")
+        if not arguments.prompt:
+            raise _refused("missing field `prompt`: what the copy is to do")
+        return Way.FORK
     if arguments.agent_file is not None:
         return Way.FILE
     if not arguments.prompt:
@@ -157,17 +191,30 @@ def way_of(arguments: StartArguments) -> Way:
 
 def start_arguments(given: Mapping[str, object]) -> StartArguments:
     arguments = team_arguments(catalogue.CODEX, given, StartArguments)
-    if len(arguments.request_id or "") > LONGEST_REQUEST_ID:
-        raise _refused(f"`request_id` is longer than {LONGEST_REQUEST_ID} characters; choose a shorter one")
+    _check_request_id(arguments.request_id)
     # A session also takes the values of its own thread as they are.
     return arguments if arguments.session_id is not None else translated(arguments)[0]
 
 
-def request_of(arguments: StartArguments) -> RequestKey | None:
+def request_of(arguments: StartArguments | TeamReplyArguments) -> RequestKey | None:
+    """The request that a repeat is compared with. Raises BadArguments."""
     if arguments.request_id is None:
         return None
+    _check_request_id(arguments.request_id)
     asked = {name: value for name, value in structs.asdict(arguments).items() if name not in NOT_COMPARED}
     return RequestKey(arguments.request_id, digest(asked))
+
+
+def _check_request_id(request_id: str | None) -> None:
+    if len(request_id or "") > LONGEST_REQUEST_ID:
+        raise _refused(f"`request_id` is longer than {LONGEST_REQUEST_ID} characters; choose a shorter one")
+
+
+def _refuse(arguments: StartArguments, names: tuple[str, ...], why: str) -> None:
+    """Raise BadArguments if one of these arguments is given."""
+    given = ", ".join(f"`{name}`" for name in names if getattr(arguments, name) not in (None, {}))
+    if given:
+        raise _refused(f"{why}; leave out {given}")
 
 
 def _refused(text: str) -> BadArguments:

@@ -17,16 +17,19 @@ from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import (
     CODEX_FIELDS,
     COMMON_FIELDS,
+    ROLLBACK,
     SESSION_FIELDS,
     WAIT_FIELDS,
+    WHEN,
     Tool,
     output,
 )
 from codex_mcp.mcp.schema.fields import Field, FieldKind
 from codex_mcp.mcp.schema.mail_catalogue import MAIL_TOOLS
-from codex_mcp.mcp.schema.session_catalogue import OWN_TOOLS
+from codex_mcp.mcp.schema.review import TARGETS
+from codex_mcp.mcp.schema.session_catalogue import HOW_TO_WAIT, OWN_TOOLS
 
-AGENT: Final = Field("id", "The agent's codex_id or identity.", required=True)
+AGENT: Final = Field("id", "codex_id or identity.", required=True)
 
 OTHER_NAMES: Final = (
     Field("codex_id", "Another name of id."),
@@ -37,20 +40,23 @@ OTHER_NAMES: Final = (
 
 ROLE: Final = Field("role", "A configured role.")
 
+REQUEST_ID: Final = Field("request_id", "Your id; a repeated call runs once.")
+
 START_FIELDS: Final = (
     Field("prompt", "The task."),
-    Field("identity", "Name of the new agent: small letters, digits, hyphens."),
+    Field("identity", "Name of the new agent: a-z, 0-9, hyphens."),
     ROLE,
-    Field("agent_file", "Such as .claude/agents/NAME.md. Its text is the task, or with a prompt the instructions."),
+    Field("agent_file", ".claude/agents/NAME.md: the task, or with a prompt the instructions."),
     Field("codex_id", "Resume this agent instead."),
+    Field("fork_from", "Begin as a copy of this agent."),
     Field("cwd", "Working folder."),
-    Field("background", "Return at once; codex_wait collects the answer.", FieldKind.BOOLEAN),
+    Field("worktree", "Work in a git worktree of its own.", FieldKind.BOOLEAN),
+    Field("background", "Return at once.", FieldKind.BOOLEAN),
     Field("model", "For example gpt-5.5."),
     Field("sandbox", "What commands may do.", choices=("read-only", "workspace-write", "danger-full-access")),
     Field("approval-policy", "When to ask.", choices=("untrusted", "on-failure", "on-request", "never")),
     Field("developer-instructions", "Further instructions."),
-    Field("config", "Overrides of config.toml.", FieldKind.OBJECT, free_form=True),
-    Field("request_id", "Your id; a repeated call with it runs once."),
+    REQUEST_ID,
 )
 
 UNLISTED_START_FIELDS: Final = (
@@ -66,20 +72,23 @@ _COMMON: Final = {field.name: field for field in COMMON_FIELDS}
 TEAM_REPLY_FIELDS: Final = (
     replace(AGENT, required=False),
     Field("prompt", "What to say next.", required=True),
+    replace(WHEN, description="For a busy agent: wait (default), join its turn, or stop it."),
+    replace(ROLLBACK, description="First drop this many turns; files stay."),
     Field("background", "Return at once.", FieldKind.BOOLEAN),
 )
 
 UNLISTED_REPLY_FIELDS: Final = (
     *OTHER_NAMES,
     Field("conversationId", "Another name of id."),
+    REQUEST_ID,
     *(field for name, field in _COMMON.items() if name != "background"),
 )
 
 _WAIT: Final = {field.name: field for field in WAIT_FIELDS}
 
 TEAM_WAIT_FIELDS: Final = (
-    Field("ids", "codex_ids or identities; default: the agents that you gave work.", FieldKind.STRINGS),
-    Field("mode", "Return with the first news, or when nothing runs.", choices=_WAIT["mode"].choices),
+    Field("ids", "Default: the agents that you gave work.", FieldKind.STRINGS),
+    Field("mode", "Return with the first news, or the last.", choices=_WAIT["mode"].choices),
     Field("timeout-seconds", "0: do not wait.", FieldKind.NUMBER),
     Field("again", "Repeat the latest answers.", FieldKind.BOOLEAN),
     Field("offset", "Continue a long answer from this character.", FieldKind.INTEGER),
@@ -90,9 +99,23 @@ THREADS_FIELDS: Final = (
     Field("include_closed", "Default: true.", FieldKind.BOOLEAN),
 )
 
+REVIEW_FIELDS: Final = (
+    Field("id", "The agent whose folder is reviewed."),
+    Field("cwd", "A folder instead."),
+    Field("target", "Default: uncommitted.", choices=TARGETS),
+    Field("of", "Branch, commit, or instructions."),
+    *(field for field in HOW_TO_WAIT if field.name == "background"),
+)
+
+DIFF_FIELDS: Final = (
+    replace(AGENT, required=False),
+    Field("of", "Default: turn, the last one.", choices=("turn", "thread", "uncommitted")),
+    Field("stat", "Only files and numbers of lines.", FieldKind.BOOLEAN),
+)
+
 APPROVALS_FIELDS: Final = (
     Field("id", "The question to answer; without it, all are listed."),
-    Field("decision", "One of those listed with the question, such as approved or denied."),
+    Field("decision", "As listed with the question: approved, denied, …"),
     Field("reason", "Why denied. The agent is told."),
 )
 
@@ -117,23 +140,22 @@ APPROVALS_OUTPUT: Final = output(approvals="array")
 
 CODEX: Final = replace(
     catalogue.CODEX,
-    description="Start a named Codex coding agent on a task, or resume one by codex_id, and return its answer. Several "
-    "clients run calls one after another: to let agents work in parallel, start each with `background` and collect "
-    "with codex_wait. Status `running` means the same: call codex_wait.",
+    description="Start a named Codex coding agent on a task and return its answer. Some clients run calls one after "
+    "another: for agents that work in parallel, set `background` and call codex_wait, as after status `running`.",
     fields=START_FIELDS,
     output=TEAM_TURN_OUTPUT,
     unlisted=UNLISTED_START_FIELDS,
 )
 CODEX_REPLY: Final = replace(
     catalogue.CODEX_REPLY,
-    description="Give an agent its next prompt. It waits for the agent's running turn.",
+    description="Give an agent its next prompt.",
     fields=TEAM_REPLY_FIELDS,
     output=TEAM_TURN_OUTPUT,
     unlisted=UNLISTED_REPLY_FIELDS,
 )
 CODEX_WAIT: Final = replace(
     catalogue.CODEX_WAIT,
-    description="Wait for news of agents: answers, questions, pauses, closes. Each is returned once.",
+    description="Wait for news of agents: answers, questions, pauses, closes.",
     fields=TEAM_WAIT_FIELDS,
     output=TEAM_WAIT_OUTPUT,
     unlisted=(_WAIT["threadIds"],),
@@ -150,7 +172,7 @@ CODEX_THREADS: Final = Tool(
 CODEX_STATUS: Final = Tool(
     "codex_status",
     "",
-    "Show Codex, busy and paused agents, unread mail, open questions, usage and rate limits.",
+    "Show busy and paused agents, unread mail, open questions, cost, rate limits.",
     (),
     STATUS_OUTPUT,
     read_only=True,
@@ -162,6 +184,39 @@ CODEX_CLOSE: Final = Tool(
     (replace(AGENT, required=False),),
     CLOSE_OUTPUT,
     read_only=False,
+    unlisted=OTHER_NAMES,
+)
+CODEX_INTERRUPT: Final = Tool(
+    "codex_interrupt",
+    "",
+    "Stop what an agent does now. It stays, and so do the prompts that wait for it.",
+    (replace(AGENT, required=False),),
+    output(codex_id="string", status="string"),
+    read_only=False,
+    unlisted=OTHER_NAMES,
+)
+CODEX_REVIEW: Final = Tool(
+    "codex_review",
+    "",
+    "Let Codex review changes. Returns findings: file, lines, priority, text.",
+    REVIEW_FIELDS,
+    output(findings="array", content="string"),
+    read_only=True,
+    unlisted=(
+        Field("base", "Target base, of this branch."),
+        Field("commit", "Target commit, of this one."),
+        Field("prompt", "Target custom, of these instructions."),
+        Field("model", "For example gpt-5.5."),
+        *(field for field in HOW_TO_WAIT if field.name != "background"),
+    ),
+)
+CODEX_DIFF: Final = Tool(
+    "codex_diff",
+    "",
+    "Show what an agent changed, as a unified diff.",
+    DIFF_FIELDS,
+    None,
+    read_only=True,
     unlisted=OTHER_NAMES,
 )
 CODEX_APPROVALS: Final = Tool(
@@ -182,7 +237,10 @@ TEAM_TOOLS: Final = tuple(
         CODEX_THREADS,
         CODEX_STATUS,
         CODEX_CLOSE,
+        CODEX_INTERRUPT,
+        CODEX_REVIEW,
         CODEX_APPROVALS,
+        CODEX_DIFF,
         *MAIL_TOOLS,
     )
 )

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from codex_mcp.base.timestamps import format_timestamp
+from codex_mcp.git.worktree import Left
 from codex_mcp.mcp.asking.elicitation import message_for, title_of
-from codex_mcp.mcp.schema.results import Result, text_block
+from codex_mcp.mcp.schema.results import Result, described, text_block
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner, names_of
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import Decision, NetworkRuled, RuleApproved, word_for
 from codex_mcp.threads.questions.questions import Question
+from codex_mcp.threads.record import Outcome, Status
 
 ERROR_META = "codex-mcp/error"
 """The `_meta` key of the reason for a refusal."""
@@ -123,9 +125,45 @@ def _map(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-def close_result(agent: Agent, how: str) -> Result:
+def close_result(agent: Agent, how: str, left: Left | None = None) -> Result:
     text = f"Agent {agent.identity} ({agent.codex_id}) is {how.replace('_', ' ')}."
-    return _result({"closed": True, **names_of(agent), "status": how}, [text])
+    structured: dict[str, object] = {"closed": True, **names_of(agent), "status": how}
+    if left is None:
+        return _result(structured, [text])
+    worktree = left.worktree
+    structured["worktree"] = {
+        "branch": worktree.branch,
+        "path": None if left.why is None else worktree.path,
+        **({} if left.why is None else {"kept_because": left.why}),
+        **({"rescued": list(left.rescued)} if left.rescued else {}),
+    }
+    kept = f"Its branch {worktree.branch} is kept" + "".join(
+        f", and {each}, for commits on no branch" for each in left.rescued
+    )
+    folder = (
+        "its worktree is removed"
+        if left.why is None
+        else f"its worktree is still in {worktree.path}: it has {left.why}"
+    )
+    return _result(structured, [text, f"{kept}; {folder}."])
+
+
+def interrupt_result(agent: Agent, outcome: Outcome, waiting: int) -> Result:
+    """The result of `codex_interrupt`: the turn that was stopped, with what was said in it."""
+    name = f"{agent.identity} ({agent.codex_id})"
+    if outcome.status is Status.INTERRUPTED:
+        text = f"The turn of agent {name} was stopped after {outcome.seconds:.0f} s ({outcome.activity})."
+    else:
+        text = f"The turn of agent {name} had just ended."
+    lines = [text, f"{waiting} more prompts wait and run now."] if waiting else [text]
+    if outcome.content:
+        lines.append(outcome.content)
+    return _result(described(outcome, names_of(agent)), lines)
+
+
+def idle_result(agent: Agent) -> Result:
+    text = f"Agent {agent.identity} ({agent.codex_id}) runs no turn; nothing was stopped."
+    return _result({**names_of(agent), "threadId": agent.thread_id, "status": "idle", "content": text}, [text])
 
 
 def approvals_result(

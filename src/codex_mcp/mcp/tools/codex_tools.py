@@ -20,7 +20,7 @@ from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitA
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result
 from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
-from codex_mcp.mcp.tools.specs import events_of, in_default_folder, new_thread, new_turn
+from codex_mcp.mcp.tools.specs import events_of, in_default_folder, new_thread, new_turn, reply_turn
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn_queue import QueueFull
@@ -73,7 +73,7 @@ class CodexTools:
         if asked.session_id is not None:
             return await self._sessions.codex(call, asked)
         arguments, warnings = translated(asked)
-        arguments = await in_default_folder(call, arguments, self._settings.core.exec)
+        arguments = await in_default_folder(call, arguments, self._settings.core)
         new = new_thread(arguments, self._settings)
         spec = new_turn(arguments, new.spec.cwd or ".")
         async with call.opening():
@@ -103,7 +103,7 @@ class CodexTools:
             return results.refused_in_thread(f"Failed to resume thread {thread_id}: {exc}", thread_id)
         stay_about(call.subject._replace(thread=thread.id))
         call.send_events(events_of(arguments, self._settings.calls))
-        spec = new_turn(arguments, thread.cwd)
+        spec = reply_turn(arguments, thread.cwd)
         try:
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
         except QueueFull as exc:

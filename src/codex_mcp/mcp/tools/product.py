@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.environments import LOCAL_ENVIRONMENT
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Protocol, Surface
 from codex_mcp.mcp.features import table as features
 from codex_mcp.mcp.methods import EXTENSIONS, PRODUCT, Around, Handler, Methods, listing
-from codex_mcp.mcp.schema.catalogue import TOOLS, Tool
+from codex_mcp.mcp.schema.catalogue import TOOLS, Tool, with_environments
 from codex_mcp.mcp.session import ToolBox
 from codex_mcp.mcp.tools.codex_tools import CodexTools
 from codex_mcp.mcp.tools.conversation_methods import ConversationTable
@@ -62,10 +63,16 @@ def plain_product(threads: Threads, settings: Settings, key: bytes, around: Arou
     tools = CodexTools(threads, settings, key, listed)
     late = features.LateFeatures(threads, settings)
     tasks = Tasks(threads, settings.calls, key, tools.says)
-    table = _table(threads, settings, tasks, late, has_team=False) | {"tools/list": listing(listed)}
+    shown = listing(_listed(listed, settings))
+    table = _table(threads, settings, tasks, late, has_team=False) | {"tools/list": shown}
     stateless = settings.calls.protocol is not Protocol.LEGACY
     methods = Methods(table, CAPABILITIES, stateless, around, logged=late.logged)
     return Product(methods, tools.tools(), tools.aclose)
+
+
+def _listed(tools: Sequence[Tool], settings: Settings) -> Sequence[Tool]:
+    names = settings.core.environments
+    return with_environments(tools, (*names, LOCAL_ENVIRONMENT)) if names else tools
 
 
 def _plain_tools(surface: Surface | None) -> Sequence[Tool]:
@@ -101,7 +108,8 @@ def team_product(
         team = Team(settings.team, threads, setup)
         tools = TeamTools(threads, settings, key, team, roles)
         late = features.LateFeatures(threads, settings)
-        listed = listing(team_tools(settings.sessions.tools, {name: role.purpose for name, role in roles.items()}))
+        purposes = {name: role.purpose for name, role in roles.items()}
+        listed = listing(_listed(team_tools(settings.sessions.tools, purposes), settings))
         tasks = Tasks(threads, settings.calls, key, tools.says)
         table = _table(threads, settings, tasks, late, has_team=True) | {"tools/list": listed}
         stateless = settings.calls.protocol is not Protocol.LEGACY

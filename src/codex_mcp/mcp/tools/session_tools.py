@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Final
@@ -13,9 +12,10 @@ from codex_mcp import __version__
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import checkout_around
 from codex_mcp.base.logs import stay_about
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
-from codex_mcp.codex.core import EXEC_ENVIRONMENT, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower
@@ -41,6 +41,7 @@ from codex_mcp.mcp.schema.session_results import (
     with_warning,
 )
 from codex_mcp.mcp.tools.dispatch import Body, Json
+from codex_mcp.mcp.tools.one_turn import OneTurn
 from codex_mcp.mcp.tools.specs import events_of, in_default_folder, new_thread, new_turn
 from codex_mcp.sessions.session import Key, fault_of
 from codex_mcp.sessions.sessions import NamedSessions, Order
@@ -73,6 +74,7 @@ class SessionTools:
         self._settings = settings
         self._follower = follower
         self._listed = listed
+        self._once = OneTurn(threads, settings, follower, _check_repository)
         self._sessions = NamedSessions(threads, settings.sessions, settings.core.codex_home)
         self.names = self._sessions.names
         self.aclose = self._sessions.aclose
@@ -92,7 +94,7 @@ class SessionTools:
         if fault := fault_of(session_id):
             raise BadArguments(f"{BAD_ARGUMENTS}{fault}")
         arguments, warnings = translated(given)
-        new = new_thread(await in_default_folder(call, arguments, self._settings.core.exec), self._settings)
+        new = new_thread(await in_default_folder(call, arguments, self._settings.core), self._settings)
 
         def submit(thread: Thread, spec: TurnSpec) -> Turn:
             images = new_turn(arguments, thread.cwd).images
@@ -135,27 +137,14 @@ class SessionTools:
         spec = TurnSpec(review=review_target(arguments))
         setup = CodexArguments(prompt="", model=arguments.model, cwd=arguments.working_directory)
         how = HowToWait(background=arguments.background, wait_seconds=arguments.wait_seconds)
-        return with_text_for_silence(await self._once(call, setup, spec, how), "No review output from Codex")
+        return with_text_for_silence(await self._once.run(call, setup, spec, how), "No review output from Codex")
 
     async def _websearch(self, call: Call, given: Json) -> Result:
         arguments = tool_arguments(catalogue.WEBSEARCH, given, WebsearchArguments)
         spec = TurnSpec(search_prompt(arguments))
         setup = CodexArguments(prompt="", config={"web_search": "live"})
         how = HowToWait(background=arguments.background, wait_seconds=arguments.wait_seconds)
-        return with_text_for_silence(await self._once(call, setup, spec, how), "No search output from Codex")
-
-    async def _once(self, call: Call, setup: CodexArguments, spec: TurnSpec, how: HowToWait) -> Result:
-        """Run one turn in a new thread, which may change nothing and asks no questions."""
-        setup = await in_default_folder(call, setup, self._settings.core.exec)
-        setup = replace(setup, sandbox="read-only", approval_policy="never")
-        new = new_thread(setup, self._settings)
-        await asyncio.to_thread(_check_repository, new.spec, spec)
-        async with call.opening():
-            thread = await self._threads.start(new.spec, call.principal)
-        stay_about(call.subject._replace(thread=thread.id))
-        logger.info("thread started in %s", thread.cwd)
-        turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
-        return await self._follower.followed(call, thread, turn, how)
+        return with_text_for_silence(await self._once.run(call, setup, spec, how), "No search output from Codex")
 
     async def _list_sessions(self, call: Call, given: Json) -> Result:
         tool_arguments(catalogue.LIST_SESSIONS, given, dict)
@@ -171,7 +160,7 @@ class SessionTools:
 
 def _check_repository(thread: ThreadSpec, turn: TurnSpec) -> None:
     """Raises Refused if a branch is to be compared outside of a repository. Folders of an exec-server are not seen."""
-    if not isinstance(turn.review, BaseBranch) or thread.cwd is None or thread.environment == EXEC_ENVIRONMENT:
+    if not isinstance(turn.review, BaseBranch) or thread.cwd is None or is_elsewhere(thread.environment):
         return
     if checkout_around(thread.cwd).root is None:
         raise Refused(f'"{thread.cwd}" is not a git repository, so `base` has no branch; name one in workingDirectory.')

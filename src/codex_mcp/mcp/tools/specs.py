@@ -11,15 +11,17 @@ from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.calls import CallSettings
-from codex_mcp.base.settings.core import CoreSettings, ExecSettings
+from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.base.settings.environments import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT, is_elsewhere, unknown
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.config.overrides import core_config, lift_profile, parse_overrides, thread_config, tool_layer
 from codex_mcp.codex.config.permissions import refuse_trust
 from codex_mcp.codex.config.profiles import read_profile, read_user_config
-from codex_mcp.codex.core import EXEC_ENVIRONMENT, ThreadSpec, TurnSpec
+from codex_mcp.codex.core import ThreadSpec, TurnSpec, When
 from codex_mcp.mcp.calls.call import Call
-from codex_mcp.mcp.schema.arguments import CodexArguments, TurnArguments
+from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, TurnArguments
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 
 CONFIG_REFUSED: Final = "Failed to load Codex configuration from overrides: "
 
@@ -36,9 +38,9 @@ class NewThread(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-async def in_default_folder(call: Call, arguments: Started, settings: ExecSettings) -> Started:
+async def in_default_folder(call: Call, arguments: Started, settings: CoreSettings) -> Started:
     """The arguments with the client's root as `cwd`, unless they name a folder or commands run on an exec-server."""
-    if arguments.cwd is not None or _environment(arguments.environment, settings) == EXEC_ENVIRONMENT:
+    if arguments.cwd is not None or is_elsewhere(environment_of(arguments.environment, settings)):
         return arguments
     return replace(arguments, cwd=await call.default_folder())
 
@@ -51,9 +53,10 @@ def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
         approval_policy=arguments.approval_policy,
         core_policy=core.approval_policy,
     )
-    environment = _environment(arguments.environment, settings.core.exec)
+    environment = environment_of(arguments.environment, settings.core)
+    there = settings.core.environments.get(environment or "")
     spec = ThreadSpec(
-        cwd=_remote_folder(arguments.cwd) if environment == EXEC_ENVIRONMENT else _folder(arguments.cwd),
+        cwd=_folder(arguments.cwd) if there is None else _remote_folder(arguments.cwd or there.cwd),
         environment=environment,
         model=arguments.model or _default_model(arguments, settings),
         approval_policy=merged.approval_policy,
@@ -101,18 +104,30 @@ def new_turn(arguments: TurnArguments, cwd: str) -> TurnSpec:
     )
 
 
+def reply_turn(arguments: ReplyArguments, cwd: str) -> TurnSpec:
+    """The turn that a call of `codex-reply` asks for. Raises Refused, BadArguments."""
+    if arguments.when is When.STEER and arguments.output_schema is not None:
+        raise BadArguments(f"{BAD_ARGUMENTS}`output-schema` needs a turn of its own; leave it out, or do not steer")
+    if arguments.when is When.STEER and arguments.rollback:
+        raise BadArguments(f"{BAD_ARGUMENTS}`rollback` needs a turn of its own; use `when: interrupt`, or wait")
+    return replace(new_turn(arguments, cwd), when=arguments.when, rollback=arguments.rollback)
+
+
 def events_of(arguments: TurnArguments, settings: CallSettings) -> Events:
     """Which events the call sends."""
     return settings.events if arguments.events is None else arguments.events
 
 
-def _environment(asked: str | None, settings: ExecSettings) -> str | None:
-    """Where commands run; None without an exec-server, where there is only one place."""
-    if settings.exec_server is None:
+def environment_of(asked: str | None, settings: CoreSettings) -> str | None:
+    """Where the commands of a call run; None if there is only this machine. Raises Refused."""
+    default = settings.default_environment
+    if asked is None or (asked == LOCAL_ENVIRONMENT and default is None):
+        return default
+    if asked != LOCAL_ENVIRONMENT and asked not in settings.environments:
         if asked == EXEC_ENVIRONMENT:
             raise Refused(f"{CONFIG_REFUSED}there is no exec-server; start codex-mcp with --exec-server URL")
-        return None
-    return asked or EXEC_ENVIRONMENT
+        raise Refused(f"{CONFIG_REFUSED}{unknown(asked, settings.environments)}")
+    return asked
 
 
 def _remote_folder(cwd: str | None) -> str:

@@ -40,8 +40,8 @@ class Tasks:
         name, thread, turn = self._found(exchange, text)
         outcome = turn.outcome
         if outcome.status is not Status.RUNNING:
-            turn.mark_delivered()
-            self._threads.reported.add(exchange.session.caller, exchange.request.id, [turn.name])
+            turn.answer.mark_delivered()
+            self._threads.reported.add(exchange.session.caller, exchange.request.id, [turn.answer.name])
         asks = input_requests(turn.parked.open, turn.audience.label)
         size = answer_size(exchange.client.name, self._settings.max_answer_chars)
         news = TurnNews(outcome, asks, self._says.names(name.thread_id), self._says.goes_on(thread.id), size)

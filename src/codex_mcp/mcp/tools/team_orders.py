@@ -6,6 +6,7 @@ A value in the call wins over the agent file, then the role, then the settings.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,23 +14,39 @@ from msgspec.structs import replace
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import checkout_around
 from codex_mcp.base.settings.calls import CallSettings
+from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.base.settings.nearest import nearest
+from codex_mcp.codex.config.overrides import parse_overrides
+from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
-from codex_mcp.mcp.schema.arguments import CodexArguments, TurnArguments
-from codex_mcp.mcp.schema.team_arguments import StartArguments, Way, request_of
-from codex_mcp.mcp.tools.specs import NewThread, events_of, new_thread, new_turn, working_folder
+from codex_mcp.mcp.schema.arguments import CodexArguments
+from codex_mcp.mcp.schema.team_arguments import StartArguments, TeamReplyArguments, Way, request_of
+from codex_mcp.mcp.tools.specs import (
+    NewThread,
+    environment_of,
+    events_of,
+    new_thread,
+    new_turn,
+    reply_turn,
+    working_folder,
+)
 from codex_mcp.team import refusals
+from codex_mcp.team.forking import ForkSource
 from codex_mcp.team.profile.agent_file import AgentFile, read_agent_file
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Assignment, Work
+from codex_mcp.team.workplaces import Configured
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
 
 EFFORT = "model_reasoning_effort"
+
+MAY_CHANGE: Final = ("model", "cwd", "approval_policy", "sandbox")
+"""Settings of an agent that a copy of it may have otherwise, besides `config`."""
 
 
 class Ordered(Struct, frozen=True):
@@ -39,6 +56,7 @@ class Ordered(Struct, frozen=True):
     role: str | None
     source: str | None
     auto_mail: bool = True
+    worktree: Configured | None = None
 
 
 def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapping[str, Role]) -> Ordered:
@@ -57,7 +75,43 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
         role=role_name,
         source=arguments.agent_file,
         auto_mail=False not in (arguments.auto_mail, role.auto_mail),
+        worktree=_configured(settings) if _wants_worktree(arguments, role, settings) else None,
     )
+
+
+def forked(arguments: StartArguments, source: ForkSource, settings: Settings) -> Ordered:
+    """A copy of an agent: its settings, except those that the call gives. Reads files: call it in a thread."""
+    asked = CodexArguments(
+        prompt=arguments.prompt,
+        model=arguments.model,
+        cwd=arguments.cwd,
+        approval_policy=arguments.approval_policy,
+        sandbox=arguments.sandbox,
+        config=arguments.config,
+        events=arguments.events,
+    )
+    new, agent = new_thread(asked, settings), source.agent
+    given = {name: getattr(new.spec, name) for name in MAY_CHANGE if getattr(asked, name) is not None}
+    spec = replace(source.spec, **given, raw_events=new.spec.raw_events)
+    if arguments.config:
+        spec = replace(spec, config={**source.spec.config, **new.spec.config})
+    return Ordered(
+        new=NewThread(spec, new.warnings),
+        prompt=arguments.prompt,
+        default_identity=agent.identity,
+        role=agent.role,
+        source=agent.agent_source,
+        auto_mail=agent.auto_mail if arguments.auto_mail is None else arguments.auto_mail,
+    )
+
+
+def _wants_worktree(arguments: StartArguments, role: Role, settings: Settings) -> bool:
+    chosen = (arguments.worktree, role.worktree, settings.team.worktree)
+    return next(choice for choice in chosen if choice is not None)
+
+
+def _configured(settings: Settings) -> Configured:
+    return Configured(parse_overrides(settings.core.overrides), read_user_config(settings.core.codex_home) or {})
 
 
 def _role(name: str | None, roles: Mapping[str, Role]) -> Role:
@@ -77,6 +131,7 @@ def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, setti
     config = dict(arguments.config)
     if effort is not None and EFFORT not in config:
         config[EFFORT] = effort
+    environment = arguments.environment or role.environment
     sandbox = arguments.sandbox or (file and file.sandbox) or role.sandbox or settings.team.sandbox
     # With a task, the text of the file says who the agent is; otherwise it is the task.
     described = file.prompt if file is not None and arguments.prompt else None
@@ -84,7 +139,7 @@ def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, setti
     return CodexArguments(
         prompt=arguments.prompt,
         model=arguments.model or (file and file.model) or role.model or settings.team.model,
-        cwd=arguments.cwd or _repository(settings),
+        cwd=arguments.cwd or _repository(environment, settings),
         approval_policy=None if policy is None else str(policy),
         sandbox=None if sandbox is None else str(sandbox),
         config=config,
@@ -98,14 +153,14 @@ def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, setti
         compact_prompt=arguments.compact_prompt,
         profile=arguments.profile,
         include_plan_tool=arguments.include_plan_tool,
-        environment=arguments.environment or role.environment,
+        environment=environment,
         events=arguments.events,
     )
 
 
-def _repository(settings: Settings) -> str | None:
-    """The default folder of an agent: the root of the server's repository."""
-    if settings.core.exec.exec_server is not None:
+def _repository(environment: str | None, settings: Settings) -> str | None:
+    """The default folder of an agent on this machine: the root of the server's repository."""
+    if is_elsewhere(environment_of(environment, settings.core)):
         return None
     return checkout_around(working_folder()).root
 
@@ -127,7 +182,9 @@ def _text_of(path: str | None) -> str | None:
 class TeamTurn:
     """A prompt for an agent. The team calls `begin`; afterwards `begun` is the turn to follow."""
 
-    def __init__(self, call: Call, arguments: TurnArguments, prompt: str, warnings: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, call: Call, arguments: StartArguments | TeamReplyArguments, prompt: str, warnings: tuple[str, ...] = ()
+    ) -> None:
         """`warnings` are sent to the caller as events before the turn begins."""
         self._call = call
         self._arguments = arguments
@@ -144,10 +201,12 @@ class TeamTurn:
     async def begin(self, member: Member, work: Work, settings: CallSettings) -> None:
         call, arguments = self._call, self._arguments
         call.send_events(events_of(arguments, settings))
-        spec = replace(new_turn(arguments, member.agent.cwd), prompt=self._prompt)
+        cwd = member.agent.cwd
+        spec = reply_turn(arguments, cwd) if isinstance(arguments, TeamReplyArguments) else new_turn(arguments, cwd)
+        spec = replace(spec, prompt=self._prompt)
         for warning in self._warnings:
             call.event_happened(member.agent.thread_id or "", Event("", {"type": "warning", "message": warning}))
-        request = request_of(arguments) if isinstance(arguments, StartArguments) else None
+        request = request_of(arguments)
         purpose = call.params.name
         task = Assignment(spec, call, full_events=call.events is Events.FULL, purpose=purpose, request=request)
         turn = await work.submit(member, task)

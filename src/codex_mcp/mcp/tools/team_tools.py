@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import stay_about
@@ -45,13 +45,16 @@ from codex_mcp.mcp.schema.team_results import (
     status_result,
     threads_result,
 )
+from codex_mcp.mcp.tools.change_tools import ChangeTools
 from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
 from codex_mcp.mcp.tools.mail_tools import MailTools
 from codex_mcp.mcp.tools.session_tools import SessionTools
 from codex_mcp.mcp.tools.specs import in_default_folder, new_turn
-from codex_mcp.mcp.tools.team_orders import TeamTurn, ordered
+from codex_mcp.mcp.tools.team_orders import TeamTurn, forked, ordered
+from codex_mcp.mcp.tools.turn_tools import TurnTools
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import names_of
+from codex_mcp.team.forking import fork_source
 from codex_mcp.team.profile.roles import Role
 from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.refusals import TeamRefused
@@ -64,7 +67,8 @@ from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
 
-NOT_NAMED: Final = f"{BAD_ARGUMENTS}missing field `id`; give the codex_id, the identity or the threadId of the agent"
+Asked: TypeAlias = StartArguments | TeamReplyArguments
+
 NO_SESSIONS: Final = f"{BAD_ARGUMENTS}named sessions are not offered here; start codex-mcp serve with --tools all"
 AGENT_OR_SESSION: Final = (
     f"{BAD_ARGUMENTS}`sessionId` excludes `identity`, `codex_id`, `agent_file`, `role`, `tag` and `request_id`, since "
@@ -83,6 +87,8 @@ class TeamTools:
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
         self._listed = catalogue.team_tools(settings.sessions.tools)
         self._mail = MailTools(team)
+        self._turns = TurnTools(team, threads, settings, self._follower)
+        self._changes = ChangeTools(threads, team, settings.core.codex_home)
         threads.tool_calls.answer_with(self._mail.called_by_agent)
         has_sessions = settings.sessions.tools in catalogue.HAVE_SESSIONS
         self._sessions = SessionTools(threads, settings, self._follower, self._listed) if has_sessions else None
@@ -101,7 +107,9 @@ class TeamTools:
             catalogue.CODEX_STATUS.name: self._codex_status,
             catalogue.CODEX_CLOSE.name: self._codex_close,
             catalogue.CODEX_APPROVALS.name: self._codex_approvals,
+            **self._changes.bodies(),
         }
+        bodies |= self._turns.bodies()
         if self._sessions is not None:
             bodies |= self._sessions.bodies()
         offered = {tool.name for tool in self._listed}
@@ -118,7 +126,13 @@ class TeamTools:
     def _audited(self, name: str, body: Body) -> Body:
         """Turn refusals of the team into results, and audit calls that start no turn."""
         # The others do not change an agent, so that only the call itself is audited.
-        changes_agents = (self._codex, self._codex_reply, self._codex_close, self._codex_approvals)
+        changes_agents = (
+            self._codex,
+            self._codex_reply,
+            self._codex_close,
+            self._codex_approvals,
+            self._turns.interrupt,
+        )
 
         async def run(call: Call, given: Json) -> Result:
             note = partial(self._team.note_call, name, call.label, call.principal)
@@ -150,6 +164,8 @@ class TeamTools:
     def _goes_on(self, thread_id: str) -> GoesOn:
         member = self._team.roster.of_thread(thread_id)
         if member is None:
+            if not self._team.roster.names(thread_id):
+                return GoesOn.NO_AGENT
             taken = self._team.roster.was_taken_over(thread_id)
             return GoesOn.OTHER_SERVER if taken else GoesOn.RESUME
         if member.closing:
@@ -176,11 +192,15 @@ class TeamTools:
         if arguments.session_id is not None:
             return await self._in_session(call, arguments)
         way = way_of(arguments)
+        return await self._once(call, arguments, lambda: self._begun(call, arguments, way))
+
+    async def _once(self, call: Call, arguments: Asked, begin: Callable[[], Awaitable[TeamTurn]]) -> Result:
+        """Begin a turn and wait for it, unless the call repeats an earlier one."""
         request = request_of(arguments)
         async with call.opening(), self._team.requests.one_at_a_time(call.principal, request):
             repeat = None if request is None else await self._team.requests.find_repeat(call.principal, request)
             if repeat is None:
-                turn = await self._begun(call, arguments, way)
+                turn = await begin()
         if repeat is not None:
             return await self._repeated(call, repeat, arguments)
         result = await self._followed(call, turn, arguments)
@@ -208,8 +228,12 @@ class TeamTools:
             turn = TeamTurn(call, arguments, arguments.prompt or GO_ON)
             await self._team.resuming.find(reference, call.principal, resume=True, begin=self._beginning(turn))
             return turn
-        arguments = await in_default_folder(call, arguments, self._settings.core.exec)
-        asked = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
+        if arguments.fork_from is not None:
+            source = await fork_source(self._team.directory, arguments.fork_from, call.principal)
+            asked = await asyncio.to_thread(forked, arguments, source, self._settings)
+        else:
+            arguments = await in_default_folder(call, arguments, self._settings.core)
+            asked = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
         new_turn(arguments, asked.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
         await self._team.work.check_team()
         turn = TeamTurn(call, arguments, asked.prompt, asked.new.warnings)
@@ -223,14 +247,15 @@ class TeamTools:
             source=asked.source,
             request_id=arguments.request_id,
             auto_mail=asked.auto_mail,
+            worktree=asked.worktree,
         )
         await self._team.starting.start(order, self._beginning(turn))
         return turn
 
-    async def _repeated(self, call: Call, repeat: Repeat, arguments: StartArguments) -> Result:
+    async def _repeated(self, call: Call, repeat: Repeat, arguments: Asked) -> Result:
         """Answer a repeated call: wait for its turn, or return its answer again."""
         done = {"request_id": call.label, "what": f"repeats request {arguments.request_id}"}
-        self._team.work.audit(repeat.agent, catalogue.CODEX.name, AuditOutcome.OK, **done)
+        self._team.work.audit(repeat.agent, call.params.name, AuditOutcome.OK, **done)
         thread = None if repeat.member is None else repeat.member.thread
         if repeat.turn is not None and thread is not None:
             stay_about(call.subject._replace(thread=thread.id))
@@ -241,13 +266,13 @@ class TeamTools:
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)
-        if not arguments.references:
-            raise BadArguments(NOT_NAMED)
+        return await self._once(call, arguments, lambda: self._replied(call, arguments))
+
+    async def _replied(self, call: Call, arguments: TeamReplyArguments) -> TeamTurn:
         turn = TeamTurn(call, arguments, arguments.prompt)
-        async with call.opening():
-            reference = await self._team.directory.find_one(arguments.references, call.principal)
-            await self._team.resuming.find(reference, call.principal, resume=False, begin=self._beginning(turn))
-        return await self._followed(call, turn, arguments)
+        reference = await self._team.directory.find_one(arguments.references, call.principal)
+        await self._team.resuming.find(reference, call.principal, resume=False, begin=self._beginning(turn))
+        return turn
 
     def _beginning(self, turn: TeamTurn) -> Begin:
         return partial(turn.begin, work=self._team.work, settings=self._settings.calls)
@@ -283,13 +308,11 @@ class TeamTools:
 
     async def _codex_close(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_CLOSE, given, AgentArguments)
-        if not arguments.references:
-            raise BadArguments(NOT_NAMED)
         reference = await self._team.directory.find_one(arguments.references, call.principal)
         closed = await self._team.closing.close(reference, call.principal, call.label)
         if not self._follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):
             self._follower.waiter.report(call, (), [fact.news.key for fact in closed_facts(closed.agent)])
-        return close_result(closed.agent, closed.how)
+        return close_result(closed.agent, closed.how, closed.left)
 
     async def _codex_approvals(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_APPROVALS, given, ApprovalsArguments)

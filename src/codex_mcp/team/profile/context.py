@@ -45,6 +45,12 @@ def context_block(identity: str, team: str, surroundings: Surroundings) -> str:
     return "\n".join(lines)
 
 
+def without_block(instructions: str) -> str:
+    """Instructions without the block at their end."""
+    before, found, _ = instructions.rpartition(f"<{TAG}>")
+    return before.rstrip() if found else instructions
+
+
 def change_note(before: Surroundings, now: Surroundings) -> str | None:
     """One line about what has changed since the agent was last told, or None."""
     changes = [

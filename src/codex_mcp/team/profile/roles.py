@@ -16,7 +16,6 @@ from codex_mcp.base.identity import EXPECTED, is_identity
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.base.settings.kinds import ApprovalPolicy, Sandbox
 from codex_mcp.base.settings.nearest import nearest
-from codex_mcp.codex.core import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT
 
 
 class Role(Struct, frozen=True, kw_only=True):
@@ -33,6 +32,7 @@ class Role(Struct, frozen=True, kw_only=True):
     identity: str | None = None
     """The default identity of agents with this role."""
     auto_mail: bool | None = None
+    worktree: bool | None = None
 
 
 def role_from(table: Mapping[str, object], role: str, source_of: Callable[[str], str]) -> Role:
@@ -80,12 +80,6 @@ def _one_of(kind: type[StrEnum]) -> Callable[[object], StrEnum]:
     return choose
 
 
-def _environment(value: object) -> str:
-    if value not in (LOCAL_ENVIRONMENT, EXEC_ENVIRONMENT):
-        raise ValueError(f"one of {LOCAL_ENVIRONMENT}, {EXEC_ENVIRONMENT}")
-    return str(value)
-
-
 def _identity(value: object) -> str:
     if not isinstance(value, str) or not is_identity(value):
         raise ValueError(EXPECTED)
@@ -105,8 +99,10 @@ KINDS: Final[dict[str, Callable[[object], object]]] = {
     "sandbox": _one_of(Sandbox),
     "approval_policy": _one_of(ApprovalPolicy),
     "instructions": _text,
-    "environment": _environment,
+    "environment": _text,
     "identity": _identity,
     "auto_mail": _switch,
+    "worktree": _switch,
 }
-"""What each key may hold. The reasoning efforts that exist depend on the model; Codex checks them."""
+"""What each key may hold. The reasoning efforts that exist depend on the model; Codex checks them. The
+environment is checked when all files are read."""

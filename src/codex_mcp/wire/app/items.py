@@ -100,6 +100,7 @@ class AnyItem(Wire, frozen=True, tag_field="type"):
 
 class UserMessage(AnyItem, frozen=True, tag="userMessage"):
     content: list[Input] = []
+    client_id: str | None = None
 
 
 class AgentMessage(AnyItem, frozen=True, tag="agentMessage"):

@@ -111,6 +111,18 @@ class ThreadResume(ThreadSetup, frozen=True):
     exclude_turns: bool
 
 
+class ThreadFork(ThreadSetup, frozen=True):
+    thread_id: str
+    exclude_turns: bool
+    before_turn_id: str | UnsetType = UNSET
+
+
+class ThreadRevert(Struct, frozen=True, rename="camel"):
+    thread_id: str
+    before_turn_id: str
+    """This turn and all later ones are dropped."""
+
+
 class ThreadId(Struct, frozen=True, rename="camel"):
     """`thread/unsubscribe` and `thread/backgroundTerminals/clean`."""
 
@@ -257,10 +269,12 @@ class TurnInterrupt(Struct, frozen=True, rename="camel"):
     turn_id: str
 
 
-class TurnSteer(Struct, frozen=True, rename="camel"):
+class TurnSteer(Struct, frozen=True, rename="camel", omit_defaults=True):
     thread_id: str
     expected_turn_id: str
     input: list[TextInput | ImageInput | LocalImageInput]
+    client_user_message_id: str | UnsetType = UNSET
+    """The item of the message carries it as `clientId`."""
 
 
 class InjectItems(Struct, frozen=True, rename="camel"):

@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, cast
 
+import msgspec
+
 from codex_mcp.base.errors import Explained
 from codex_mcp.cli.clients.config_text import jsonc, jsonc_edit, toml_edit, toml_text
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
-from codex_mcp.cli.clients.config_text.values import with_value, without
+from codex_mcp.cli.clients.config_text.values import at, with_value, without
 
 BOM: Final = "\ufeff"
 
@@ -37,6 +39,8 @@ def with_entry(form: Format, data: bytes | None, path: Sequence[str], value: obj
     """The file with this value at this path. Raises Unreadable or Uneditable."""
     mark, text = _decoded(data or b"")
     before = _values(form, text)
+    if _encoded(at(before, path)) == _encoded(value):  # not even its layout changes
+        return data or b""
     if form is Format.TOML:
         after = toml_edit.set_value(text, path, value)
     else:
@@ -50,6 +54,11 @@ def without_entry(form: Format, data: bytes, path: Sequence[str]) -> bytes:
     before = _values(form, text)
     edit: Callable[[str, Sequence[str]], str] = toml_edit.remove if form is Format.TOML else jsonc_edit.remove
     return _checked(form, mark, edit(text, path), without(before, path))
+
+
+def _encoded(value: object) -> bytes:
+    """For a comparison in which True is not 1."""
+    return msgspec.json.encode(value)
 
 
 def _decoded(data: bytes) -> tuple[str, str]:

@@ -36,8 +36,11 @@ class Node(Struct, frozen=True):
     members: tuple[Member, ...] | None = None
 
 
-_SPACE: Final = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
-"""What may stand between two tokens."""
+BLOCK_COMMENT: Final = r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
+
+_SPACE: Final = re.compile(rf"(?:[ \t\r\n]|//[^\n]*(?:\n|\Z)|{BLOCK_COMMENT})*")
+"""What may stand between two tokens. There is one way to read it, so nothing is tried twice. (Possessive repetition of
+groups is broken in Python 3.11.2, which Debian 12 has.)"""
 
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")

@@ -14,10 +14,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codex_mcp.cli.clients.config_text.jsonc import Member, Node, Value, is_blank, parse
+from codex_mcp.cli.clients.config_text.jsonc import BLOCK_COMMENT, Member, Node, Value, is_blank, parse
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 
-_SAME_LINE: Final = re.compile(r"(?:[ \t]++|/\*(?:[^*]|\*(?!/))*+\*/)*+(?://[^\r\n]*)?")
+_SAME_LINE: Final = re.compile(rf"(?:[ \t]|{BLOCK_COMMENT})*(?://[^\r\n]*)?")
 """What may follow a value on its line: comments belong to that line."""
 
 

@@ -1,0 +1,69 @@
+"""The differences between a commit and the files of a checkout, new files included. Blocks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.git import position_of
+from codex_mcp.git.looking import DIFF
+from codex_mcp.git.running import Git, GitFailed
+
+
+class Diff(Struct, frozen=True):
+    text: str
+    is_cut: bool
+    base: str
+    """The commit with which the files were compared."""
+
+
+class Wanted(Struct, frozen=True):
+    """What to compare: a commit (None: the one that is checked out) with the files of the checkout, or with `until`."""
+
+    base: str | None = None
+    paths: Sequence[str] | None = None
+    """None: all files."""
+    until: str | None = None
+    is_stat: bool = False
+
+
+def diff_of(cwd: str, wanted: Wanted, limit: int) -> Diff:
+    """The differences in the checkout around this folder, at most so many bytes. Raises Refused, GitFailed."""
+    position = position_of(cwd)
+    if position is None:
+        raise Refused(f"there is no diff of {cwd}: it is not in a git repository")
+    git = Git(position.root)
+    commit = git.line("rev-parse", "--verify", "--quiet", f"{wanted.base or 'HEAD'}^{{commit}}")
+    if commit is None:
+        raise Refused(f"there is no diff of {position.root}: it has no commit {wanted.base or 'yet'}")
+    if wanted.paths is not None and not wanted.paths:
+        return Diff("", is_cut=False, base=commit)
+    how = ("--stat=120",) if wanted.is_stat else ("--patch", "--find-renames")
+    words = [word for word in DIFF if wanted.is_stat or word != "--no-renames"]
+    chosen = [f":(top,literal){path}" for path in wanted.paths or ()]
+    with _with_new_files(git, position.git) if wanted.until is None else contextlib.nullcontext() as index:
+        ends = (commit,) if wanted.until is None else (commit, wanted.until)
+        ran = git.run(*words, *how, *ends, "--", *chosen, limit=limit, variables=index)
+    if ran.code:
+        raise GitFailed(f"git diff failed in {position.root}: {ran.errors}")
+    text = ran.out.decode(errors="replace")
+    return Diff(text if not ran.is_cut else text[: text.rfind("\n") + 1], ran.is_cut, commit)
+
+
+@contextlib.contextmanager
+def _with_new_files(git: Git, git_folder: str) -> Iterator[Mapping[str, str]]:
+    """Variables that make git use a copy of its index in which untracked files are listed. No object is written."""
+    import shutil  # noqa: PLC0415  not at the server's start
+    import tempfile  # noqa: PLC0415  not at the server's start
+
+    with tempfile.TemporaryDirectory(prefix="codex-mcp-index-") as folder:
+        index = os.path.join(folder, "index")
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(os.path.join(git_folder, "index"), index)
+        variables = {"GIT_INDEX_FILE": index}
+        git.run("add", "--intent-to-add", "--ignore-errors", "--", ".", variables=variables)
+        yield variables

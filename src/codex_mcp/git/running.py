@@ -1,0 +1,195 @@
+"""Runs git: guarded, for a limited time, with limited output. Blocks.
+
+Every run names the folder. A child is awaited here, so the search for orphaned processes does not find it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from typing import IO, Final
+
+from msgspec import Struct
+
+from codex_mcp.base.errors import Explained
+from codex_mcp.base.files import read_if_there
+from codex_mcp.base.git import position_of
+from codex_mcp.base.processes.offspring import awaited_child, no_longer_awaited
+from codex_mcp.git import guard
+
+PATIENCE: Final = 10.0
+"""Seconds for a run that only looks. A status of the largest repositories takes some seconds."""
+
+CHECKOUT_PATIENCE: Final = 300.0
+"""Seconds to check out or remove a worktree: hundreds of thousands of files, on a slow disk."""
+
+LONGEST_OUTPUT: Final = 32 * 1024 * 1024
+"""Bytes: the names of some hundred thousand files."""
+
+LOOK_EVERY: Final = 0.05
+"""Seconds between two looks whether git has ended, while it writes nothing."""
+
+LONGEST_ERROR: Final = 1000
+"""Characters of git's own words in an error of ours."""
+
+
+class GitFailed(Explained):
+    """git could not do it; the text has its own words."""
+
+
+class Ran(Struct, frozen=True):
+    code: int
+    out: bytes
+    errors: str
+    is_cut: bool = False
+    """There was more output than was asked for."""
+
+
+class Git:
+    """git for one folder. `places` are variables such as GIT_DIR, which then does not depend on the folder's files."""
+
+    def __init__(self, folder: str, *, is_trusted: bool = False, places: Mapping[str, str] | None = None) -> None:
+        self.folder = folder
+        self._is_trusted = is_trusted
+        self._places = dict(places or {})
+        self._guarded: dict[str, str] | None = None
+
+    def ask(self, *words: str, limit: int = LONGEST_OUTPUT, patience: float = PATIENCE) -> bytes:
+        """git's answer. Raises GitFailed."""
+        ran = self.run(*words, limit=limit, patience=patience)
+        if ran.code:
+            raise GitFailed(f"git {words[0]} failed in {self.folder}: {ran.errors or f'exit code {ran.code}'}")
+        return ran.out
+
+    def line(self, *words: str) -> str | None:
+        """The first line of git's answer, or None if it fails or is empty."""
+        ran = self.run(*words)
+        return None if ran.code else ran.out.decode(errors="surrogateescape").partition("\n")[0] or None
+
+    def succeeds(self, *words: str) -> bool:
+        return self.run(*words).code == 0
+
+    def run(
+        self,
+        *words: str,
+        limit: int = LONGEST_OUTPUT,
+        patience: float = PATIENCE,
+        variables: Mapping[str, str] | None = None,
+    ) -> Ran:
+        """Run git. Raises GitFailed if it cannot be started, or takes too long."""
+        return _run(self.folder, words, {**self._environment(), **(variables or {})}, limit, patience)
+
+    def _environment(self) -> dict[str, str]:
+        if self._guarded is None:
+            drivers = None if self._is_trusted else set[str]()
+            plain = guard.environment(_inherited(), drivers) | self._places
+            if drivers is not None and self._may_have_drivers():
+                listing = ("config", "--list", "--show-scope", "--name-only", "-z")
+                listed = _run(self.folder, listing, plain, LONGEST_OUTPUT, PATIENCE)
+                if listed.code == 0:
+                    plain = guard.environment(_inherited(), guard.own_drivers(listed.out)) | self._places
+            self._guarded = plain
+        return self._guarded
+
+    def _may_have_drivers(self) -> bool:
+        """Whether it is worth a run of git to list the repository's filters. Most repositories have none."""
+        own, common = self._places.get("GIT_DIR"), self._places.get("GIT_COMMON_DIR")
+        if own is None or common is None:
+            position = position_of(self.folder)
+            if position is None:
+                return True
+            own, common = position.git, position.common
+        try:
+            texts = [read_if_there(os.path.join(common, "config")), read_if_there(os.path.join(own, "config.worktree"))]
+        except OSError:
+            return True
+        return any(guard.may_have_drivers(text) for text in texts if text is not None)
+
+
+def _inherited() -> Mapping[str, str]:
+    return os.environ  # noqa: TID251  git needs the user's own HOME and PATH, as the server got them
+
+
+def _run(folder: str, words: tuple[str, ...], environment: Mapping[str, str], limit: int, patience: float) -> Ran:
+    import tempfile  # noqa: PLC0415  not at the server's start
+
+    deadline = time.monotonic() + patience
+    with tempfile.TemporaryFile() as errors, _started(folder, words, environment, errors) as process:
+        assert process.stdout is not None
+        out = _read(process, process.stdout, limit + 1, deadline)
+        is_cut = len(out) > limit
+        if is_cut:
+            _end(process)
+        try:
+            code = process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired as exc:
+            raise GitFailed(f"git {words[0]} took longer than {patience:g} s in {folder} and was stopped") from exc
+        errors.seek(0)
+        told = errors.read(LONGEST_ERROR).decode(errors="replace").strip()
+        return Ran(0 if is_cut else code, out[:limit], told, is_cut)
+
+
+@contextlib.contextmanager
+def _started(
+    folder: str, words: tuple[str, ...], environment: Mapping[str, str], errors: IO[bytes]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """git while it runs. Afterwards it has ended, with all its children."""
+    import shutil  # noqa: PLC0415  not at the server's start
+
+    program = shutil.which("git", path=environment.get("PATH"))
+    if program is None:
+        raise GitFailed("git is not installed, or not in the server's PATH")
+    try:
+        with awaited_child() as note:
+            process = subprocess.Popen(
+                [program, "--no-pager", *words],
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+            note(process.pid)
+    except OSError as exc:
+        raise GitFailed(f"cannot run git in {folder}: {exc.strerror or exc}") from exc
+    try:
+        yield process
+    finally:
+        _end(process)
+        process.wait()
+        no_longer_awaited(process.pid)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _read(process: subprocess.Popen[bytes], pipe: IO[bytes], most: int, deadline: float) -> bytes:
+    """What it writes, until it ends, has written `most` bytes, or is out of time.
+
+    A program that it leaves in the background may hold the pipe open for ever.
+    """
+    found = bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while len(found) < most and time.monotonic() < deadline:
+            has_ended = process.poll() is not None
+            if selector.select(0.0 if has_ended else LOOK_EVERY):
+                data = os.read(pipe.fileno(), 1 << 16)
+                if not data:
+                    break
+                found += data
+            elif has_ended:
+                break
+    return bytes(found)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill it with its children, unless it has ended. It is its own process group until it is awaited."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)

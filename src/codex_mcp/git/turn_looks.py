@@ -1,0 +1,77 @@
+"""Looks at checkouts after turns, in threads and for a limited time. A turn that changed nothing costs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+from weakref import WeakKeyDictionary
+
+from codex_mcp.base.errors import Explained
+from codex_mcp.base.git import position_of
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.facts import FileChange
+from codex_mcp.git.start import Start
+from codex_mcp.git.worktree import Work
+
+logger = logging.getLogger(__name__)
+
+PATIENCE: Final = 15.0
+"""Seconds that an answer waits for the look at its files."""
+
+TOO_MANY: Final = "More than {} files were changed; filesChanged has the first ones."
+
+Looked: TypeAlias = Callable[[Iterable[FileChange], Work | None, str | None], None]
+
+
+class TurnLooks:
+    def __init__(self) -> None:
+        self._starts: WeakKeyDictionary[object, Start] = WeakKeyDictionary()
+        self._tasks = TaskSet()
+        self._is_closed = False
+
+    def begin(self, turn: object, cwd: str) -> None:
+        """Note where the checkout around this folder stands before the turn begins."""
+        position = position_of(cwd)
+        if position is not None:
+            self._starts[turn] = Start(position, time.time_ns())
+
+    def start_of(self, turn: object) -> Start | None:
+        """Where its checkout stood when it began; None outside of git."""
+        return self._starts.get(turn)
+
+    def look(self, turn: object, base: str | None, looked: Looked) -> asyncio.Task[None] | None:
+        """Look at what has changed since the turn began, and, with a `base`, since that commit. None: no repository."""
+        start = self._starts.get(turn)
+        if start is None or self._is_closed:
+            return None
+        return self._tasks.spawn(self._look(start, base, looked), name=f"look at {start.position.root}")
+
+    async def _look(self, start: Start, base: str | None, looked: Looked) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                looked(*await asyncio.to_thread(_seen, start, base))
+        except (Explained, OSError, ValueError, TimeoutError) as exc:
+            why = str(exc) or f"git took longer than {PATIENCE:g} s"
+            logger.warning("cannot see what commands changed in %s: %s", start.position.root, why)
+            looked((), None, f"filesChanged has patches only: {why}")
+
+    async def aclose(self) -> None:
+        self._is_closed = True
+        await self._tasks.aclose()
+
+
+def _seen(start: Start, base: str | None) -> tuple[list[FileChange], Work | None, str | None]:
+    from codex_mcp.git.looking import MOST_FILES, changed_since, work_since  # noqa: PLC0415  not at the server's start
+
+    seen = changed_since(start)
+    root = os.fsencode(start.position.root)
+    files = [
+        FileChange(os.path.join(root, each.path).decode(errors="replace"), each.kind, each.added, each.removed)
+        for each in seen.files
+    ]
+    work = None if base is None else work_since(start.position.root, base)
+    return files, work, TOO_MANY.format(MOST_FILES) if seen.is_cut else None

@@ -1,0 +1,122 @@
+"""Pure. `codex_review`: its arguments, what they ask Codex to review, and the findings in Codex's answer.
+
+Codex returns a review as text in a fixed form, whichever way its model wrote it:
+
+    It breaks.
+
+    Full review comments:
+
+    - [P1] Off by one — /repo/a.py:3-5
+      The loop ends too early.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from codex_mcp.mcp.schema.arguments import HowToWait
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
+from codex_mcp.wire.app.requests import BaseBranch, Commit, Instructions, ReviewTarget, UncommittedChanges
+
+TARGETS: Final = ("uncommitted", "base", "commit", "custom")
+
+HEADING: Final = re.compile(r"^(?:Full review comments|Review comment):$", re.MULTILINE)
+FINDING: Final = re.compile(
+    r"^- (?:\[P(?P<priority>\d)\] )?(?:(?P<title>.*?) — (?P<file>/.*)|(?P<title2>.*) — (?P<file2>.+))"
+    r":(?P<first>\d+)-(?P<last>\d+)$"
+)
+"""A file is named by its absolute path, which may contain a dash; a title, too."""
+
+INDENT: Final = "  "
+
+
+class TeamReviewArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
+    id: str | None = None
+    cwd: str | None = None
+    target: str = TARGETS[0]
+    of: str | None = None
+    base: str | None = None
+    commit: str | None = None
+    prompt: str | None = None
+    model: str | None = None
+
+    @property
+    def named(self) -> tuple[str, str | None]:
+        """The target and what it is of. `base`, `commit` and `prompt` name both at once, as in `review`."""
+        short = {"base": self.base, "commit": self.commit, "custom": self.prompt}
+        given = [(target, value) for target, value in short.items() if value is not None]
+        if not given:
+            return self.target, self.of
+        if len(given) > 1 or self.of is not None or self.target not in ("uncommitted", given[0][0]):
+            raise _refused("name one target: `target` with `of`, or one of `base`, `commit` and `prompt`")
+        return given[0]
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    file: str
+    lines: tuple[int, int]
+    title: str
+    text: str
+    priority: int | None = None
+    """0 is the most urgent."""
+
+
+def team_review_target(arguments: TeamReviewArguments) -> ReviewTarget:
+    """Raises BadArguments."""
+    if arguments.id is not None and arguments.cwd is not None:
+        raise _refused("`id` and `cwd` exclude each other: with `id`, the folder of that agent is reviewed")
+    target, given = arguments.named
+    if target == "uncommitted":
+        if given is not None:
+            raise _refused("`of` belongs to the targets base, commit and custom; leave it out, or name one of them")
+        return UncommittedChanges()
+    of = (given or "").strip()
+    if not of:
+        raise _refused(f"the target {target} needs `of`: a branch, a commit, or instructions")
+    if target == "custom":
+        return Instructions(of)
+    return BaseBranch(of) if target == "base" else Commit(of)
+
+
+def _refused(text: str) -> BadArguments:
+    return BadArguments(f"{BAD_ARGUMENTS}{text}")
+
+
+def findings_in(review: str) -> list[dict[str, object]]:
+    """The findings of a review, in its order; empty if it has none, or is not in Codex's form."""
+    heading = HEADING.search(review)
+    return [] if heading is None else [msgspec.to_builtins(each) for each in _findings(review[heading.end() :])]
+
+
+def _findings(listed: str) -> list[Finding]:
+    found: list[Finding] = []
+    body: list[str] = []
+    for line in listed.splitlines():
+        if (match := FINDING.match(line)) is not None:
+            _finish(found, body)
+            body = []
+            found.append(_finding(match))
+        elif found:
+            body.append(line.removeprefix(INDENT))
+    _finish(found, body)
+    return found
+
+
+def _finding(match: re.Match[str]) -> Finding:
+    priority, first, last = match["priority"], int(match["first"]), int(match["last"])
+    return Finding(
+        file=match["file"] or match["file2"],
+        lines=(first, last),
+        title=match["title"] if match["file"] else match["title2"],
+        text="",
+        priority=None if priority is None else int(priority),
+    )
+
+
+def _finish(found: list[Finding], body: list[str]) -> None:
+    if found:
+        found[-1] = msgspec.structs.replace(found[-1], text="\n".join(body).strip())

@@ -1,0 +1,138 @@
+"""`codex_diff`: what an agent has changed, in its last turn, since it began, or without committing it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.environments import is_elsewhere
+from codex_mcp.git.diffs import Diff, Wanted, diff_of
+from codex_mcp.git.looking import changed_since
+from codex_mcp.git.records import read_record
+from codex_mcp.git.start import Start
+from codex_mcp.git.worktree import Worktree
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.resources.diff import diff, stat_of
+from codex_mcp.mcp.resources.history import History
+from codex_mcp.mcp.schema import team_catalogue as catalogue
+from codex_mcp.mcp.schema.results import Result, text_block
+from codex_mcp.mcp.schema.team_arguments import DiffArguments, team_arguments
+from codex_mcp.mcp.tools.dispatch import Body, Json
+from codex_mcp.team.agent import Agent
+from codex_mcp.team.team import Team
+from codex_mcp.threads.record import Status
+from codex_mcp.threads.threads import Threads
+from codex_mcp.threads.turn import Turn
+
+LONGEST: Final = 40_000
+"""Characters of a result. A model reads some 10,000 tokens of a diff, and asks for a part of a longer one."""
+
+READ_AHEAD: Final = 4 * 1024 * 1024
+"""Bytes of the history that are read for patches."""
+
+CUT: Final = "\n(The diff is longer and was cut at a line. {rest})"
+NOTHING: Final = "Nothing has changed."
+REMOVED: Final = (
+    "the worktree of {identity} was removed when it was closed; `of: thread` shows what its branch {branch} has"
+)
+
+
+class _Asked(Struct, frozen=True):
+    agent: Agent
+    is_stat: bool
+
+
+class ChangeTools:
+    def __init__(self, threads: Threads, team: Team, codex_home: str) -> None:
+        self._threads = threads
+        self._team = team
+        self._history = History(threads, codex_home, READ_AHEAD)
+
+    def bodies(self) -> dict[str, Body]:
+        return {catalogue.CODEX_DIFF.name: self._codex_diff}
+
+    async def _codex_diff(self, call: Call, given: Json) -> Result:
+        arguments = team_arguments(catalogue.CODEX_DIFF, given, DiffArguments)
+        reference = await self._team.directory.find_one(arguments.references, call.principal)
+        asked = _Asked(await self._team.directory.find(reference, call.principal), arguments.stat)
+        if is_elsewhere(_environment(asked.agent)) and arguments.of == "uncommitted":
+            raise Refused("there is no such diff: the agent's files are on another machine; use `of: thread`")
+        match arguments.of:
+            case "uncommitted":
+                found = await asyncio.to_thread(_compared, asked, None)
+            case "thread":
+                found = await self._of_thread(asked)
+            case _:
+                found = await self._of_turn(asked, call.principal)
+        return {"content": [text_block(found)]}
+
+    async def _of_thread(self, asked: _Asked) -> str:
+        worktree = await asyncio.to_thread(_worktree, asked.agent)
+        if worktree is None:
+            return await self._patches(asked, last=False)
+        return await asyncio.to_thread(_compared, asked, worktree.base)
+
+    async def _of_turn(self, asked: _Asked, principal: str) -> str:
+        member = self._team.roster.called(asked.agent.codex_id, principal)
+        turns = [] if member is None or member.thread is None else member.thread.turns
+        known = [(turn, start) for turn in turns if (start := self._threads.looks.start_of(turn)) is not None]
+        if not known:
+            return await self._patches(asked, last=True)
+        return await asyncio.to_thread(_of_known_turn, asked, *known[-1])
+
+    async def _patches(self, asked: _Asked, *, last: bool) -> str:
+        """The patches of the thread, or of its last turn, which Codex has kept."""
+        if asked.agent.thread_id is None:
+            return NOTHING
+        thread = await self._history.thread(asked.agent.thread_id)
+        kept = await self._history.turns(thread)
+        turns = kept.turns[-1:] if last else kept.turns
+        text = diff(thread, turns, is_cut=kept.is_cut and not last)
+        text = stat_of(text) if asked.is_stat else text
+        found = Diff(text[:LONGEST], len(text) > LONGEST, "")
+        return _shown(found, f"The resource codex://threads/{thread.id}/diff has all of it.")
+
+
+def _of_known_turn(asked: _Asked, turn: Turn, start: Start) -> str:
+    """The files of a turn; those of now, if it was stopped or still runs. Blocks."""
+    root, outcome = start.position.root, turn.outcome
+    paths = {os.path.relpath(os.path.realpath(change.path), root) for change in outcome.files}
+    if outcome.status is not Status.COMPLETED:
+        paths |= {change.path.decode(errors="replace") for change in changed_since(start).files}
+    return _compared(asked, start.commit, sorted(path for path in paths if not path.startswith("..")))
+
+
+def _worktree(agent: Agent) -> Worktree | None:
+    return None if agent.worktree is None else read_record(agent.worktree)
+
+
+def _compared(asked: _Asked, base: str | None, paths: Sequence[str] | None = None) -> str:
+    """A commit and the files of the agent, or what its branch has if its worktree is gone. Blocks."""
+    worktree = _worktree(asked.agent)
+    cwd, until = asked.agent.cwd, None
+    if worktree is not None and not os.path.isdir(worktree.path):
+        if base != worktree.base:
+            raise Refused(REMOVED.format(identity=worktree.identity, branch=worktree.branch))
+        cwd, until = worktree.checkout, worktree.tip
+    found = diff_of(cwd, Wanted(base, paths, until, asked.is_stat), LONGEST)
+    ends = " ".join(filter(None, (found.base, until)))
+    return _shown(found, f"`git -C {cwd} diff {ends}` shows all of it; `stat: true` lists the files.")
+
+
+def _shown(found: Diff, rest: str) -> str:
+    if not found.text:
+        return NOTHING
+    if not found.is_cut:
+        return found.text
+    whole = found.text[: found.text.rfind("\n") + 1] or found.text
+    return whole + CUT.format(rest=rest)
+
+
+def _environment(agent: Agent) -> str | None:
+    found = agent.spec.get("environment")
+    return found if isinstance(found, str) else None

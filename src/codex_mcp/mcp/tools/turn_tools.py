@@ -1,0 +1,91 @@
+"""`codex_interrupt` and `codex_review`."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from codex_mcp.base.settings.environments import is_elsewhere
+from codex_mcp.base.settings.groups import Settings
+from codex_mcp.codex.core import ThreadSpec, TurnSpec
+from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.follower import Follower
+from codex_mcp.mcp.schema import team_catalogue as catalogue
+from codex_mcp.mcp.schema.arguments import CodexArguments
+from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.schema.review import TeamReviewArguments, team_review_target
+from codex_mcp.mcp.schema.team_arguments import AgentArguments, team_arguments
+from codex_mcp.mcp.schema.team_results import idle_result, interrupt_result
+from codex_mcp.mcp.tools.dispatch import Body, Json
+from codex_mcp.mcp.tools.one_turn import OneTurn
+from codex_mcp.mcp.tools.review_checks import check_review
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import Agent
+from codex_mcp.team.records.audit_entry import AuditOutcome
+from codex_mcp.team.team import Team
+from codex_mcp.threads.thread import Thread
+from codex_mcp.threads.threads import Threads
+from codex_mcp.threads.turn import Turn
+
+
+class TurnTools:
+    def __init__(self, team: Team, threads: Threads, settings: Settings, follower: Follower) -> None:
+        self._team = team
+        self._follower = follower
+        self._time_limit = settings.team.turn_timeout or None
+        self._once = OneTurn(threads, settings, follower, _check)
+
+    def bodies(self) -> dict[str, Body]:
+        return {catalogue.CODEX_INTERRUPT.name: self.interrupt, catalogue.CODEX_REVIEW.name: self._review}
+
+    async def _review(self, call: Call, given: Json) -> Result:
+        """Review the changes in a folder, in a thread that is no agent's."""
+        arguments = team_arguments(catalogue.CODEX_REVIEW, given, TeamReviewArguments)
+        spec = TurnSpec(review=team_review_target(arguments), time_limit=self._time_limit)
+        await self._team.work.check_team()
+        setup = CodexArguments(prompt="", model=arguments.model, cwd=arguments.cwd)
+        if arguments.id is not None:
+            agent = await self._team.directory.find(arguments.id, call.principal)
+            environment = agent.spec.get("environment")
+            setup = replace(setup, cwd=agent.cwd, environment=environment if isinstance(environment, str) else None)
+        return await self._once.run(call, setup, spec, arguments)
+
+    async def interrupt(self, call: Call, given: Json) -> Result:
+        """Stop the current turn of an agent, whoever asked for it."""
+        arguments = team_arguments(catalogue.CODEX_INTERRUPT, given, AgentArguments)
+        reference = await self._team.directory.find_one(arguments.references, call.principal)
+        agent, thread = await self._running(reference, call.principal)
+        turn = None if thread is None else thread.current
+        if thread is None or turn is None or turn.ended:
+            self._audit(agent, call, "nothing to stop")
+            return idle_result(agent)
+        thread.cancel(turn)
+        await turn.wait()  # no longer than the grace period
+        self._audit(agent, call, turn.spec.prompt)
+        if not self._is_waited_for(call, agent, turn):
+            self._follower.waiter.report(call, [turn])
+        return interrupt_result(agent, turn.outcome, thread.waiting)
+
+    async def _running(self, reference: str, principal: str) -> tuple[Agent, Thread | None]:
+        """The agent, and its thread if this server runs it. Raises TeamRefused if another one does."""
+        agent = await self._team.directory.find(reference, principal)
+        member = self._team.roster.called(agent.codex_id, principal)
+        if member is not None:
+            return member.agent, member.thread
+        if not agent.is_closed and (owner := await self._team.directory.living_owner(agent)) is not None:
+            raise refusals.owned_elsewhere(agent, owner)
+        return agent, None
+
+    def _is_waited_for(self, call: Call, agent: Agent, turn: Turn) -> bool:
+        """A wait of the same caller is about to return the end of this turn."""
+        return any(self._follower.waiter.is_waited_for(call.caller, key) for key in (agent.codex_id, turn.thread_id))
+
+    def _audit(self, agent: Agent, call: Call, what: str) -> None:
+        self._team.work.audit(
+            agent, catalogue.CODEX_INTERRUPT.name, AuditOutcome.OK, request_id=call.label, what=what or None
+        )
+
+
+def _check(thread: ThreadSpec, turn: TurnSpec) -> None:
+    """Folders of an exec-server are not seen from here."""
+    if turn.review is not None and thread.cwd is not None and not is_elsewhere(thread.environment):
+        check_review(thread.cwd, turn.review)

@@ -1,0 +1,106 @@
+"""The worktrees of agents: made when an agent starts, made again when it resumes, removed when it is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codex_mcp.base.errors import Explained, Refused
+from codex_mcp.base.git import position_of
+from codex_mcp.base.tasks import spawn
+from codex_mcp.codex.config.permissions import trusts, with_writable
+from codex_mcp.codex.core import ThreadSpec
+from codex_mcp.git.making import Asked, Made, make, places_to_write, undo
+from codex_mcp.git.records import read_record
+from codex_mcp.git.removing import close, open_again
+from codex_mcp.git.worktree import Left
+from codex_mcp.team.agent import Agent
+from codex_mcp.team.roster import Member
+
+logger = logging.getLogger(__name__)
+
+Arg = TypeVar("Arg")
+Done = TypeVar("Done")
+
+
+class Configured(Struct, frozen=True):
+    """The layers of configuration below that of a call, which name writable and trusted folders."""
+
+    overrides: Mapping[str, object]
+    user: Mapping[str, object]
+
+
+class Workplaces:
+    def __init__(self, state_dir: str) -> None:
+        self._state_dir = state_dir
+
+    async def make(self, member: Member, spec: ThreadSpec, configured: Configured) -> ThreadSpec:
+        """Make a worktree; return the spec of a thread in it. Raises Refused, GitFailed."""
+        agent, cwd = member.agent, spec.cwd or member.agent.cwd
+        if spec.is_remote:
+            raise Refused("cannot make a worktree: the agent's commands run on an exec-server; leave out `worktree`")
+        is_trusted = trusts(configured.user, _roots(cwd))
+        asked = Asked(agent.codex_id, agent.identity, cwd, self._state_dir, is_trusted)
+        member.change(worktree=asked.path)  # before it is made, so that `undo` finds what is left of it
+        made = await _to_the_end(make, asked)
+        self._placed(member, made)
+        places = await asyncio.to_thread(places_to_write, made.worktree)
+        config = with_writable(spec.config, places, configured.overrides, configured.user)
+        return replace(spec, cwd=made.worktree.cwd, base=made.worktree.base, config=config)
+
+    async def make_again(self, member: Member) -> None:
+        """Before an agent goes on: make sure that its worktree is there. Raises Refused, GitFailed."""
+        worktree = (
+            None if member.agent.worktree is None else await asyncio.to_thread(read_record, member.agent.worktree)
+        )
+        if worktree is not None:
+            made = await _to_the_end(open_again, worktree)
+            self._placed(member, made)
+            await asyncio.to_thread(places_to_write, made.worktree)  # makes the folders that the sandbox must have
+
+    async def undo(self, member: Member) -> None:
+        """Remove the worktree of an agent that could not be started, with its branch."""
+        worktree = (
+            None if member.agent.worktree is None else await asyncio.to_thread(read_record, member.agent.worktree)
+        )
+        if worktree is not None:
+            await _to_the_end(undo, replace(worktree, is_new=True))
+
+    async def close(self, agent: Agent) -> Left | None:
+        """Remove the worktree of a closed agent, unless something would be lost; None if it has none."""
+        worktree = None if agent.worktree is None else await asyncio.to_thread(read_record, agent.worktree)
+        if worktree is None:
+            return None
+        try:
+            return await _to_the_end(close, worktree)
+        except (Explained, OSError) as exc:
+            logger.warning("the worktree of agent %s was not removed: %s", agent.identity, exc)
+            return Left(worktree, str(exc))
+
+    def _placed(self, member: Member, made: Made) -> None:
+        worktree = made.worktree
+        member.change(cwd=worktree.cwd, worktree=worktree.path)
+        for warning in made.warnings:
+            member.add_warning(warning)
+
+
+def _roots(cwd: str) -> list[str]:
+    """The folders of which one must be trusted: the checkout, and the one whose worktree it is."""
+    position = position_of(cwd)
+    return [] if position is None else [position.root, os.path.dirname(position.common)]
+
+
+async def _to_the_end(act: Callable[[Arg], Done], given: Arg) -> Done:
+    """Run it in a thread. A caller that is cancelled waits for its end, so that nothing half-made is left behind."""
+    doing = spawn(asyncio.to_thread(act, given), name=act.__name__)
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await asyncio.wait([doing])
+        raise

@@ -1,0 +1,64 @@
+"""Answers what the core asks in a thread: the audience of the running turn decides, and Codex is told."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterable
+
+from codex_mcp.base.logs import stay_about
+from codex_mcp.codex.core import Core, CoreError
+from codex_mcp.codex.events.translator import Event, EventTranslator
+from codex_mcp.threads.open_questions import OpenQuestions
+from codex_mcp.threads.questions.approvals import core_answer, explanation, must_interrupt, refusal
+from codex_mcp.threads.questions.decisions import is_approval, word_for
+from codex_mcp.threads.questions.questions import question_from
+from codex_mcp.threads.turn import Turn
+from codex_mcp.wire.app.questions import Asked, UnreadableQuestion
+from codex_mcp.wire.jsonrpc import Id
+
+logger = logging.getLogger(__name__)
+
+
+class Answering:
+    """The questions of one thread. `decided` is told of each decision, `cancel` stops a turn."""
+
+    def __init__(
+        self,
+        translator: EventTranslator,
+        publish: Callable[[Iterable[Event]], None],
+        decided: Callable[[Turn, str], None],
+        cancel: Callable[[Turn], None],
+    ) -> None:
+        self._translator = translator
+        self._publish = publish
+        self._decided = decided
+        self._cancel = cancel
+        self._questions = OpenQuestions()
+
+    @property
+    def open(self) -> int:
+        return len(self._questions)
+
+    def withdraw(self, question_id: Id) -> None:
+        self._questions.withdraw(question_id)
+
+    async def answer(self, question_id: Id, asked: Asked, turn: Turn | None, core: Core | None) -> object:
+        """The answer to a question that the core asks in this turn."""
+        question = question_from(asked, self._translator.changes_of)
+        if isinstance(question, UnreadableQuestion) or turn is None or turn.ended or turn.record.is_spoiled:
+            why = question.why if isinstance(question, UnreadableQuestion) else "no turn runs that could wait for it"
+            logger.warning("refused a question of thread %s (%s): %s", asked.thread_id, asked.method, why)
+            return refusal(asked.method)
+        stay_about(turn.subject)
+        decision = await self._questions.ask(question_id, question, turn.audience.ask)
+        self._decided(turn, "withdrawn" if decision is None else word_for(decision))
+        if decision is None:
+            return refusal(asked.method)  # the core withdrew the question and ignores this answer
+        self._publish(self._translator.answered(asked, approved=is_approval(decision)))
+        if must_interrupt(question, decision):
+            self._cancel(turn)
+        if (told := explanation(question, decision)) is not None and core is not None:
+            with contextlib.suppress(CoreError):  # before the answer, so that the model reads it in time
+                await core.tell_model(turn.thread_id, told)
+        return core_answer(question, decision)

@@ -1,0 +1,81 @@
+"""What agents have changed: in results, and by `codex_diff`, on the real Codex, over stdio and HTTP."""
+
+from pathlib import Path
+
+from tests.support.repositories import git, repository
+from tests.support.servers.mcp_server import Json
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT
+from tests.support.team.team_server import TeamServer, refusal, say
+
+WRITING: Json = {"sandbox": "workspace-write", "approval-policy": "never"}
+
+
+def run(command: str) -> str:
+    return f'[[scene: run cmd="{command}"]]'
+
+
+async def diff(server: TeamServer, who: str, **arguments: object) -> str:
+    result = await server.run("codex_diff", {"id": who, **arguments})
+    text: str = result["content"][0]["text"]
+    assert not result.get("isError"), text
+    return text
+
+
+async def test_files_that_commands_changed_are_listed_and_shown(team: Team, tmp_path: Path) -> None:
+    checkout = repository(tmp_path / "repo", a="1\n2\n", b="x\n")
+    (checkout / "earlier").write_text("untracked\n")
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        done = await server.start(
+            run("echo 3 >>a; rm b; mkdir -p s; echo n >s/n"), identity="arch", cwd=str(checkout), **WRITING
+        )
+        changed = {
+            file["path"].removeprefix(f"{checkout}/"): (file["kind"], file["lines"]) for file in done["filesChanged"]
+        }
+        assert changed.pop("earlier", None) in (None, ("add", "+1 -0"))  # if it was made in the same step of the clock
+        assert changed == {"a": ("update", "+1 -0"), "b": ("delete", "+0 -1"), "s/n": ("add", "+1 -0")}
+        shown = await diff(server, "arch")
+        assert "+3\n" in shown
+        assert "deleted file mode" in shown
+        assert "b/s/n" in shown
+        assert "s/n" in await diff(server, done["codex_id"], stat=True)
+        assert "+untracked" in await diff(server, "arch", of="uncommitted")
+        assert (await server.reply("arch", say("nothing to do")))["filesChanged"] == []
+        assert await diff(server, "arch") == "Nothing has changed."
+
+
+async def test_a_long_diff_is_cut_at_a_line_and_says_how_to_get_the_rest(team: Team, tmp_path: Path) -> None:
+    checkout = repository(tmp_path / "repo")
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        await server.start(run("seq 20000 >long"), identity="arch", cwd=str(checkout), **WRITING)
+        text = await diff(server, "arch")
+        assert len(text) < 41_000
+        shown, _, note = text.rpartition("\n(")
+        assert shown.splitlines()[-1].removeprefix("+").isdigit()
+        assert f"`git -C {checkout} diff {git(checkout, 'rev-parse', 'HEAD')}` shows all of it" in note
+
+
+async def test_outside_of_git_there_are_only_patches(team: Team, tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        done = await server.start(run("echo x >a"), identity="arch", cwd=str(folder), **WRITING)
+        assert done["filesChanged"] == []
+        assert await diff(server, "arch", of="thread") == "Nothing has changed."
+        refused = await server.run("codex_diff", {"id": "arch", "of": "uncommitted"})
+        assert "is not in a git repository" in refusal(refused)
+        assert "unknown" in refusal(await server.run("codex_diff", {"id": "unknown"}))
+
+
+async def test_the_diff_of_a_worktree_outlives_the_worktree(team: Team, tmp_path: Path) -> None:
+    checkout = repository(tmp_path / "repo")
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        commands = "echo one >one; git add one; git commit -qm one; echo two >two"
+        done = await server.start(run(commands), identity="arch", cwd=str(checkout), worktree=True, **WRITING)
+        assert {"+one", "+two"} <= set((await diff(server, "arch", of="thread")).splitlines())
+        assert "+one" not in await diff(server, "arch", of="uncommitted")
+        await server.reply("arch", run("rm two"))
+        await server.close_agent("arch")
+        assert "+one" in await diff(server, done["codex_id"], of="thread")
+        gone = await server.run("codex_diff", {"id": done["codex_id"], "of": "uncommitted"})
+        assert "was removed when it was closed; `of: thread` shows" in refusal(gone)

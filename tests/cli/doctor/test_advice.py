@@ -1,0 +1,352 @@
+"""The real doctor in a home of its own: each problem is made, reported, and gone after its advice was followed.
+
+What a test cannot make on this machine, a full disk and missing bubblewrap, the operating system's functions report.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+from collections import namedtuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.cli.doctor import cmd_doctor
+from codex_mcp.cli.doctor.facts import Level
+from codex_mcp.cli.parser import Parser
+from codex_mcp.codex.binary import find_codex
+from codex_mcp.team.agent import AgentStatus
+from tests.cli.doctor.test_checks import reportable
+from tests.support.patience import PATIENCE
+from tests.support.servers.commands import PROGRAM
+from tests.support.servers.terminal import Terminal
+from tests.support.state.agents import an_agent, owned, register, state_folder_of
+
+KEY = "sk-proj-" + "a1B2c3D4" * 5
+DEAD = '{"mcpServers": {"x": {"command": "codex", "args": ["mcp-server"]}}}'
+PROVIDER = '[model_providers.mine]\nname = "x"\nbase_url = "http://127.0.0.1:9/v1"\nenv_key = "MY_KEY"\n'
+REAL_CODEX = find_codex(CoreSettings(codex_home="/nowhere"), "").path
+NO_CODEX = {"CODEX_MCP_CODEX_BIN": "./gone"}
+"""Doctor is quicker if it does not start Codex; what it checks besides is the same."""
+
+
+@dataclass
+class Patient:
+    """A home with a problem, and how doctor is run there."""
+
+    home: Path
+    patch: pytest.MonkeyPatch
+    held: contextlib.ExitStack
+    flags: list[str] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+    fix: str = ""
+    """The advice."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"PATH": f"{self.home}/bin:/usr/bin:/bin", "HOME": str(self.home), **self.variables}
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def codex(self, *lines: str) -> None:
+        """A program `codex` on PATH and as codex_bin. It does these lines; then it is the real Codex."""
+        path = self.write("bin/codex", "\n".join(["#!/bin/sh", *lines, f'exec "{REAL_CODEX}" "$@"\n']))
+        path.chmod(0o755)
+        self.variables["CODEX_MCP_CODEX_BIN"] = str(path)
+
+    def says(self, version: str) -> None:
+        """A program `codex` on PATH that reports this version."""
+        self.write("bin/codex", f"#!/bin/sh\necho codex-cli {version}\n").chmod(0o755)
+
+    def follow_command(self) -> None:
+        """Run the first command that the advice names, at a terminal; say yes if it asks."""
+        (line, *_) = re.findall(r"`([^`]+)`", self.fix)
+        words = ["sh", "-c", f'cd "$HOME" && {line}']
+        with Terminal(words, self.environment) as terminal:
+            terminal.type("y\n")
+            assert terminal.exit_code() == 0, terminal.shown
+
+
+Step = Callable[[Patient], object]
+Case = namedtuple("Case", "check level produce advice follow")
+
+
+def given(**variables: str) -> Step:
+    return lambda patient: patient.variables.update(variables)
+
+
+def removed(name: str) -> Step:
+    return lambda patient: patient.variables.pop(name)
+
+
+def written(name: str, text: str, *, is_quick: bool = True) -> Step:
+    def write(patient: Patient) -> None:
+        patient.write(name, text)
+        patient.variables.update(NO_CODEX if is_quick else {})
+
+    return write
+
+
+def entry(*words: str, **more: object) -> str:
+    return json.dumps({"mcpServers": {"codex": {"command": words[0], "args": words[1:], **more}}})
+
+
+def a_disk_with(free: int) -> Step:
+    def patch(patient: Patient) -> None:
+        patient.variables.update(NO_CODEX)
+        patient.patch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2**40, 2**40 - free, free))
+
+    return patch
+
+
+def undone(patient: Patient) -> None:
+    patient.patch.undo()
+
+
+def released(patient: Patient) -> None:
+    patient.held.close()
+
+
+def no_bubblewrap(patient: Patient) -> None:
+    access = os.access
+    patient.patch.setattr(os, "access", lambda path, mode: not str(path).endswith("/bwrap") and access(path, mode))
+
+
+def a_held_lock(patient: Patient) -> None:
+    patient.variables.update(NO_CODEX)
+    path = patient.write(".config/atm/codex-sessions/opening.lock", "")
+    file = patient.held.enter_context(path.open())
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def a_port_in_use(patient: Patient) -> None:
+    server = patient.held.enter_context(socket.create_server(("127.0.0.1", 0)))
+    patient.variables.update(NO_CODEX, CODEX_MCP_PORT=str(server.getsockname()[1]))
+
+
+def a_sign_in_that_others_can_read(patient: Patient) -> None:
+    patient.variables.update(NO_CODEX)
+    patient.write(".codex/auth.json", "{}").chmod(0o644)
+
+
+def stale_agents(patient: Patient) -> None:
+    patient.variables.update(NO_CODEX)
+    folder = state_folder_of(patient.home)
+    folder.mkdir(parents=True)
+    register(folder, owned(an_agent(1, "ann", status=AgentStatus.ACTIVE, days_ago=1), "gone"))
+
+
+def state_in_a_file(patient: Patient) -> None:
+    patient.write("file", "")
+    patient.variables.update(NO_CODEX)
+    patient.flags = ["--state-dir", "file"]
+
+
+def no_flags(patient: Patient) -> None:
+    patient.flags = []
+
+
+def the_first_call(patient: Patient) -> None:
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
+    asked = [("initialize", client), ("tools/call", {"name": "codex_status", "arguments": {}})]
+    lines = [{"jsonrpc": "2.0", "id": number, "method": name, "params": p} for number, (name, p) in enumerate(asked)]
+    ended = subprocess.run(
+        [PROGRAM, "serve"],
+        input="".join(f"{json.dumps(line)}\n" for line in lines),
+        text=True,
+        capture_output=True,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(patient.home)},
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert "result" in json.loads(ended.stdout.splitlines()[-1]), ended.stdout
+
+
+def an_old_codex(patient: Patient) -> None:
+    patient.codex('[ "$1" = --version ] && echo codex-cli 0.153.4 && exit', '[ "$1" = app-server ] && exit 1')
+    patient.variables["CODEX_MCP_ALLOW_UNTESTED_CODEX"] = "true"
+
+
+def a_codex_on_path(version: str, *, with_entry: bool = False) -> Step:
+    def write(patient: Patient) -> None:
+        patient.says(version)
+        if with_entry:
+            patient.write(".mcp.json", DEAD)
+            patient.variables.update(NO_CODEX)
+
+    return write
+
+
+def refusing(*lines: str, flags: tuple[str, ...] = ()) -> Step:
+    def write(patient: Patient) -> None:
+        patient.codex(*lines)
+        patient.flags = list(flags)
+
+    return write
+
+
+USE_OUR_OWN = removed("CODEX_MCP_CODEX_BIN")
+E, W = Level.ERROR, Level.WARNING
+
+# The check, its level; how the problem is made; a part of the advice; how it is followed.
+CASES = {
+    "no Codex": Case("codex.found", E, given(**NO_CODEX), "leave it out", USE_OUR_OWN),
+    "an old Codex": Case("codex.version", W, an_old_codex, "remove codex_bin", USE_OUR_OWN),
+    "a Codex on PATH that is not used": Case(
+        "codex.unused", W, a_codex_on_path("0.170.0"), "a tested version in its place", a_codex_on_path("0.163.0")
+    ),
+    "a Codex that does not start": Case(
+        "codex.handshake",
+        E,
+        refusing('[ "$1" = app-server ] && echo no memory >&2 && exit 1'),
+        "correct what it names",
+        refusing(),
+    ),
+    "no sign-in, but a key": Case("sign-in", E, given(OPENAI_API_KEY=KEY), "--with-api-key", Patient.follow_command),
+    "a provider without its key": Case(
+        "sign-in.provider-key",
+        E,
+        written(".codex/config.toml", f'model_provider = "mine"\n{PROVIDER}', is_quick=False),
+        "set MY_KEY",
+        given(MY_KEY=KEY),
+    ),
+    "a setting that cannot be used": Case(
+        "settings", E, given(CODEX_MCP_PORT="none"), "correct this setting", given(CODEX_MCP_PORT="3333")
+    ),
+    "a setting without effect": Case(
+        "settings.ignored",
+        W,
+        given(CODEX_MCP_MODLE="x", **NO_CODEX),
+        "did you mean CODEX_MCP_MODEL?",
+        removed("CODEX_MCP_MODLE"),
+    ),
+    "a configuration that Codex refuses": Case(
+        "config.toml",
+        E,
+        written(".codex/config.toml", 'approval_policy = "sometimes"\n', is_quick=False),
+        "correct ~/.codex/config.toml",
+        written(".codex/config.toml", 'approval_policy = "never"\n', is_quick=False),
+    ),
+    "a configuration that is no TOML": Case(
+        "config.toml",
+        E,
+        written(".codex/config.toml", "model = ["),
+        "correct ~/.codex/config.toml",
+        written(".codex/config.toml", ""),
+    ),
+    "no bubblewrap": Case("sandbox.bubblewrap", W, no_bubblewrap, "install the package bubblewrap", undone),
+    "a sandbox that does not work": Case(
+        "sandbox",
+        W,
+        refusing('[ "$1" = sandbox ] && echo bwrap: no permissions >&2 && exit 1'),
+        "",
+        refusing(),
+    ),
+    "an unusable state folder": Case("folders.state_dir", E, state_in_a_file, "setting state_dir", no_flags),
+    "a full disk": Case("folders.codex_home", E, a_disk_with(2**20), "free some space", a_disk_with(2**35)),
+    "a nearly full disk": Case("folders.codex_home", W, a_disk_with(2**29), "free some space", a_disk_with(2**35)),
+    "a sign-in that others can read": Case(
+        "folders.sign-in", W, a_sign_in_that_others_can_read, "chmod 600", Patient.follow_command
+    ),
+    "a damaged database": Case(
+        "folders.state",
+        E,
+        written(".config/atm/codex-sessions/state.db", "no database" * 1000),
+        "the first call to the next one sets it aside",
+        the_first_call,
+    ),
+    "a lock": Case("folders.lock", W, a_held_lock, "end the process", released),
+    "a client's file that cannot be read": Case(
+        "clients.file", W, written(".cursor/mcp.json", "{"), "correct the file", written(".cursor/mcp.json", "{}")
+    ),
+    "a dead server": Case(
+        "clients.old-server", E, written(".cursor/mcp.json", DEAD), "codex-mcp migrate", Patient.follow_command
+    ),
+    "a server that dies with the next update": Case(
+        "clients.old-server",
+        W,
+        a_codex_on_path("0.153.4", with_entry=True),
+        "codex-mcp migrate",
+        Patient.follow_command,
+    ),
+    "a program that was moved": Case(
+        "clients.program",
+        E,
+        written(".cursor/mcp.json", entry("/gone/codex-mcp", "mcp-server")),
+        f"change its command to {PROGRAM}",
+        written(".cursor/mcp.json", entry(PROGRAM, "mcp-server")),
+    ),
+    "a client that gives up early": Case(
+        "clients.timeout",
+        W,
+        written(".gemini/settings.json", entry(PROGRAM, "mcp-server", timeout=60_000)),
+        "add the flag --soft-deadline with fewer seconds",
+        written(".gemini/settings.json", entry(PROGRAM, "mcp-server", "--soft-deadline", "45", timeout=60_000)),
+    ),
+    "a variable that makes Claude Code give up": Case(
+        "clients.timeout",
+        W,
+        given(MCP_TOOL_TIMEOUT="60000", **NO_CODEX),
+        "set it to 3600000",
+        given(MCP_TOOL_TIMEOUT="3600000"),
+    ),
+    "a port in use": Case("port", W, a_port_in_use, "stop what uses it", released),
+    "agents that cannot be read": Case("agents", E, state_in_a_file, "check its permissions", no_flags),
+    "stale agents": Case("agents", W, stale_agents, "--prune --older-than 0", Patient.follow_command),
+    "a turn that fails": Case(
+        "turn",
+        E,
+        refusing("case $HOME in */codex-mcp-doctor-*) exit 1;; esac", flags=("--turn",)),
+        "correct the findings above first",
+        refusing(flags=("--turn",)),
+    ),
+}
+
+
+def problems(patient: Patient, capfd: pytest.CaptureFixture[str]) -> dict[str, dict[str, Any]]:
+    """Run doctor in this process; return the warnings and errors by the names of their checks."""
+    parser = Parser("codex-mcp doctor")
+    cmd_doctor.configure(parser)
+    capfd.readouterr()
+    code = cmd_doctor.run(parser.read(["--json", *patient.flags]), patient.environment, str(patient.home))
+    said = capfd.readouterr()
+    document = json.loads(said.out)
+    found = [check for check in document["checks"] if check["level"] != "ok"]
+    errors = sum(check["level"] == "error" for check in found)
+    assert (document["schema"], document["errors"], code) == (1, errors, int(errors > 0))
+    assert (all(check["fix"] for check in found), str(patient.home) in said.out, said.err) == (True, False, "")
+    return {check["check"]: check for check in found}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_problem_is_reported_and_its_advice_removes_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    case = CASES[name]
+    with contextlib.ExitStack() as held:
+        patient = Patient(tmp_path, monkeypatch, held)
+        case.produce(patient)
+        found = problems(patient, capfd)[case.check]
+        assert (found["level"], case.advice in found["fix"]) == (case.level.name.lower(), True), found
+        patient.fix = found["fix"]
+        case.follow(patient)
+        assert case.check not in problems(patient, capfd)
+
+
+def test_every_problem_that_doctor_can_report_is_made_and_removed() -> None:
+    made = {(case.check, case.level.name) for case in CASES.values()}
+    assert reportable() <= made
+    assert {check for check, _ in made - reportable()} <= {"folders.state_dir"}  # as codex_home, another setting

@@ -1,0 +1,153 @@
+"""What a turn has changed, by whatever means and with whatever names."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.git import position_of
+from codex_mcp.git.changes import Kind, lines_of, read_changes
+from codex_mcp.git.diffs import Wanted, diff_of
+from codex_mcp.git.looking import MOST_FILES, changed_since, work_since
+from codex_mcp.git.running import Git, GitFailed
+from codex_mcp.git.start import Start
+from tests.support.repositories import commit, git, repository
+
+ODD = b'odd "name"\n\xff'
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    files = {"a": "1\n2\n", "gone": "x\n", "mode": "x\n", "moved": "1\n2\n3\n", "dirty": "x\n", "committed": "x\n"}
+    root = repository(tmp_path / "repo", **files)
+    (root / "dirty").write_text("changed before the turn\n")
+    (root / "before").write_text("untracked before the turn\n")
+    git(root, "pack-refs", "--all")
+    return root
+
+
+def begun(checkout: Path) -> Start:
+    """A turn begins, some time after the last change: file times are counted in steps of some milliseconds."""
+    position = position_of(str(checkout / "."))
+    assert position is not None
+    latest = max(os.lstat(path).st_ctime_ns for path in checkout.rglob("*") if ".git" not in path.parts)
+    return Start(position, max(time.time_ns(), latest) + 50_000_000)
+
+
+def changes(start: Start) -> dict[bytes, tuple[str, int | None, int | None]]:
+    return {each.path: (each.kind, each.added, each.removed) for each in changed_since(start).files}
+
+
+def until(start: Start) -> None:
+    """Let the clock pass the beginning of the turn."""
+    while time.time_ns() < start.at:
+        os.sched_yield()
+
+
+def test_every_kind_of_change_is_found_and_earlier_ones_are_not(checkout: Path) -> None:
+    start = begun(checkout)
+    until(start)
+    (checkout / "a").write_text("1\n3\n4\n")
+    (checkout / "gone").unlink()
+    (checkout / "mode").chmod(0o755)
+    git(checkout, "mv", "moved", "here")
+    (checkout / "binary").write_bytes(b"\0\1")
+    (checkout / "link").symlink_to("a")
+    with open(os.path.join(os.fsencode(checkout), ODD), "w") as file:
+        file.write("1\n2")
+    commit(checkout, "committed", "x\ny\n")
+    found = changes(start)
+    assert found.pop(b"dirty", None) is None
+    assert found == {
+        b"a": ("update", 2, 1),
+        b"gone": ("delete", 0, 1),
+        b"mode": ("update", 0, 0),
+        b"moved": ("delete", 0, 3),
+        b"here": ("add", 3, 0),
+        b"binary": ("add", None, None),
+        b"link": ("add", None, None),
+        ODD: ("add", 2, 0),
+        b"committed": ("update", 1, 0),
+    }
+
+
+def test_a_long_list_is_cut(checkout: Path) -> None:
+    start = begun(checkout)
+    until(start)
+    for number in range(MOST_FILES + 1):
+        (checkout / f"n{number}").touch()
+    seen = changed_since(start)
+    assert (len(seen.files), seen.is_cut) == (MOST_FILES, True)
+
+
+def test_without_a_commit_only_new_files_are_found(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    start = begun(tmp_path) if any(tmp_path.glob("[!.]*")) else Start(position_of(str(tmp_path)), 0)  # type: ignore[arg-type]
+    (tmp_path / "a").write_text("x\n")
+    assert changes(start) == {b"a": ("add", 1, 0)}
+
+
+def test_work_counts_commits_and_names_the_branch(checkout: Path) -> None:
+    base = git(checkout, "rev-parse", "HEAD")
+    commit(checkout, "a", "1\n")
+    work = work_since(str(checkout), base)
+    assert work is not None
+    assert (work.branch, work.commits, work.diffstat) == (
+        "main",
+        1,
+        "2 files changed, 1 insertion(+), 2 deletions(-)",
+    )
+    assert work.log[0].endswith(" adds a")
+    git(checkout, "checkout", "-q", "--detach")
+    detached = work_since(str(checkout), base)
+    assert detached is not None
+    assert detached.branch == git(checkout, "rev-parse", "HEAD")[:7]
+    assert work_since(str(checkout.parent), base) is None
+
+
+def test_a_diff_has_new_files_renames_and_binaries_and_can_be_applied(checkout: Path, tmp_path: Path) -> None:
+    git(checkout, "mv", "moved", "here")
+    (checkout / "binary").write_bytes(b"\0\1")
+    (checkout / 'q"uote').write_text("x\n")
+    before = (checkout / ".git/index").read_bytes()
+    found = diff_of(str(checkout), Wanted(), 1 << 20)
+    assert "rename from moved\nrename to here" in found.text
+    assert 'b/q\\"uote' in found.text
+    assert "+untracked before the turn" in found.text
+    assert "Binary files /dev/null and b/binary differ" in found.text
+    assert (checkout / ".git/index").read_bytes() == before
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(checkout), str(clone))
+    subprocess.run(["git", "apply", "--exclude=binary"], cwd=clone, check=True, input=found.text, text=True)
+    assert (clone / "here").read_text() == "1\n2\n3\n"
+    some = diff_of(str(checkout), Wanted(paths=["dirty"], is_stat=True), 1 << 20)
+    assert (some.text.count("|"), some.is_cut) == (1, False)
+    assert diff_of(str(checkout), Wanted(paths=[]), 1).text == ""
+    cut = diff_of(str(checkout), Wanted(), 200)
+    assert cut.is_cut
+    assert found.text.startswith(cut.text)
+    with pytest.raises(Refused, match="is not in a git repository"):
+        diff_of(str(tmp_path), Wanted(), 1)
+    with pytest.raises(Refused, match="has no commit 1234"):
+        diff_of(str(checkout), Wanted("1234"), 1)
+
+
+def test_lists_of_git_are_read() -> None:
+    listed = b":100644 000000 a b D\0gone\0:000000 120000 a b A\0l\tink\00\t3\tgone\0-\t-\tl\tink\0"
+    assert [(each.path, each.kind, each.removed) for each in read_changes(listed)] == [
+        (b"gone", Kind.DELETE, 3),
+        (b"l\tink", Kind.ADD, None),
+    ]
+    assert [lines_of(text) for text in (b"", b"a", b"a\n", b"a\nb", b"\0")] == [0, 1, 1, 2, None]
+
+
+def test_a_git_that_takes_too_long_is_stopped(checkout: Path) -> None:
+    waits = f"alias.wait=!{sys.executable} -c 'import time; time.sleep(99)'"
+    with pytest.raises(GitFailed, match=r"took longer than 0\.2 s"):
+        Git(str(checkout)).run("-c", waits, "wait", patience=0.2)
+    with pytest.raises(GitFailed, match="cannot run git"):
+        Git(str(checkout / "nowhere")).run("status")

@@ -1,0 +1,220 @@
+"""Worktrees are made whole or not at all, even if the server is killed, and nothing of the repository runs."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.git.making import Asked, Made, make, places_to_write, undo
+from codex_mcp.git.records import all_records, delete_record, read_record, write_record
+from codex_mcp.git.removing import close, open_again
+from codex_mcp.git.running import GitFailed
+from codex_mcp.git.worktree import State, Worktree
+from tests.support.killed import killed_at
+from tests.support.repositories import branches, commit, git, registrations, repository
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    return repository(tmp_path / "repo", **{"a": "one\n", "sub/b": "two\n"})
+
+
+def asked(checkout: Path, folder: str = "", name: str = "arch") -> Asked:
+    return Asked(f"codex:{name}1", name, str(checkout / folder), str(checkout.parent / "state"))
+
+
+def made(checkout: Path) -> Worktree:
+    return make(asked(checkout)).worktree
+
+
+def left_in(checkout: Path) -> tuple[list[str], list[str]]:
+    """Entries of git besides the checkout, and files besides the records."""
+    folder = checkout.parent / "state/.worktrees"
+    # A killed writer may leave the draft of a record, as of every file that is written as a whole.
+    names = sorted(name for name in os.listdir(folder) if name[0] != ".") if folder.exists() else []
+    entries = checkout / ".git/worktrees"
+    return sorted(os.listdir(entries)) if entries.exists() else [], names
+
+
+def pruned(checkout: Path) -> None:
+    for record in all_records(str(checkout.parent / "state")):
+        left = close(record)
+        assert left.why is None
+        delete_record(left.worktree)
+
+
+def test_killed_at_any_step_of_the_making_nothing_is_left_after_a_prune(checkout: Path) -> None:
+    step = 0
+    while killed_at(step, lambda: made(checkout)):
+        pruned(checkout)
+        assert (left_in(checkout), branches(checkout)) == (([], []), ["main"]), step
+        step += 1
+    assert step > 10
+    assert left_in(checkout) == (["arch-arch1"], ["arch-arch1", "arch-arch1.json"])
+
+
+@pytest.mark.parametrize("act", [close, open_again])
+def test_killed_at_any_step_of_a_close_or_a_resume_every_commit_stays(
+    checkout: Path, act: Callable[[Worktree], object]
+) -> None:
+    worktree = made(checkout)
+    tip = commit(Path(worktree.path), "new", "x\n")
+    if act is open_again:
+        worktree = close(worktree).worktree
+    step = 0
+    while killed_at(step, lambda: act(read_record(worktree.path) or worktree)):
+        again = open_again(read_record(worktree.path) or worktree).worktree
+        assert git(again.path, "rev-parse", "HEAD") == tip, step
+        assert git(again.path, "status", "--porcelain") == ""
+        if act is open_again:
+            assert close(again).why is None
+        step += 1
+    assert step > 4
+    assert [path for path, told in registrations(checkout).items() if "prunable" in str(told)] == []
+
+
+def test_what_a_killed_git_leaves_of_a_worktree_is_removed(checkout: Path) -> None:
+    """git writes its entry first, locked, then the folder, then the files; the branch is older than all of them."""
+    worktree = made(checkout)
+    write_record(replace(worktree, state=State.MAKING, is_new=True))
+    entry = checkout / ".git/worktrees" / worktree.name
+    (entry / "locked").write_text("initializing")
+    (entry / "index").unlink()
+    (Path(worktree.path) / "a").write_text("half of")
+    pruned(checkout)
+    assert (left_in(checkout), branches(checkout)) == (([], []), ["main"])
+    entry.mkdir(parents=True)
+    (entry / "locked").write_text("initializing")
+    undo(worktree)
+    assert left_in(checkout)[0] == []
+
+
+def test_a_branch_that_another_worktree_has_is_never_deleted(checkout: Path) -> None:
+    worktree = made(checkout)
+    other = make(asked(checkout, name="bee")).worktree
+    undo(replace(worktree, state=State.MAKING, is_new=True, branch=other.branch))
+    assert other.branch in branches(checkout)
+    assert git(other.path, "status", "--porcelain") == ""
+
+
+def test_a_failed_checkout_leaves_nothing(checkout: Path) -> None:
+    """As on a full disk: git fails in the middle, here because an object is missing."""
+    blob = git(checkout, "rev-parse", "HEAD:sub/b")
+    (checkout / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(GitFailed, match=r"(?s)cannot make a worktree of .*; nothing of it is left"):
+        made(checkout)
+    assert (left_in(checkout), branches(checkout)) == (([], []), ["main"])
+
+
+def test_the_agent_works_in_the_same_folder_of_its_worktree(checkout: Path) -> None:
+    worktree = make(asked(checkout, "sub")).worktree
+    assert worktree.cwd == f"{worktree.path}/sub"
+    assert os.listdir(worktree.cwd) == ["b"]
+    inner = make(Asked("codex:2", "inner", worktree.cwd, asked(checkout).state_dir)).worktree  # of a worktree
+    assert (inner.cwd, inner.common) == (f"{inner.path}/sub", worktree.common)
+
+
+def test_a_folder_that_is_in_the_way_is_left_alone(checkout: Path) -> None:
+    (Path(asked(checkout).path) / "x").mkdir(parents=True)
+    with pytest.raises(Refused, match="exists already; move it away"):
+        made(checkout)
+    assert (Path(asked(checkout).path) / "x").exists()
+
+
+def test_taken_branches_get_a_number(checkout: Path) -> None:
+    git(checkout, "branch", "codex/arch")
+    git(checkout, "branch", "codex/arch-2/inner")
+    assert made(checkout).branch == "codex/arch-3"
+
+
+def test_what_only_ignored_files_hold_is_removed_and_everything_else_kept(checkout: Path) -> None:
+    worktree = made(checkout)
+    folder = Path(worktree.path)
+    commit(folder, ".gitignore", "ignored\n")
+    (folder / "ignored").write_text("x")
+    (folder / "a").write_text("changed\n")
+    git(folder, "update-index", "--assume-unchanged", "a")
+    assert close(worktree).why == "1 file whose changes git was told to overlook"
+    git(folder, "update-index", "--no-assume-unchanged", "a")
+    assert close(worktree).why == "1 file with uncommitted changes"
+    git(folder, "checkout", "-q", "a")
+    (folder / "a").unlink()
+    assert close(worktree).why == "1 file with uncommitted changes"
+    git(folder, "checkout", "-q", "a")
+    git(checkout, "worktree", "lock", str(folder))
+    assert close(worktree).why == "a lock (git worktree lock)"
+    git(checkout, "worktree", "unlock", str(folder))
+    assert close(worktree).why is None
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("folder_is", ["there", "removed"])
+def test_commits_on_no_branch_get_one_and_amended_ones_do_not(checkout: Path, folder_is: str) -> None:
+    worktree = made(checkout)
+    folder = Path(worktree.path)
+    commit(folder, "first", "x\n")
+    git(folder, "commit", "-q", "--amend", "-m", "again")
+    git(folder, "checkout", "-q", "--detach")
+    given_up = commit(folder, "given-up", "x\n")
+    git(folder, "checkout", "-q", "--detach", worktree.branch)
+    detached = commit(folder, "detached", "x\n")
+    if folder_is == "removed":
+        shutil.rmtree(folder)
+    left = close(worktree)
+    assert (left.why, left.rescued) == (None, ("codex/arch-2", "codex/arch-3"))
+    assert {git(checkout, "rev-parse", branch) for branch in left.rescued} == {given_up, detached}
+    assert left_in(checkout)[0] == []
+
+
+def test_a_branch_that_is_gone_is_made_again_at_its_last_commit(checkout: Path) -> None:
+    worktree = made(checkout)
+    tip = commit(Path(worktree.path), "new", "x\n")
+    left = close(worktree).worktree
+    git(checkout, "branch", "-D", left.branch)
+    again: Made = open_again(left)
+    assert (again.worktree.branch, git(again.worktree.path, "rev-parse", "HEAD")) == ("codex/arch", tip)
+    assert again.warnings == (
+        f"The agent goes on in branch codex/arch, at commit {tip[:7]}: branch codex/arch is gone.",
+    )
+
+
+def test_a_repository_that_is_gone_takes_nothing_with_it(checkout: Path) -> None:
+    worktree = made(checkout)
+    shutil.rmtree(checkout / ".git")
+    assert "is gone" in (close(worktree).why or "")
+    assert (Path(worktree.path) / "a").exists()
+    with pytest.raises(Refused, match="no worktree of"):
+        open_again(worktree)
+
+
+def test_only_what_a_commit_needs_may_be_written(checkout: Path) -> None:
+    worktree = made(checkout)
+    common = checkout / ".git"
+    places = places_to_write(worktree)
+    assert {Path(place).relative_to(common).as_posix() for place in places} == {
+        "worktrees/arch-arch1",
+        "objects",
+        "refs/heads/codex",
+        "logs/refs/heads/codex",
+    }
+
+
+@pytest.mark.parametrize("trust", ["trusted", "untrusted"])
+def test_hooks_and_filters_of_a_repository_run_only_if_the_user_trusts_it(checkout: Path, trust: str) -> None:
+    is_trusted = trust == "trusted"
+    commit(checkout, ".gitattributes", "* filter=evil diff=evil\n")
+    damage = checkout.parent / "damage"
+    for hook in ("post-checkout", "reference-transaction"):
+        (checkout / ".git/hooks" / hook).write_text(f"#!/bin/sh\necho hook >>{damage}\n")
+        (checkout / ".git/hooks" / hook).chmod(0o755)
+    for key in ("filter.evil.smudge", "filter.evil.clean", "filter.a=b.smudge"):
+        git(checkout, "config", key, f"echo filter >>{damage}; cat")
+    git(checkout, "config", "core.fsmonitor", f"echo monitor >>{damage}; false")
+    make(replace(asked(checkout), is_trusted=is_trusted))
+    assert damage.exists() == is_trusted
+    if is_trusted:
+        assert {"hook", "filter"} <= set(damage.read_text().split())

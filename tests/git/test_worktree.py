@@ -1,0 +1,86 @@
+"""What is kept, and which names are free."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_mcp.git.worktree import (
+    Findings,
+    State,
+    Worktree,
+    folder_name,
+    free_branch,
+    read_overlooked,
+    read_status,
+    taken_names,
+    why_kept,
+    writable_places,
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "ready", "removing"),
+    [
+        (Findings(), None, None),
+        (Findings(has_folder=False, changed=3), None, None),
+        (Findings(changed=1), "1 file with uncommitted changes", "1 file with uncommitted changes"),
+        (Findings(deleted=2), "2 files with uncommitted changes", None),
+        (Findings(changed=1, deleted=2), "3 files with uncommitted changes", "1 file with uncommitted changes"),
+        (Findings(overlooked=1), *["1 file whose changes git was told to overlook"] * 2),
+        (Findings(operation="rebase"), *["an unfinished rebase"] * 2),
+        (Findings(has_submodules=True), *["submodules, which git does not remove"] * 2),
+        (Findings(is_locked=True), *["a lock (git worktree lock)"] * 2),
+    ],
+)
+def test_a_worktree_is_kept_if_a_removal_would_lose_something(
+    found: Findings, ready: str | None, removing: str | None
+) -> None:
+    assert why_kept(found, State.READY) == ready
+    assert why_kept(found, State.REMOVING) == removing
+
+
+def test_git_s_lists_are_read_with_any_name() -> None:
+    assert read_status(b"") == (0, 0)
+    entries = [
+        b"# branch.oid x",
+        b"1 .D N... 100644 100644 000000 a b gone",
+        b"? new\nline",
+        b"! ignored",
+        b"1 M. N... 100644 100644 100644 a b 1 .D ",
+    ]
+    assert read_status(b"\0".join([*entries, b""])) == (2, 1)
+    assert read_overlooked(b"H a\0h assumed\0S skipped\0") == [b"assumed", b"skipped"]
+
+
+names = st.lists(st.sampled_from(["codex", "arch", "arch-2", "x"]), min_size=1, max_size=3).map("/".join)
+
+
+@given(st.lists(names))
+def test_a_free_branch_collides_with_no_branch_or_folder_of_branches(refs: list[str]) -> None:
+    taken = taken_names(f"refs/heads/{ref}" for ref in refs)
+    branch = free_branch("arch", taken)
+    assert branch == "codex/arch" or branch.startswith("codex/arch-")
+    assert branch not in refs
+    assert not any(ref.startswith(f"{branch}/") for ref in refs)
+
+
+def test_names_and_places() -> None:
+    worktree = Worktree(
+        codex_id="codex:0a1b",
+        identity="arch",
+        state=State.READY,
+        checkout="/r",
+        common="/r/.git",
+        path=f"/s/{folder_name('arch', 'codex:0a1b')}",
+        subfolder="",
+        branch="renamed",
+        base="c",
+        tip="c",
+    )
+    assert (worktree.name, worktree.cwd, worktree.ref) == ("arch-0a1b", "/s/arch-0a1b", "refs/heads/renamed")
+    assert writable_places(worktree, "/r/.git/worktrees/w") == (
+        "/r/.git/worktrees/w",
+        "/r/.git/objects",
+        "/r/.git/refs/heads",
+        "/r/.git/logs/refs/heads",
+    )
