@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks import (
+    bench_bytes,
     bench_deltas,
     bench_exec_client,
     bench_exec_memory,
@@ -47,6 +48,7 @@ from benchmarks.rows import Row, record, table
 from codex_mcp import __version__
 
 BENCHMARKS: dict[str, Callable[[Place], list[Row]]] = {
+    "bytes": bench_bytes.run,
     "start": bench_start.run,
     "ping": bench_ping.run,
     "turns": bench_turns.run,

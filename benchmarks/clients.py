@@ -17,7 +17,6 @@ PROMPT = "Say that you are done."
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {"elicitation": {}},
-    "clientInfo": {"name": "benchmarks", "version": "1"},
 }
 ELICITATION_IS_NOT_EXPECTED = "cannot go on: the server asks a question, and nobody is here to answer"
 
@@ -55,9 +54,9 @@ class McpClient(LineProcess):
         self.send(_encode(message if params is None else {**message, "params": params}) + b"\n")
         return self._next_id
 
-    def initialize(self) -> None:
+    def initialize(self, client: str = "benchmarks") -> None:
         """Shake hands."""
-        self.answer(self.request("initialize", INITIALIZE))
+        self.answer(self.request("initialize", {**INITIALIZE, "clientInfo": {"name": client, "version": "1"}}))
         self.send(_encode({"jsonrpc": "2.0", "method": "notifications/initialized"}) + b"\n")
 
     def answer(self, request_id: int) -> Raw:

@@ -86,6 +86,10 @@ class Place:
         """`codex-mcp serve`, as it is installed."""
         return self._program(home, [str(Path(sys.executable).with_name("codex-mcp")), "serve", *flags])
 
+    def node(self, home: str, script: Path) -> Program:
+        """A program from npm."""
+        return self._program(home, [str(Path(sys.executable).with_name("node")), str(script)])
+
     def exec_theirs(self) -> Program:
         """`codex exec-server` of the newest release."""
         return self._program("exec-theirs", [str(new_codex()), "exec-server", "--listen", ANY_PORT])

@@ -50,13 +50,16 @@ async def test_a_thread_can_be_read_as_a_transcript_a_diff_and_a_rollout(tmp_pat
         listed = await server.result(server.request("resources/list"))
         mcp_types.ListResourcesResult.model_validate(listed)
         uri = f"codex://threads/{thread}"
-        assert [each["uri"] for each in listed["resources"]] == [uri, f"{uri}/diff", f"{uri}/rollout"]
+        assert [each["uri"] for each in listed["resources"]] == [uri, f"{uri}/answer", f"{uri}/diff", f"{uri}/rollout"]
 
         transcript = await read(server, uri)
         assert transcript["mimeType"] == "text/markdown"
         assert f"# Thread {thread}\n\nFolder: `{tmp_path / 'work'}`\n\n## Turn 1\n\n**User:**" in transcript["text"]
         assert "[[scene: patch]]" in transcript["text"]
         assert "**Codex:**\n\nThe file is written." in transcript["text"]
+
+        assert (await read(server, f"{uri}/answer"))["text"] == "The file is written."
+        assert (await read(server, f"{uri}/answer?from=12"))["text"] == "written."
 
         written = (tmp_path / "work/hello.txt").read_text()
         (tmp_path / "work/hello.txt").unlink()
@@ -98,6 +101,7 @@ async def test_the_templates_are_those_of_threads(tmp_path: Path) -> None:
         mcp_types.ListResourceTemplatesResult.model_validate(found)
         assert [each["uriTemplate"] for each in found["resourceTemplates"]] == [
             "codex://threads/{id}",
+            "codex://threads/{id}/answer",
             "codex://threads/{id}/diff",
             "codex://threads/{id}/rollout",
         ]

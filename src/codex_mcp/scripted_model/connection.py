@@ -56,8 +56,13 @@ class Connection(asyncio.Protocol):
     async def answer(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         await self._send(whole(status, body, headers))
 
-    async def begin_stream(self) -> None:
-        fields = {"content-type": "text/event-stream", "cache-control": "no-cache", "transfer-encoding": "chunked"}
+    async def begin_stream(self, headers: Mapping[str, str] | None = None) -> None:
+        fields = {
+            **(headers or {}),
+            "content-type": "text/event-stream",
+            "cache-control": "no-cache",
+            "transfer-encoding": "chunked",
+        }
         await self._send(head(200, fields))
 
     async def send(self, data: bytes) -> None:

@@ -66,6 +66,7 @@ class Response(Struct, frozen=True):
     scene: str
     beats: tuple[Beat, ...]
     usage: Mapping[str, int]
+    headers: Mapping[str, str] = {}
 
 
 def play(script: Script, request: ModelRequest, times_failed: Callable[[str, int], int]) -> Response:
@@ -91,7 +92,7 @@ def play(script: Script, request: ModelRequest, times_failed: Callable[[str, int
         if unexpected or step.end or isinstance(step, CALLS + FAILURES):
             break
     _check_order(beats, choice.scene)
-    return Response(choice.scene.name, tuple(beats), _usage(script, choice.scene, beats))
+    return Response(choice.scene.name, tuple(beats), _usage(script, choice.scene, beats), choice.scene.table.headers)
 
 
 def choose(script: Script, request: ModelRequest) -> Choice:

@@ -49,6 +49,8 @@ class SceneTable(msgspec.Struct, frozen=True):
     thread: str | None = None
     parameters: dict[str, str | int | float | bool] = {}
     usage: dict[str, Many] = {}
+    headers: dict[str, str] = {}
+    """Of its responses, for example a rate limit."""
 
 
 class ScriptTable(msgspec.Struct, frozen=True):

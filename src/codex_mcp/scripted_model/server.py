@@ -171,15 +171,15 @@ class ScriptedModel:
         came, self._came = self._came, asyncio.Event()
         came.set()
         self._count_failure(told, response)
-        await self._perform(actions(response, told, secrets.token_hex(8)), connection)
+        await self._perform(actions(response, told, secrets.token_hex(8)), response.headers, connection)
 
-    async def _perform(self, todo: Iterator[Action], connection: Connection) -> None:
+    async def _perform(self, todo: Iterator[Action], headers: Mapping[str, str], connection: Connection) -> None:
         streaming = False
         for action in in_large_writes(todo):
             match action:
                 case Send(data):
                     if not streaming:
-                        await connection.begin_stream()
+                        await connection.begin_stream(headers)
                         streaming = True
                     await connection.send(data)
                 case Pause(seconds):
@@ -188,8 +188,8 @@ class ScriptedModel:
                     await self._gates.pass_through(gate, file)
                 case HoldForever():
                     await connection.closed.wait()
-                case Refuse(status, headers, body):
-                    await connection.answer(status, body, headers)
+                case Refuse(status, more, body):
+                    await connection.answer(status, body, more)
                     return
                 case Abort():
                     await connection.hang_up()

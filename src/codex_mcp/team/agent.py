@@ -79,6 +79,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     principal: str = "local"
     turns: int = 0
     tokens: int = 0
+    cost: float = 0.0
+    """What its tokens have cost, as far as their prices are known."""
     last_error: str | None = None
     backend: str = ""
     auto_mail: bool = True

@@ -44,7 +44,7 @@ class Directory:
         await self._session.ready()
         agent = await self.recorded(reference, principal)
         if agent is None:
-            raise refusals.not_found(reference)
+            raise refusals.not_found(reference, {each.identity for each in await self.agents(principal)})
         return agent
 
     async def find_one(self, references: Sequence[str], principal: str) -> str:

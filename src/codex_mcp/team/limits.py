@@ -16,6 +16,9 @@ from codex_mcp.base.settings.team import TeamSettings
 
 HOUR: Final = 3600.0
 
+NEAR: Final = 0.8
+"""The part of a limit from which on results warn."""
+
 TURNS_KEPT: Final = 10_000
 """Turns remembered at most, and so the highest effective limit: almost three turns a second."""
 
@@ -89,6 +92,17 @@ def _check_turns(limits: TeamSettings, usage: Usage, now: float) -> Paused | Non
         f"wait {minutes} min, or raise turns_per_hour",
         until,
     )
+
+
+def warnings(limits: TeamSettings, usage: Usage, team_tokens: int, now: float) -> list[str]:
+    """A sentence for each limit that is nearly reached. No turn of the usage may be in the future (`not_ahead`)."""
+    turns = sum(turn > now - HOUR for turn in usage.turns)
+    used = (
+        ("The team has used", team_tokens, limits.tokens_per_team, "tokens (tokens_per_team)"),
+        ("This agent has used", usage.tokens, limits.tokens_per_thread, "tokens (tokens_per_thread)"),
+        ("In the last hour, this agent has begun", turns, _turns_allowed(limits), "turns (turns_per_hour)"),
+    )
+    return [f"{who} {count} of {limit} {what}." for who, count, limit, what in used if limit and count >= NEAR * limit]
 
 
 def _turns_allowed(limits: TeamSettings) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.state.contract import Node
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner
 
@@ -51,8 +53,11 @@ def identity_taken(identity: str, holder: Agent | None, elsewhere: Owner | None 
     return TeamRefused(Why.IDENTITY_TAKEN, text, None, **facts)
 
 
-def not_found(reference: str) -> TeamRefused:
-    text = f"No agent {reference} is known in this team; codex_threads lists the known agents."
+def not_found(reference: str, known: Iterable[str] = ()) -> TeamRefused:
+    """`known` are the names that could have been meant."""
+    meant = nearest(reference[:100], known)
+    hint = f" Did you mean {meant}?" if meant else ""
+    text = f"No agent {reference[:100]} is known in this team; codex_threads lists the known agents.{hint}"
     return TeamRefused(Why.NOT_FOUND, text, asked=reference)
 
 

@@ -174,7 +174,7 @@ class Member:
     def turn_concluded(self, turn: Turn, tokens: int) -> None:
         """Count the tokens of a turn, and keep its outcome for the store if its call may be repeated."""
         self.usage = limits.with_tokens(self.usage, tokens)
-        self.change(tokens=self.agent.tokens + tokens)
+        self.change(tokens=self.agent.tokens + tokens, cost=self.agent.cost + (turn.outcome.cost or 0.0))
         self.answers.update({key: turn.outcome for key, requested in self.requested.items() if requested is turn})
 
     def has_summed_up(self) -> None:
@@ -187,6 +187,11 @@ class Member:
         now = time.time()
         self.usage = limits.not_ahead(self.usage, now)
         return limits.check(settings, self.usage, team_tokens, now)
+
+    def warnings(self, settings: TeamSettings, team_tokens: int) -> list[str]:
+        now = time.time()
+        self.usage = limits.not_ahead(self.usage, now)
+        return limits.warnings(settings, self.usage, team_tokens, now)
 
     def replace_questions(self, prefix: str, questions: Mapping[str, bytes]) -> None:
         others = {key: body for key, body in self.questions.items() if not key.startswith(prefix)}

@@ -34,6 +34,7 @@ from codex_mcp.team.roster import Member, Roster
 from codex_mcp.team.starting import Starting
 from codex_mcp.team.work import DescribeQuestion, Work
 from codex_mcp.team.workplaces import Workplaces
+from codex_mcp.threads.limits.rate_limits import described
 from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
@@ -100,9 +101,21 @@ class Team:
                 for member in members
                 if (pause := self.work.pause(member, team_tokens)) is not None
             },
+            "usage": await self._usage(principal),
+            "rate_limits": described(self._threads.account.rate_limits),
             "pending_mail": await self._pending_mail(members),
             "state": {"lease": self.session.lease, "trouble": self.session.trouble},
         }
+
+    async def _usage(self, principal: str) -> dict[str, object]:
+        """What the agents have used, closed ones included; without the store, only those that run here."""
+        try:
+            agents = await self.directory.agents(principal)
+        except Explained as exc:
+            logger.warning("cannot count what closed agents have used: %s", exc)
+            agents = [member.record for member in self.roster.of(principal)]
+        cost = sum(agent.cost for agent in agents)
+        return {"tokens": sum(agent.tokens for agent in agents), **({"cost": round(cost, 6)} if cost else {})}
 
     async def _pending_mail(self, members: Sequence[Member]) -> int | None:
         """The unread messages of these agents; None if the files cannot be read."""

@@ -62,6 +62,8 @@ class Work:
         self._roster = roster
         self._session = session
         self._describe_question = describe_question
+        self._team_tokens = 0
+        """As last counted, and what this server's turns have used since."""
 
     @property
     def has_team_limit(self) -> bool:
@@ -77,10 +79,15 @@ class Work:
             if agent.team == self._settings.team
         }
         used |= {member.agent.codex_id: member.agent.tokens for member in self._roster}  # maybe not stored yet
-        return sum(used.values())
+        self._team_tokens = sum(used.values())
+        return self._team_tokens
 
     def pause(self, member: Member, team_tokens: int) -> Paused | None:
         return member.pause(self._settings, team_tokens)
+
+    def warnings(self, member: Member) -> list[str]:
+        """What a caller should know about the agent's limits before they pause it."""
+        return member.warnings(self._settings, self._team_tokens)
 
     async def check_team(self) -> None:
         """Refuse a new agent that could not have its first turn. Raises TeamRefused."""
@@ -161,6 +168,7 @@ class Work:
             return
         tokens = 0 if outcome.usage is None else outcome.usage.total_tokens
         member.turn_concluded(turn, tokens)
+        self._team_tokens += tokens
         error = outcome.content if outcome.status is Status.FAILED else None
         is_summary = turn.purpose == SUMMARY
         if not is_summary:  # a summary is the server's own request, and does not count as use of the agent

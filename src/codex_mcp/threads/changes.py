@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from codex_mcp.base.futures import Waiter, resolve
+from codex_mcp.threads.limits.account import Account
 from codex_mcp.threads.observers import TurnListener
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Turn
@@ -53,9 +54,10 @@ class Counts:
 class ChangeListener:
     """Counts what happens in threads, wakes the callers that wait for it, and passes it on to other listeners."""
 
-    def __init__(self, changes: Changes, counts: Counts) -> None:
+    def __init__(self, changes: Changes, counts: Counts, account: Account) -> None:
         self._changes = changes
         self._counts = counts
+        self._account = account
         self._listeners: list[TurnListener] = []
 
     def pass_on_to(self, listener: TurnListener) -> None:
@@ -63,6 +65,7 @@ class ChangeListener:
         self._listeners.append(listener)
 
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
+        turn.record.set_price(self._account.price(_model(thread, turn)))
         for listener in self._listeners:
             listener.turn_submitted(thread, turn)
         self._changes.tell(thread.id)
@@ -82,3 +85,8 @@ class ChangeListener:
         self._counts.decisions[word] += 1
         for listener in self._listeners:
             listener.question_decided(thread, turn, word)
+
+
+def _model(thread: Thread, turn: Turn) -> str:
+    settings = turn.spec.settings
+    return (settings.model if settings is not None else None) or thread.spec.model or thread.opened.model

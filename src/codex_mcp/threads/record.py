@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.settings.prices import Price, cost
 from codex_mcp.codex.facts import (
     CommandStarted,
     ErrorReported,
@@ -50,6 +51,8 @@ class Outcome(Struct, frozen=True):
     """Tokens of this turn alone."""
     files: tuple[FileChange, ...]
     seconds: float
+    cost: float | None = None
+    """What its tokens cost; None if the price of its model is not known."""
     warnings: tuple[str, ...] = ()
     """Sentences that the caller must know besides the answer."""
     work: Work | None = None
@@ -76,6 +79,7 @@ class Record:
         self.has_begun = False
         """The core has announced its start."""
         self._usage: Tokens | None = None
+        self._price: Price | None = None
         self._files: dict[str, FileChange] = {}
         self._work: Work | None = None
         self._commands: dict[str, None] = {}  # an ordered set
@@ -84,6 +88,9 @@ class Record:
 
     def set_activity(self, activity: str) -> None:
         self.activity = activity
+
+    def set_price(self, price: Price | None) -> None:
+        self._price = price
 
     def warn(self, warnings: Iterable[str]) -> None:
         self.warnings = tuple(warnings)
@@ -204,9 +211,16 @@ class Record:
             usage=self._usage,
             files=tuple(change for change in self._files.values() if change.kind),
             seconds=now - self.began,
+            cost=self._cost(),
             warnings=self.warnings,
             work=self._work,
         )
+
+    def _cost(self) -> float | None:
+        used = self._usage
+        if used is None or self._price is None:
+            return None
+        return cost(self._price, used.input_tokens, used.cached_input_tokens, used.output_tokens)
 
 
 def _activity(fact: Fact) -> str | None:

@@ -36,6 +36,7 @@ from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.callers import Callers
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
+from codex_mcp.threads.limits.account import NOT_SIGNED_IN, Account
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
 from codex_mcp.threads.news import Reported
@@ -61,12 +62,6 @@ SWEEP_INTERVAL: Final = 30.0
 SPECS_KEPT: Final = 1000
 """Settings kept of unloaded threads; an older thread is resumed with the settings in config.toml."""
 
-NOT_SIGNED_IN: Final = (
-    "Codex is not signed in. Run `codex-mcp login` with the same CODEX_HOME (with an API key: "
-    "`printenv OPENAI_API_KEY | codex-mcp login --with-api-key`), or name a model provider in config.toml, "
-    "and call again."
-)
-
 
 class Threads:
     def __init__(
@@ -84,7 +79,8 @@ class Threads:
         self.looks = TurnLooks()
         self.callers = Callers()
         self.tool_calls = ToolCalls()
-        self._listener = ChangeListener(self.changes, self.counts)
+        self.account = Account(settings.prices)
+        self._listener = ChangeListener(self.changes, self.counts, self.account)
         self.reported = Reported()
         self._threads: dict[str, Thread] = {}
         self._opening: dict[str, asyncio.Task[Thread]] = {}
@@ -283,6 +279,7 @@ class Threads:
             self._parents.pop(thread_id, None)
 
     def _core_told(self, told: Told | None, fact: Fact | None) -> None:
+        self.account.core_told(told)
         if isinstance(told, OtherNotification):
             for listener in self._core_listeners:
                 listener(told)

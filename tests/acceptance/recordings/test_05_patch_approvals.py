@@ -121,7 +121,8 @@ async def test_the_question_shows_every_change(tmp_path: Path) -> None:
         asked = event_of(server, call, ASKED)
         del params["requestedSchema"], params["codex_available_decisions"]
         assert params == {
-            "message": "Allow Codex to apply proposed code changes?",
+            "message": "Allow Codex to apply proposed code changes?\n"
+            f"- add `{space.outside}`\n- update `{space.there}`",
             "threadId": thread,
             "codex_elicitation": "patch-approval",
             "codex_mcp_tool_call_id": str(call),

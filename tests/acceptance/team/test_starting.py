@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.core.told import context, last, newest_prompt, user_texts
+from tests.support.core.told import context, developer_instructions, last, newest_prompt, user_texts
 from tests.support.requirements import requirement
 from tests.support.team.fixtures import Team
 from tests.support.team.team_server import GATE, refusal, say
@@ -132,11 +132,34 @@ async def test_an_agent_that_nobody_knows_cannot_be_resumed(team: Team) -> None:
 
 
 @requirement("FR-16.5")
-async def test_a_file_and_a_prompt_exclude_each_other(team: Team, tmp_path: Path) -> None:
+async def test_with_a_prompt_the_text_of_an_agent_file_is_its_instructions(team: Team, tmp_path: Path) -> None:
+    name = agent_file(tmp_path / "work", RUST_DEV.replace(say("It compiles."), "You write Rust."))
+    async with team() as (server, model):
+        agent = await server.start_with({"agent_file": name, "prompt": say("My task.")})
+        assert agent["content"] == "My task."
+        assert "You write Rust." in developer_instructions(last(model))
+        assert "You write Rust." not in newest_prompt(last(model))
+
+
+async def test_the_name_of_an_agent_file_is_the_default_identity(team: Team, tmp_path: Path) -> None:
+    name = agent_file(tmp_path / "work")
+    async with team() as (server, _model):
+        assert (await server.start_with({"agent_file": name}))["identity"] == "rust-dev"
+        assert (await server.start_with({"agent_file": name}))["identity"] == "rust-dev-2"
+        assert (await server.start_with({"agent_file": name, "identity": "other"}))["identity"] == "other"
+
+
+async def test_a_misspelled_agent_or_role_is_answered_with_the_name_that_was_meant(team: Team) -> None:
+    async with team() as (server, _model):
+        await server.start(say("hi"), identity="reviewer")
+        answer = await server.run("codex-reply", {"identity": "reviwer", "prompt": say("hi")})
+        assert "Did you mean reviewer?" in refusal(answer)
+
+
+@requirement("FR-16.4")
+async def test_the_ways_to_start_an_agent_exclude_each_other(team: Team, tmp_path: Path) -> None:
     name = agent_file(tmp_path / "work")
     async with team() as (server, model):
-        answer = await server.run("codex", {"prompt": say("hi"), "agent_file": name})
-        assert "`agent_file` and `prompt` exclude each other" in refusal(answer)
         answer = await server.run("codex", {"codex_id": "codex:000000000000", "agent_file": name})
         assert "`codex_id` and `agent_file` exclude each other" in refusal(answer)
         answer = await server.run("codex", {})

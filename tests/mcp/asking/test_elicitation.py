@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mcp_types.methods import parse_server_request
 
 from codex_mcp.mcp.asking.elicitation import client_question, elicitation_params, fetched_question, message_for
-from codex_mcp.threads.questions.questions import Method, Question
+from codex_mcp.threads.questions.questions import Method, PatchQuestion, Question
 from tests.support.core.questions import (
     CHANGES,
     COMMAND,
@@ -58,16 +58,29 @@ def test_without_a_reason_the_message_is_the_old_servers_to_the_letter() -> None
 
 def test_a_patch_is_asked_with_its_changes() -> None:
     params = elicitation_params(ask(Method.PATCH, PATCH), tool_call_id="1")
-    assert params["message"] == "Allow Codex to apply proposed code changes?"
+    assert params["message"] == "Allow Codex to apply proposed code changes?\n- add `/home/ada/site/a.txt`"
     assert params["codex_elicitation"] == "patch-approval"
     assert params["codex_changes"] == CHANGES
     assert "codex_grant_root" not in params
 
 
+def test_a_patch_with_many_files_names_the_first_twenty() -> None:
+    changes = {f"/site/{number}.txt": {"type": "add"} for number in range(25)} | {"/x": "?"}
+    question = PatchQuestion(thread_id="t", turn_id="u", changes=changes)
+    _, *files = message_for(question).splitlines()
+    assert files == [*(f"- add `/site/{number}.txt`" for number in range(20)), "- and 6 more files"]
+
+
+def test_a_hostile_file_name_stays_on_its_line() -> None:
+    question = PatchQuestion(thread_id="t", turn_id="u", changes={"a\nAllow everything?\x1b[2J": {"type": "nonsense"}})
+    assert len(message_for(question).splitlines()) == 2
+    assert message_for(question).splitlines()[1].startswith("- change `a")
+
+
 def test_a_patch_has_its_reason_above_the_question() -> None:
     params = elicitation_params(ask(Method.PATCH, PATCH, reason="Outside.", grantRoot="/srv"), tool_call_id="1")
-    assert params["message"] == (
-        "Outside.\nThis also allows writing below `/srv`.\nAllow Codex to apply proposed code changes?"
+    assert str(params["message"]).startswith(
+        "Outside.\nThis also allows writing below `/srv`.\nAllow Codex to apply proposed code changes?\n- "
     )
     assert params["codex_reason"] == "Outside."
     assert params["codex_grant_root"] == "/srv"

@@ -20,10 +20,10 @@ CHANGE = Event("", {"type": "task_complete"})
 @pytest.mark.parametrize(
     ("kind", "views"),
     [
-        ("agent_message", {View.TRANSCRIPT, View.ROLLOUT}),
+        ("agent_message", {View.TRANSCRIPT, View.ANSWER, View.ROLLOUT}),
         ("agent_message_delta", set()),
         ("token_count", set()),
-        ("patch_apply_end", set(View)),
+        ("patch_apply_end", set(View) - {View.ANSWER}),
         ("task_complete", set(View)),
     ],
 )

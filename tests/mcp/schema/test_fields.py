@@ -104,8 +104,8 @@ def test_a_long_text_of_the_wrong_type_is_not_repeated_in_full() -> None:
     assert len(refusal_of({"prompt": "x", "config": "y" * 10_000})) < 200
 
 
-def test_a_schema_names_what_is_needed_and_allows_nothing_else() -> None:
-    assert input_schema(FIELDS[:3]) == {
+def test_a_schema_names_what_is_needed_and_if_it_is_closed_allows_nothing_else() -> None:
+    assert input_schema(FIELDS[:3], closed=True) == {
         "type": "object",
         "properties": {
             "prompt": {"description": "What to do.", "type": "string"},
@@ -129,3 +129,7 @@ def test_whatever_is_sent_is_read_or_refused(arguments: dict[str, object]) -> No
         return
     assert set(values) <= {field.name for field in FIELDS}
     assert None not in values.values()
+
+
+def test_an_open_schema_admits_more_than_it_lists() -> None:
+    assert input_schema(()) == {"type": "object", "properties": {}, "required": []}

@@ -11,15 +11,15 @@ from codex_mcp.mcp.schema.mail_catalogue import AGENT_TOOLS, ATM_READ, MAIL_TOOL
 @pytest.mark.parametrize("tool", MAIL_TOOLS, ids=lambda tool: tool.name)
 def test_an_agent_cannot_choose_who_it_is(tool: Tool) -> None:
     (offered,) = [each for each in AGENT_TOOLS if each["name"] == tool.name]
-    assert offered["inputSchema"] == input_schema(agent_fields(tool))
-    assert [field.name for field in tool.fields] == ["identity", *(field.name for field in agent_fields(tool))]
+    assert offered["inputSchema"] == input_schema(agent_fields(tool), closed=True)
+    assert [field.name for field in tool.accepted] == ["identity", *(field.name for field in agent_fields(tool))]
     jsonschema.Draft202012Validator.check_schema(input_schema(agent_fields(tool)))
     with pytest.raises(BadArguments, match="unknown field `identity`"):
         read_arguments(agent_fields(tool), {"identity": "arch"})
 
 
 def test_a_limit_may_come_as_a_float_and_has_bounds() -> None:
-    assert mail_arguments(read_arguments(ATM_READ.fields, {"identity": "a", "limit": 3.0})).limit == 3
+    assert mail_arguments(read_arguments(ATM_READ.accepted, {"identity": "a", "limit": 3.0})).limit == 3
     for limit in (0, 101, 1.5):
         with pytest.raises(BadArguments):
-            read_arguments(ATM_READ.fields, {"identity": "a", "limit": limit})
+            read_arguments(ATM_READ.accepted, {"identity": "a", "limit": limit})

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.codex.facts import FileChange, Tokens
+from codex_mcp.mcp.schema.answer_size import AnswerSize, Reads
 from codex_mcp.mcp.schema.catalogue import TURN_OUTPUT, WAIT_OUTPUT
 from codex_mcp.mcp.schema.results import (
     GoesOn,
@@ -209,3 +210,70 @@ def test_what_is_known_of_a_thread_besides_its_id_is_said_everywhere() -> None:
 def test_of_a_thread_that_did_not_even_begin_no_id_is_told() -> None:
     failed = msgspec.structs.replace(outcome(Status.FAILED), thread_id="")
     assert turn_result(failed) == refused(failed.content)
+
+
+LONG = "".join(f"line {number}\n" for number in range(10_000))
+
+
+def shown(result: Result) -> tuple[str, str]:
+    """The text, and the content of the structured content."""
+    content, structured = result["content"], result["structuredContent"]
+    assert isinstance(content, list)
+    assert isinstance(structured, dict)
+    return content[0]["text"], structured["content"]
+
+
+@pytest.mark.parametrize("reads", Reads)
+def test_a_long_answer_is_whole_where_the_client_reads_it_and_only_there(reads: Reads) -> None:
+    result = turn_result(outcome(Status.COMPLETED, LONG), size=AnswerSize(reads))
+    whole, other = shown(result) if reads is Reads.TEXT else shown(result)[::-1]
+    assert whole == LONG
+    assert other.startswith("line 0\n")
+    assert len(other) < 1_000
+    assert f"{len(LONG)} characters" in other
+    assert f"`{reads}`" in other
+    assert "line 9999" not in other
+    on_the_wire(result)
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.INTERRUPTED])
+def test_of_an_error_the_text_has_the_long_answer_whatever_the_client_reads(status: Status) -> None:
+    text, data = shown(turn_result(outcome(status, LONG), size=AnswerSize(Reads.DATA)))
+    assert LONG.rstrip() in text
+    assert len(data) < 1_000
+
+
+def test_an_answer_beyond_the_limit_is_cut_after_a_line_and_says_how_to_get_the_rest() -> None:
+    result = turn_result(outcome(Status.COMPLETED, LONG), size=AnswerSize(Reads.DATA, 20_000))
+    _text, data = shown(result)
+    structured, content = result["structuredContent"], result["content"]
+    assert isinstance(structured, dict)
+    assert isinstance(content, list)
+    end = structured["part"]["end"]
+    assert LONG[end - 1] == "\n"
+    assert data.startswith(LONG[:end])
+    assert f"[Characters 0 to {end} of {len(LONG)}." in data
+    assert f'codex_wait {{"threadIds": ["t-1"], "offset": {end}}}' in data
+    uri = f"codex://threads/t-1/answer?from={end}"
+    assert structured["part"] == {"begin": 0, "end": end, "chars": len(LONG), "rest": uri}
+    assert content[1]["type"] == "resource_link"
+    assert content[1]["uri"] == uri
+    on_the_wire(result)
+
+
+def test_the_last_part_of_an_answer_says_that_it_is_the_last() -> None:
+    turn = described(outcome(Status.COMPLETED, LONG), begin=len(LONG) - 10, size=AnswerSize(chars=20_000))
+    assert turn["content"] == f"{LONG[-10:]}\n\n[Characters {len(LONG) - 10} to {len(LONG)} of {len(LONG)}.]"
+    assert turn["part"] == {"begin": len(LONG) - 10, "end": len(LONG), "chars": len(LONG)}
+
+
+def test_an_agent_of_a_team_is_named_by_its_codex_id_in_the_note_about_the_rest() -> None:
+    turn = described(outcome(Status.COMPLETED, LONG), {"codex_id": "codex:1"}, size=AnswerSize(chars=20_000))
+    assert 'codex_wait {"ids": ["codex:1"], "offset": ' in str(turn["content"])
+
+
+def test_a_wait_returns_each_long_answer_once() -> None:
+    turns = [described(outcome(Status.COMPLETED, LONG)), described(outcome(Status.COMPLETED, "Short."))]
+    wire = msgspec.json.encode(wait_result(WaitReport(finished=turns), Reads.DATA)).decode()
+    assert wire.count("line 9999") == 1
+    assert wire.count("Short.") == 2

@@ -79,6 +79,9 @@ def test_what_codex_writes_is_read_back(written: list[Finding]) -> None:
         (TeamReviewArguments(target="base", of=" main "), BaseBranch("main")),
         (TeamReviewArguments(target="commit", of="abc"), Commit("abc")),
         (TeamReviewArguments(target="custom", of="names"), Instructions("names")),
+        (TeamReviewArguments(base="main"), BaseBranch("main")),
+        (TeamReviewArguments(target="commit", commit="abc"), Commit("abc")),
+        (TeamReviewArguments(prompt="names"), Instructions("names")),
     ],
 )
 def test_a_target_is_what_codex_is_asked_for(arguments: TeamReviewArguments, target: ReviewTarget) -> None:
@@ -92,6 +95,9 @@ def test_a_target_is_what_codex_is_asked_for(arguments: TeamReviewArguments, tar
         (TeamReviewArguments(of="main"), "belongs to the targets"),
         (TeamReviewArguments(target="base"), "the target base needs `of`"),
         (TeamReviewArguments(target="custom", of=" "), "the target custom needs `of`"),
+        (TeamReviewArguments(base="main", commit="abc"), "name one target"),
+        (TeamReviewArguments(target="commit", base="main"), "name one target"),
+        (TeamReviewArguments(of="x", prompt="names"), "name one target"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(arguments: TeamReviewArguments, says: str) -> None:

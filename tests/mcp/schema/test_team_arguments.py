@@ -7,7 +7,7 @@ import pytest
 from codex_mcp.mcp.schema import team_catalogue as catalogue
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.team_arguments import (
-    CloseArguments,
+    AgentArguments,
     TeamReplyArguments,
     TeamWaitArguments,
     Way,
@@ -41,7 +41,6 @@ def test_a_call_goes_one_way(given: dict[str, object], way: Way) -> None:
         ({}, "missing field `prompt`"),
         ({"identity": "arch"}, "missing field `prompt`"),
         ({"prompt": "p", "request_id": 1001 * "r"}, "`request_id` is longer than 1000 characters"),
-        ({"prompt": "p", "agent_file": "a.md"}, "`agent_file` and `prompt` exclude each other"),
         ({"codex_id": "codex:1", "agent_file": "a.md"}, "`codex_id` and `agent_file` exclude each other"),
         ({"codex_id": "codex:1", "model": "m", "identity": "x"}, "leave out `model`, `identity`"),
         ({"codex_id": "codex:1", "config": {"a": 1}}, "leave out `config`"),
@@ -54,10 +53,18 @@ def test_a_call_that_goes_no_way_or_two_is_refused(given: dict[str, object], say
 
 
 def test_an_agent_is_named_in_any_way() -> None:
-    named = [{"codex_id": "x"}, {"agent_id": "x"}, {"identity": "x"}, {"threadId": "x"}, {"conversationId": "x"}]
+    named = [
+        {"id": "x"},
+        {"codex_id": "x"},
+        {"agent_id": "x"},
+        {"identity": "x"},
+        {"threadId": "x"},
+        {"conversationId": "x"},
+    ]
     assert all(team_reply_arguments({"prompt": "p", **name}).references == ["x"] for name in named)
-    assert team_reply_arguments({"prompt": "p"}).references == []
-    assert all(team_arguments(catalogue.CODEX_CLOSE, name, CloseArguments).references == ["x"] for name in named[:4])
+    with pytest.raises(BadArguments, match="missing field `id`"):
+        _ = team_reply_arguments({"prompt": "p"}).references
+    assert all(team_arguments(catalogue.CODEX_CLOSE, name, AgentArguments).references == ["x"] for name in named[:5])
     both = {"codex_id": "codex:1", "identity": "arch", "threadId": "t"}
     assert team_reply_arguments({"prompt": "p", **both}).references == ["codex:1", "arch", "t"]
 

@@ -20,7 +20,7 @@ from codex_mcp.mcp.schema.team_results import (
 )
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import AgentState, AgentStatus, AskedElsewhere, Owner
-from codex_mcp.threads.questions.questions import Method
+from codex_mcp.threads.questions.questions import CommandQuestion, Method
 from tests.support.core.questions import COMMAND, ask
 from tests.team.test_agent import agent
 
@@ -47,7 +47,7 @@ def test_agents_are_listed_the_last_used_first_and_no_more_than_asked_for() -> N
 def test_a_close_a_status_and_a_refusal() -> None:
     assert "is already closed." in checked(close_result(agent(), "already_closed"), catalogue.CLOSE_OUTPUT)
     status = {"core": {}, "team": "t", "uptime_seconds": 1, "threads": {}, "identities": {}}
-    assert "team: t" in checked(status_result(status), catalogue.STATUS_OUTPUT)
+    assert "Team t: " in checked(status_result(status), catalogue.STATUS_OUTPUT)
     refused = refused_by_team(refusals.not_found("x"))
     assert refused["_meta"] == {ERROR_META: {"reason": "not_found", "asked": "x"}}
 
@@ -87,3 +87,41 @@ def test_a_listed_question_says_its_id_and_the_call_that_answers_it() -> None:
 def test_a_question_of_another_server_says_where_it_can_be_answered() -> None:
     told = listed_question({**ROW, "owner": {"pid": 7, "host": "h"}})
     assert told == "arch asks: May I?\n  can be answered only at its own server, process 7 on h"
+
+
+def test_a_decision_that_saves_a_rule_says_which() -> None:
+    question = CommandQuestion(
+        thread_id="t",
+        turn_id="u",
+        command=("touch", "a"),
+        command_line="touch a",
+        cwd="/",
+        proposed_rule=("touch", "a"),
+    )
+    row = OpenApproval("turn/question-1", agent(), question).described()
+    assert row["rules"] == {
+        "approved_execpolicy_amendment": "Allow, and always allow commands that begin with `touch a`"
+    }
+    assert "\n  approved_execpolicy_amendment: Allow, and always allow commands that begin with `touch a`" in (
+        listed_question(row)
+    )
+
+
+def test_the_status_is_a_sentence_and_a_table() -> None:
+    status = {
+        "core": {"alive": True, "version": "0.163.0"},
+        "team": "red",
+        "threads": {"active": 2, "busy": 1, "idle": 1, "limit": 10},
+        "identities": {"arch": "codex:1", "dev": "codex:2"},
+        "queues": {"arch": 3},
+        "paused": {"dev": "it has used its tokens"},
+        "usage": {"tokens": 1200, "cost": 0.5},
+        "pending_mail": 4,
+        "pending_approvals": 1,
+    }
+    assert checked(status_result(status), catalogue.STATUS_OUTPUT).splitlines() == [
+        "Codex 0.163.0 runs. Team red: 1 busy and 1 idle agents of at most 10, 4 unread messages, 1 open questions, "
+        "1200 tokens used, cost 0.5.",
+        "arch  codex:1  3 prompts waiting",
+        "dev  codex:2  paused: it has used its tokens",
+    ]

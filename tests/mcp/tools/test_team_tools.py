@@ -54,8 +54,8 @@ async def test_a_wait_by_name_and_the_old_names_of_tools(tmp_path: Path) -> None
         assert structured(await server.run("agent_status", {}))["team"] == "default"
         assert structured(await server.run("agent_close", {"agent_id": one["codex_id"]}))["closed"] is True
         assert "codex_threads" in refusal(await server.run("codex_wait", {"ids": ["nobody"]}))
-        assert "missing field `codex_id`" in refusal(await server.run("codex_close", {}))
-        assert "missing field `codex_id`" in refusal(await server.run("codex-reply", {"prompt": say("x")}))
+        assert "missing field `id`" in refusal(await server.run("codex_close", {}))
+        assert "missing field `id`" in refusal(await server.run("codex-reply", {"prompt": say("x")}))
 
 
 async def test_an_agent_that_codex_does_not_open_before_its_call_is_cancelled_never_came_to_be(tmp_path: Path) -> None:

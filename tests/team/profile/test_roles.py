@@ -46,7 +46,7 @@ def test_every_field_of_a_role_has_its_key() -> None:
             {"sandbx": "x"},
             "cannot use sandbx of the role reviewer in /srv/.atm.toml:6: no such key; did you mean sandbox?",
         ),
-        ({"colour": "red"}, "no such key; a role has model, reasoning_effort, sandbox"),
+        ({"colour": "red"}, "no such key; a role has purpose, model, reasoning_effort, sandbox"),
         ({"sandbox": "open"}, "it must be one of read-only, workspace-write, danger-full-access"),
         ({"sandbox": ["read-only"]}, "it must be one of"),
         ({"approval-policy": 1}, "cannot use approval-policy = 1 of .*it must be one of untrusted"),

@@ -13,6 +13,7 @@ from codex_mcp.base.settings.kinds import (
     count,
     group,
     one_of,
+    prices,
     seconds,
     setting,
     size,
@@ -40,6 +41,15 @@ class CallSettings(Struct, frozen=True, kw_only=True):
         None, seconds(1, MONTH, zero="never"), "SECONDS", "return a longer call as running", shown="by client"
     )
     """Such a call returns `status: running`, and `codex_wait` collects its result."""
+
+    max_answer_chars: int | None = setting(
+        None, count(0, 1_000_000_000, zero="never"), "CHARS", "cut a longer answer after a line", shown="by client"
+    )
+    """The result says how to get the rest. By default 60,000 for Claude Code, 36,000 for Codex, 200,000 for others. An
+    answer with an `output-schema` is never cut."""
+
+    prices: tuple[str, ...] = setting((), prices, "MODEL=INPUT/CACHED/OUTPUT", "what a million tokens of a model cost")
+    """Then results, `codex_threads` and `codex_status` say what was spent. `*` stands for every other model."""
 
     progress_interval: float = setting(
         5, seconds(INSTANT, HOUR), "SECONDS", "send progress at least this often to clients that ask for it"

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from codex_mcp.base.identity import EXPECTED as IDENTITY
 from codex_mcp.base.identity import LONGEST, is_identity
+from codex_mcp.base.settings.prices import prices_from
 
 E = TypeVar("E", bound=StrEnum)
 G = TypeVar("G", bound=Struct)
@@ -69,7 +70,7 @@ class Setting(Struct, frozen=True):
     @property
     def is_list(self) -> bool:
         """Its flag can be repeated, and values from several places add up."""
-        return self.kind in (assignments, words)
+        return self.kind in (assignments, prices, words)
 
     def flags_for(self, name: str) -> tuple[str, ...]:
         """The flags of the setting with this name, the short one first."""
@@ -354,6 +355,12 @@ def words(value: object, _: Place) -> tuple[str, ...]:
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise ValueError("a list of texts")
     return tuple(item.strip() for item in items if item.strip())
+
+
+def prices(value: object, place: Place) -> tuple[str, ...]:
+    found = words(value, place)
+    prices_from(found)
+    return found
 
 
 def _number(value: object, allowed: str) -> float:

@@ -50,6 +50,11 @@ URL_MODE = "url"
 FORM_MODES = ("form", "openai/form", "openaiForm")
 """Modes of an inner server's question that are forms. A flat form is forwarded as a standard one."""
 
+FILES_SHOWN = 20
+"""Files of a patch that its question names."""
+
+CHANGE_KINDS = ("add", "delete", "update")
+
 LOCAL_ENVIRONMENT = "local"
 """Codex's name for this machine; any other place is named in the message."""
 
@@ -80,7 +85,7 @@ def elicitation_params(question: Question, *, tool_call_id: str | int) -> dict[s
 
 
 def message_for(question: Question) -> str:
-    """What the person reads. The first line for a command and the last for a patch are those of 0.153.4."""
+    """What the person reads. The line that asks is that of 0.153.4."""
     match question:
         case CommandQuestion():
             lines = [_command_message(question), *_permission_lines(question.permissions or {})]
@@ -88,7 +93,7 @@ def message_for(question: Question) -> str:
         case PatchQuestion():
             lines = [visible(question.reason)] if question.reason else []
             lines += [f"This also allows writing below `{one_line(question.grant_root)}`."] * bool(question.grant_root)
-            lines += [PATCH_MESSAGE]
+            lines += [PATCH_MESSAGE, *_file_lines(question.changes)]
         case PermissionsQuestion():
             lines = [f"Allow Codex these permissions in `{one_line(question.cwd)}`?"]
             lines += _permission_lines(question.permissions)
@@ -112,6 +117,18 @@ def _command_message(question: CommandQuestion) -> str:
     if question.is_stdin:
         return f"Allow Codex to type `{visible(question.command_line)}` into a running terminal{where}?"
     return f"Allow Codex to run `{visible(question.command_line)}` in `{visible(question.cwd)}`{where}?"
+
+
+def _file_lines(changes: Json) -> list[str]:
+    """Each file that a patch changes on its own line, as far as they are few."""
+    lines = [f"- {_change_kind(change)} `{one_line(path)}`" for path, change in changes.items()]
+    more = len(lines) - FILES_SHOWN
+    return lines if more <= 0 else [*lines[:FILES_SHOWN], f"- and {more} more files"]
+
+
+def _change_kind(change: object) -> str:
+    kind = change.get("type") if isinstance(change, dict) else None
+    return kind if isinstance(kind, str) and kind in CHANGE_KINDS else "change"
 
 
 def _tool_lines(meta: Json) -> list[str]:
@@ -192,7 +209,7 @@ def decision_form(question: Question, offered: Sequence[Choice]) -> dict[str, ob
         "title": "Decision",
         "description": "Accepting without a choice approves this once.",
         "enum": [choice.word for choice in offered],
-        "enumNames": [_title(question, choice.decision) for choice in offered],
+        "enumNames": [title_of(question, choice.decision) for choice in offered],
     }
     reason: dict[str, object] = {
         "type": "string",
@@ -253,7 +270,8 @@ def _input_field(asked: InputQuestion) -> dict[str, object]:
     return field
 
 
-def _title(question: Question, decision: Decision) -> str:
+def title_of(question: Question, decision: Decision) -> str:
+    """What a decision about this question does, for a person or a model that has to choose."""
     match decision:
         case Approved(Scope.ONCE):
             return "Allow for this turn" if isinstance(question, PermissionsQuestion) else "Allow this once"

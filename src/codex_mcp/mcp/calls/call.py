@@ -92,6 +92,10 @@ class Call:
         return str(self.request_id)
 
     @property
+    def client_name(self) -> str:
+        return self._client.name
+
+    @property
     def can_deliver(self) -> bool:
         return self._answer_by is None and not self.is_unread
 

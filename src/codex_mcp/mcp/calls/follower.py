@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.asking.inputs import (
@@ -23,6 +24,7 @@ from codex_mcp.mcp.asking.ladder import Obstacle, Unattended
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.waiting import NOTHING, Wait, Waiter, question_keys
 from codex_mcp.mcp.schema import results
+from codex_mcp.mcp.schema.answer_size import WHOLE, AnswerSize, answer_size
 from codex_mcp.mcp.schema.arguments import HowToWait, how_to_wait
 from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport, described, wait_result
 from codex_mcp.mcp.schema.review import findings_in
@@ -46,6 +48,8 @@ class Says(Struct, frozen=True):
     """The open questions of a thread in words, each with how to answer it."""
     goes_on: Callable[[str], GoesOn]
     """How the conversation of a thread can be continued."""
+    warns: Callable[[str], list[str]]
+    """What to warn of with the end of a turn: limits that are nearly reached."""
 
 
 class Follower:
@@ -73,8 +77,9 @@ class Follower:
         outcome = await call.follow(thread, turn, patience)
         return self._told(call, thread, turn.answer, outcome)
 
-    async def waited(self, call: Call, wait: Wait) -> Result:
-        """Wait for news of several agents; return the result."""
+    async def waited(self, call: Call, wait: Wait, begin: int = 0) -> Result:
+        """Wait for news of several agents; return the result, with answers from the character `begin` on."""
+        size = self.size(call)
         seen = await self.waiter.wait(call, wait)
         if seen is NOTHING:
             return NOTHING_NEW
@@ -86,15 +91,17 @@ class Follower:
         self.waiter.report(call, seen.finished, [*seen.questions, *(fact.news.key for fact in seen.facts)])
         return wait_result(
             WaitReport(
-                finished=[self._described(turn) for turn in seen.finished],
+                finished=[self._described(turn, size.shared_by(len(seen.finished)), begin) for turn in seen.finished],
                 running=[self._described(turn) for turn in seen.running],
                 unchanged=[self._unchanged(turn) for turn in seen.unchanged if wait.is_named],
                 facts=[(fact.news.kind, fact.told) for fact in seen.facts],
-            )
+            ),
+            size.reads,
         )
 
-    def _described(self, turn: Turn) -> dict[str, object]:
-        return described(turn.outcome, self._names(turn, turn.outcome), self._says.asks(turn.thread_id))
+    def _described(self, turn: Turn, size: AnswerSize = WHOLE, begin: int = 0) -> dict[str, object]:
+        names, asks = self._names(turn, turn.outcome), self._says.asks(turn.thread_id)
+        return described(self._warned(turn.outcome), names, asks, _uncut_json(turn, size), begin)
 
     def _names(self, turn: Turn, outcome: Outcome) -> Mapping[str, object]:
         names = self._says.names(outcome.thread_id)
@@ -119,7 +126,17 @@ class Follower:
             name = TaskName(turn.thread_id, turn.name, call.principal, created)
             return created_task(self._key, name, outcome, self._settings.thread_idle)
         named, asks = self._names(turn, outcome), self._says.asks(outcome.thread_id)
-        return results.turn_result(outcome, named, asks, goes_on=self._says.goes_on(thread.id))
+        size = _uncut_json(turn, self.size(call))
+        return results.turn_result(self._warned(outcome), named, asks, goes_on=self._says.goes_on(thread.id), size=size)
+
+    def _warned(self, outcome: Outcome) -> Outcome:
+        if outcome.status is Status.RUNNING:
+            return outcome
+        return replace(outcome, warnings=(*outcome.warnings, *self._says.warns(outcome.thread_id)))
+
+    def size(self, call: Call) -> AnswerSize:
+        """How much of an answer the call's client gets, and where."""
+        return answer_size(call.client_name, self._settings.max_answer_chars)
 
     def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
         """The questions of these turns that the client fetches with its answer, if there are any."""
@@ -179,6 +196,11 @@ class Follower:
     async def followed_again(self, call: Call, thread: Thread, turn: Turn) -> Result:
         """Go on waiting for a turn whose question was answered, as long as the caller wants."""
         return await self._followed(call, thread, turn, how_to_wait(call.params.arguments or {}))
+
+
+def _uncut_json(turn: Turn, size: AnswerSize) -> AnswerSize:
+    """Half of a JSON document is of no use."""
+    return size if turn.spec.output_schema is None else AnswerSize(size.reads)
 
 
 def _digest(call: Call) -> str:

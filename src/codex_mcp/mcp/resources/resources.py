@@ -18,7 +18,7 @@ from codex_mcp.mcp.paging import BadCursor, page
 from codex_mcp.mcp.resources.diff import diff
 from codex_mcp.mcp.resources.history import History
 from codex_mcp.mcp.resources.subscriptions import MAX_SUBSCRIPTIONS, Subscriptions
-from codex_mcp.mcp.resources.transcript import transcript
+from codex_mcp.mcp.resources.transcript import last_answer, transcript
 from codex_mcp.mcp.resources.uris import MIME, TEMPLATES, Address, View, listed, parsed
 from codex_mcp.rpc.errors import RequestFailed, invalid_params, request_failed
 from codex_mcp.threads.threads import Threads
@@ -82,6 +82,9 @@ class Resources:
             content = [{"uri": uri, "mimeType": MIME[View.ROLLOUT], **piece.content()}]
             return content if piece.end >= piece.size else [*content, _rest(address, piece.end, piece.size)]
         kept = await self._history.turns(thread)
+        if address.view is View.ANSWER:
+            text = await asyncio.to_thread(last_answer, kept.turns)
+            return [{"uri": uri, "mimeType": MIME[View.ANSWER], "text": text[address.begin :]}]
         render = diff if address.view is View.DIFF else transcript
         text = await asyncio.to_thread(render, thread, kept.turns, is_cut=kept.is_cut)
         return [{"uri": uri, "mimeType": MIME[address.view], "text": text}]

@@ -26,14 +26,17 @@ QUIET: Final = ("token_count",)
 CHANGES_FILES: Final = ("patch_apply_end", "turn_diff", "task_complete", "turn_aborted")
 """Events after which a diff may be another one."""
 
+SAYS_SOMETHING: Final = ("agent_message", "task_complete", "turn_aborted")
+"""Events after which the last answer may be another one."""
+
 Tell: TypeAlias = Callable[[str], None]
 """Called with the address of a changed resource."""
 
 
 def concerns(view: View, kind: str) -> bool:
     """Whether an event of this type may change this view of its thread."""
-    if view is View.DIFF:
-        return kind in CHANGES_FILES
+    if view in (View.DIFF, View.ANSWER):
+        return kind in (CHANGES_FILES if view is View.DIFF else SAYS_SOMETHING)
     return kind not in QUIET and not kind.endswith("_delta")
 
 

@@ -43,6 +43,15 @@ def transcript(thread: StoredThread, turns: Sequence[StoredTurn], *, is_cut: boo
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def last_answer(turns: Sequence[StoredTurn]) -> str:
+    """The last message of the agent in the last turn that has one."""
+    for turn in reversed(turns):
+        said = [item.text for item in read_items(turn) if isinstance(item, items.AgentMessage)]
+        if said:
+            return said[-1]
+    return ""
+
+
 def _turn(turn: StoredTurn, title: str) -> Iterator[str]:
     yield f"## {title}"
     for item in read_items(turn):

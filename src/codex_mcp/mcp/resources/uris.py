@@ -1,4 +1,7 @@
-"""Pure. The addresses of resources: `codex://threads/{id}`, `…/diff`, `…/rollout`, and `…/rollout?from=BYTE`."""
+"""Pure. The addresses of resources: `codex://threads/{id}`, and below it `answer`, `diff` and `rollout`.
+
+`answer?from=CHARACTER` and `rollout?from=BYTE` are what follows there.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +15,38 @@ from codex_mcp.codex.core import plain_id
 
 PREFIX: Final = "codex://threads/"
 
-_URI: Final = re.compile(r"codex://threads/([0-9A-Za-z-]{1,64})(?:/(diff|rollout)(?:\?from=([0-9]{1,15}))?)?")
+_URI: Final = re.compile(r"codex://threads/([0-9A-Za-z-]{1,64})(?:/(answer|diff|rollout)(?:\?from=([0-9]{1,15}))?)?")
 
 
 class View(StrEnum):
     """What is shown of a thread."""
 
     TRANSCRIPT = ""
+    ANSWER = "answer"
     DIFF = "diff"
     ROLLOUT = "rollout"
 
 
 MIME: Final = {
     View.TRANSCRIPT: "text/markdown",
+    View.ANSWER: "text/markdown",
     View.DIFF: "text/x-diff",
     View.ROLLOUT: "application/x-ndjson",
 }
 
-TITLES: Final = {View.TRANSCRIPT: "Transcript", View.DIFF: "Changed files", View.ROLLOUT: "Rollout file"}
+TITLES: Final = {
+    View.TRANSCRIPT: "Transcript",
+    View.ANSWER: "Last answer",
+    View.DIFF: "Changed files",
+    View.ROLLOUT: "Rollout file",
+}
+
+HAS_PARTS: Final = (View.ANSWER, View.ROLLOUT)
+"""Can be read from a place in the middle on."""
 
 DESCRIPTIONS: Final = {
     View.TRANSCRIPT: "What was asked, done and answered in the thread",
+    View.ANSWER: "The last message of the agent",
     View.DIFF: "Every patch that the thread has applied, in order, as a unified diff",
     View.ROLLOUT: "Codex's own record of the thread, one JSON object per line",
 }
@@ -42,18 +56,18 @@ class Address(Struct, frozen=True):
     thread_id: str
     view: View
     begin: int = 0
-    """The first byte that is wanted of a rollout."""
+    """The first character of an answer, or the first byte of a rollout, that is wanted."""
 
     @property
     def uri(self) -> str:
-        """Without the first byte."""
+        """Without `begin`."""
         return PREFIX + "/".join(filter(None, (self.thread_id, self.view)))
 
 
 def parsed(uri: str) -> Address | None:
     """None if this is not the address of a resource."""
     found = _URI.fullmatch(uri)
-    if found is None or (found[3] is not None and found[2] != View.ROLLOUT):
+    if found is None or (found[3] is not None and found[2] not in HAS_PARTS):
         return None
     return Address(plain_id(found[1]), View(found[2] or ""), int(found[3] or 0))
 

@@ -67,7 +67,13 @@ class WaitArguments(Struct, frozen=True, kw_only=True, rename="kebab"):
     thread_ids: tuple[str, ...] | None = msgspec.field(default=None, name="threadIds")
     mode: WaitMode = WaitMode.FIRST
     again: bool = False
+    offset: int = 0
     timeout_seconds: float | None = None
+
+    @property
+    def repeats(self) -> bool:
+        """It asks for what was reported before."""
+        return self.again or self.offset > 0
 
 
 CALLBACK: Final = "CODEX_MCP_CALLBACK_URI"

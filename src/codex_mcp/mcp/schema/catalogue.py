@@ -44,6 +44,8 @@ WRAPPER_FIELDS: Final = (
 )
 """Arguments of an older wrapper. They are always accepted, and listed with its tools."""
 
+ENVIRONMENT: Final = "environment"
+
 CODEX_FIELDS: Final = (
     Field("prompt", "The task.", required=True),
     Field("model", "For example `gpt-5.5`."),
@@ -59,7 +61,7 @@ CODEX_FIELDS: Final = (
     Field("developer-instructions", "Further instructions."),
     Field("compact-prompt", "Prompt for compacting a long conversation."),
     Field("profile", "A profile of Codex's configuration."),
-    Field("environment", "Where commands run, if not on this server's machine."),
+    Field(ENVIRONMENT, "Where commands run, if not on this server's machine."),
     Field("include-plan-tool", "Add the planning tool.", FieldKind.BOOLEAN),
     *COMMON_FIELDS,
 )
@@ -83,6 +85,7 @@ WAIT_FIELDS: Final = (
         choices=tuple(WaitMode),
     ),
     Field("again", "Also what was returned before.", FieldKind.BOOLEAN),
+    Field("offset", "Return a long answer from this character on.", FieldKind.INTEGER),
     Field(
         "timeout-seconds",
         "Return by then, with what still runs; 0: at once. Default: before this client times out.",
@@ -91,9 +94,16 @@ WAIT_FIELDS: Final = (
 )
 
 
+RESULT_CHARS: Final = "anthropic/maxResultSizeChars"
+
+LONG_RESULT: Final = 100_000
+"""Characters of a result with an answer. Answers to Claude Code have up to 60,000, and more as JSON."""
+
+
 class Tool(Struct, frozen=True):
     name: str
     title: str
+    """For people; empty if it would only repeat the name."""
     description: str
     fields: tuple[Field, ...]
     output: dict[str, object] | None
@@ -102,7 +112,11 @@ class Tool(Struct, frozen=True):
     unlisted: tuple[Field, ...] = ()
     """Arguments that are accepted as well."""
     hints: Mapping[str, bool] = {}
-    """More annotations."""
+    """More annotations; what is not said is what MCP assumes: it changes something, and reaches the outside world."""
+    is_open: bool = False
+    """Its schema admits arguments that are not listed."""
+    result_chars: int = 0
+    """How long a result may be before Claude Code moves it into a file; 0: its own limit."""
 
     @property
     def accepted(self) -> tuple[Field, ...]:
@@ -113,56 +127,51 @@ class Tool(Struct, frozen=True):
             "name": self.name,
             "title": self.title,
             "description": self.description,
-            "inputSchema": input_schema(self.fields),
-            "annotations": {
-                "title": self.title,
-                "readOnlyHint": self.read_only,
-                "openWorldHint": not self.read_only,
-                **self.hints,
-            },
+            "inputSchema": input_schema(self.fields, closed=not self.is_open),
+            "annotations": {**({"readOnlyHint": True} if self.read_only else {}), **self.hints},
         }
+        if self.result_chars:
+            listed["_meta"] = {RESULT_CHARS: self.result_chars}
+        listed = {key: value for key, value in listed.items() if value}
         return listed if self.output is None else {**listed, "outputSchema": self.output}
 
 
 def with_environments(tools: Sequence[Tool], names: Sequence[str]) -> list[Tool]:
     """The tools as they are listed on a server that has these places for commands."""
-    return [replace(tool, fields=tuple(_with_environments(field, names) for field in tool.fields)) for tool in tools]
+    return [_with_environments(tool, tuple(names)) for tool in tools]
 
 
-def _with_environments(field: Field, names: Sequence[str]) -> Field:
-    return replace(field, choices=tuple(names)) if field.name == "environment" else field
+def _with_environments(tool: Tool, names: tuple[str, ...]) -> Tool:
+    """The tool with these places in its argument `environment`, which is then listed."""
+    accepted = {field.name: field for field in tool.accepted}
+    if ENVIRONMENT not in accepted:
+        return tool
+    field = replace(accepted[ENVIRONMENT], choices=names)
+    fields = tuple(field if each.name == ENVIRONMENT else each for each in tool.fields)
+    if field not in fields and names:
+        fields = (*fields, field)
+    unlisted = tuple(each for each in tool.unlisted if not names or each.name != ENVIRONMENT)
+    return replace(tool, fields=fields, unlisted=unlisted)
 
 
 TURN_OUTPUT: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
-        "threadId": {"type": "string", "description": "For codex-reply."},
-        "content": {"type": "string", "description": "The agent's last message."},
+        "threadId": {"type": "string"},
+        "content": {"type": "string"},
         "status": {"type": "string", "enum": list(Status)},
-        "usage": {"type": "object", "description": "Tokens."},
-        "filesChanged": {"type": "array", "items": {"type": "object"}},
-        "durationSeconds": {"type": "number"},
-        "warnings": {"type": "array", "items": {"type": "string"}},
-        "session": {"type": "object"},
     },
     "required": ["threadId", "content", "status"],
 }
+"""The fields that every result has. docs/clients.md describes the others."""
 
-UNCHANGED_OUTPUT: Final = {
-    "type": "array",
-    "description": "Returned before.",
-    "items": {"type": "object"},
-}
 
-WAIT_OUTPUT: Final[dict[str, object]] = {
-    "type": "object",
-    "properties": {
-        "finished": {"type": "array", "description": "Turns, as codex returns them.", "items": {"type": "object"}},
-        "running": {"type": "array", "items": {"type": "object"}},
-        "unchanged": UNCHANGED_OUTPUT,
-    },
-    "required": ["finished", "running"],
-}
+def output(**fields: str) -> dict[str, object]:
+    """The schema of a result that has these fields, of these types; it may have more."""
+    return {"type": "object", "properties": {name: {"type": kind} for name, kind in fields.items()}}
+
+
+WAIT_OUTPUT: Final = output(finished="array", running="array")
 
 CODEX: Final = Tool(
     "codex",
@@ -173,6 +182,7 @@ CODEX: Final = Tool(
     TURN_OUTPUT,
     read_only=False,
     unlisted=WRAPPER_FIELDS,
+    result_chars=LONG_RESULT,
 )
 CODEX_REPLY: Final = Tool(
     "codex-reply",
@@ -181,16 +191,18 @@ CODEX_REPLY: Final = Tool(
     REPLY_FIELDS,
     TURN_OUTPUT,
     read_only=False,
+    result_chars=LONG_RESULT,
     unlisted=(ROLLBACK,),
 )
 CODEX_WAIT: Final = Tool(
     "codex_wait",
-    "Codex Wait",
+    "",
     "Wait for news of agents whose status is `running`: an answer, a question, a pause or a close. Each is returned "
     "once.",
     WAIT_FIELDS,
     WAIT_OUTPUT,
     read_only=True,
+    result_chars=LONG_RESULT,
 )
 
 TOOLS: Final = (CODEX, CODEX_REPLY, CODEX_WAIT)

@@ -68,13 +68,14 @@ _SCHEMAS: Final[Mapping[FieldKind, Mapping[str, object]]] = {
 }
 
 
-def input_schema(fields: Sequence[Field]) -> dict[str, object]:
-    return {
+def input_schema(fields: Sequence[Field], *, closed: bool = False) -> dict[str, object]:
+    """Unless it is `closed`, it admits other spellings of the names, and arguments that are accepted but not listed."""
+    schema: dict[str, object] = {
         "type": "object",
         "properties": {field.name: field.schema() for field in fields},
         "required": [field.name for field in fields if field.required],
-        "additionalProperties": False,
     }
+    return {**schema, "additionalProperties": False} if closed else schema
 
 
 def read_arguments(fields: Sequence[Field], arguments: Mapping[str, object]) -> dict[str, object]:

@@ -6,7 +6,8 @@ has everything that is needed to continue: an error text ends with the thread id
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -14,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from codex_mcp.codex.facts import FileChange
+from codex_mcp.mcp.schema.answer_size import SHORT, WHOLE, AnswerSize, Part, Reads, beginning, part_of
 from codex_mcp.threads.news import NewsKind
 from codex_mcp.threads.record import Outcome, Status
 
@@ -24,11 +26,11 @@ FACTS: Final = {NewsKind.PAUSE: "paused", NewsKind.CLOSE: "closed"}
 
 STILL_RUNNING: Final = (
     "The agent is still working ({activity}, {seconds:.0f} s so far). It goes on without this call: "
-    'collect its answer with codex_wait {{"threadIds": ["{thread_id}"]}}.'
+    "collect its answer with {wait}."
 )
 WAITING_FOR_DECISION: Final = (
     "The agent waits for a decision ({seconds:.0f} s so far):\n\n{asks}\n\n"
-    'Once that is decided, collect its answer with codex_wait {{"threadIds": ["{thread_id}"]}}.'
+    "Once that is decided, collect its answer with {wait}."
 )
 NOTHING_TO_REPORT: Final = "Nothing is running, and nothing is left to collect."
 UNCHANGED: Final = (
@@ -36,6 +38,11 @@ UNCHANGED: Final = (
     "codex_wait with `again: true` repeats it; {goes_on}."
 )
 INTERRUPTED: Final = "The turn was interrupted"
+CUT: Final = "[Characters {begin} to {end} of {total}.{rest}]"
+REST: Final = " The rest: {wait}, or the resource {uri}."
+ELSEWHERE: Final = (
+    "{beginning}\n[… The answer has {total} characters; all that was sent is in `{place}` of this result.]"
+)
 
 
 class GoesOn(StrEnum):
@@ -62,16 +69,19 @@ def turn_result(
     asks: Sequence[str] = (),
     *,
     goes_on: GoesOn = GoesOn.REPLY,
+    size: AnswerSize = WHOLE,
 ) -> Result:
     """The result of `codex` and `codex-reply`; `names` are more fields about the thread."""
-    structured = described(outcome, names, asks)
+    turn = described(outcome, names, asks, size)
     if outcome.status in (Status.FAILED, Status.INTERRUPTED):
         if not outcome.thread_id and not names:
-            return refused(str(structured["content"]))  # an old Codex did not begin the thread
-        name = f"codex_id: {structured['codex_id']}, " if "codex_id" in structured else ""
-        text = f"{_words(structured)}\n\n{name}threadId: {outcome.thread_id} ({goes_on})"
-        return {"content": [text_block(text)], "structuredContent": structured, "isError": True}
-    return {"content": [text_block(_words(structured))], "structuredContent": structured}
+            return refused(str(turn["content"]))  # an old Codex did not begin the thread
+        name = f"codex_id: {turn['codex_id']}, " if "codex_id" in turn else ""
+        structured, words = _once(turn, Reads.TEXT)  # of an error, clients read only the text
+        text = f"{words}\n\n{name}threadId: {outcome.thread_id} ({goes_on})"
+        return {"content": [text_block(text), *_links([turn])], "structuredContent": structured, "isError": True}
+    structured, words = _once(turn, size.reads)
+    return {"content": [text_block(words), *_links([turn])], "structuredContent": structured}
 
 
 class WaitReport(Struct, frozen=True):
@@ -85,18 +95,46 @@ class WaitReport(Struct, frozen=True):
     """Agents that were paused or closed; `content` has it in words."""
 
 
-def wait_result(report: WaitReport) -> Result:
+def wait_result(report: WaitReport, reads: Reads = Reads.TEXT) -> Result:
     """The result of `codex_wait`. Unchanged turns are listed only if there is no news."""
-    structured: dict[str, object] = {"finished": list(report.finished), "running": list(report.running)}
+    finished = [_once(turn, reads) for turn in report.finished]
+    structured: dict[str, object] = {"finished": [turn for turn, _ in finished], "running": list(report.running)}
     for kind, name in FACTS.items():
         if facts := [fact for each, fact in report.facts if each is kind]:
             structured[name] = facts
-    told = [*report.finished, *(fact for _, fact in report.facts), *report.running]
+    others = [*(fact for _, fact in report.facts), *report.running]
+    told = [*finished, *((other, _words(other)) for other in others)]
     if not told and report.unchanged:
-        told = [_unchanged(turn, goes_on) for turn, goes_on in report.unchanged]
-        structured["unchanged"] = told
-    paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{_words(turn)}" for turn in told]
-    return {"content": [text_block("\n\n".join(paragraphs) or NOTHING_TO_REPORT)], "structuredContent": structured}
+        structured["unchanged"] = unchanged = [_unchanged(turn, goes_on) for turn, goes_on in report.unchanged]
+        told = [(turn, _words(turn)) for turn in unchanged]
+    paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{words}" for turn, words in told]
+    text = text_block("\n\n".join(paragraphs) or NOTHING_TO_REPORT)
+    return {"content": [text, *_links(report.finished)], "structuredContent": structured}
+
+
+def _once(turn: dict[str, object], reads: Reads) -> tuple[dict[str, object], str]:
+    """The structured content of a turn, and its text. A long answer is whole only in the one that the client reads."""
+    answer = str(turn["content"])
+    if len(answer) <= SHORT:
+        return turn, _words(turn)
+    total = _total(turn, answer)
+    short = {**turn, "content": ELSEWHERE.format(beginning=beginning(answer), total=total, place=reads)}
+    return (turn, _words(short)) if reads is Reads.DATA else (short, _words(turn))
+
+
+def _total(turn: Mapping[str, object], answer: str) -> object:
+    part = turn.get("part")
+    return part["chars"] if isinstance(part, Mapping) else len(answer)
+
+
+def _links(turns: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Links to the rest of answers that were cut."""
+    parts = [(turn["threadId"], turn.get("part")) for turn in turns]
+    return [
+        {"type": "resource_link", "uri": part["rest"], "name": f"{thread_id}-answer", "mimeType": "text/markdown"}
+        for thread_id, part in parts
+        if isinstance(part, Mapping) and "rest" in part
+    ]
 
 
 def _unchanged(turn: Mapping[str, object], goes_on: GoesOn) -> dict[str, object]:
@@ -109,9 +147,13 @@ def _shown_name(turn: Mapping[str, object]) -> object:
 
 
 def described(
-    outcome: Outcome, names: Mapping[str, object] | None = None, asks: Sequence[str] = ()
+    outcome: Outcome,
+    names: Mapping[str, object] | None = None,
+    asks: Sequence[str] = (),
+    size: AnswerSize = WHOLE,
+    begin: int = 0,
 ) -> dict[str, object]:
-    """An outcome as structured content; `asks` are the open questions in words.
+    """An outcome as structured content; `asks` are the open questions in words, `begin` the answer's first character.
 
     Long fields come last, because clients cut long results off at the end.
     """
@@ -123,9 +165,14 @@ def described(
     }
     if outcome.usage is not None:
         described["usage"] = msgspec.to_builtins(outcome.usage)
+    if outcome.cost is not None:
+        described["cost"] = round(outcome.cost, 6)
     if outcome.warnings:
         described["warnings"] = list(outcome.warnings)
-    described["content"] = _content(outcome, asks)
+    part = part_of(_content(outcome, asks, described), begin, size.chars)
+    if not part.is_whole:
+        described["part"] = _place(part, outcome.thread_id)
+    described["content"] = part.text if part.is_whole else _noted(part, described)
     if outcome.work is not None:
         described["worktree"] = msgspec.to_builtins(outcome.work)
     described["filesChanged"] = [_file(change) for change in outcome.files]
@@ -137,19 +184,39 @@ def _file(change: FileChange) -> dict[str, object]:
     return file if change.added is None else {**file, "lines": f"+{change.added} -{change.removed or 0}"}
 
 
+def _place(part: Part, thread_id: str) -> dict[str, object]:
+    place: dict[str, object] = {"begin": part.begin, "end": part.end, "chars": part.total}
+    return place if part.is_last else {**place, "rest": f"codex://threads/{thread_id}/answer?from={part.end}"}
+
+
+def _noted(part: Part, turn: Mapping[str, object]) -> str:
+    """A part of an answer, with a note that says which part it is and how to get the rest."""
+    place = turn["part"]
+    uri = place.get("rest") if isinstance(place, Mapping) else None
+    rest = "" if uri is None else REST.format(wait=_wait_call(turn, offset=part.end), uri=uri)
+    return f"{part.text}\n\n{CUT.format(begin=part.begin, end=part.end, total=part.total, rest=rest)}"
+
+
 def _words(turn: Mapping[str, object]) -> str:
     warnings = turn.get("warnings", ())
     assert isinstance(warnings, Sequence)
     return "\n\n".join([*(f"Warning: {warning}" for warning in warnings), str(turn["content"])])
 
 
-def _content(outcome: Outcome, asks: Sequence[str]) -> str:
+def _wait_call(turn: Mapping[str, object], **more: object) -> str:
+    """The call of `codex_wait` for this turn's agent or thread."""
+    key, name = ("ids", turn["codex_id"]) if "codex_id" in turn else ("threadIds", turn["threadId"])
+    return f"codex_wait {json.dumps({key: [name], **more})}"
+
+
+def _content(outcome: Outcome, asks: Sequence[str], turn: Mapping[str, object]) -> str:
     match outcome.status:
         case Status.RUNNING if asks:
             told = "\n\n".join(asks)
-            return WAITING_FOR_DECISION.format(seconds=outcome.seconds, asks=told, thread_id=outcome.thread_id)
+            return WAITING_FOR_DECISION.format(seconds=outcome.seconds, asks=told, wait=_wait_call(turn))
         case Status.RUNNING:
-            return STILL_RUNNING.format(activity=outcome.activity, seconds=outcome.seconds, thread_id=outcome.thread_id)
+            seconds = outcome.seconds
+            return STILL_RUNNING.format(activity=outcome.activity, seconds=seconds, wait=_wait_call(turn))
         case Status.INTERRUPTED:
             return f"{INTERRUPTED}. {outcome.content}".rstrip() if outcome.content else f"{INTERRUPTED}."
         case _:

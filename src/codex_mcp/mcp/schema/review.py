@@ -39,7 +39,21 @@ class TeamReviewArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
     cwd: str | None = None
     target: str = TARGETS[0]
     of: str | None = None
+    base: str | None = None
+    commit: str | None = None
+    prompt: str | None = None
     model: str | None = None
+
+    @property
+    def named(self) -> tuple[str, str | None]:
+        """The target and what it is of. `base`, `commit` and `prompt` name both at once, as in `review`."""
+        short = {"base": self.base, "commit": self.commit, "custom": self.prompt}
+        given = [(target, value) for target, value in short.items() if value is not None]
+        if not given:
+            return self.target, self.of
+        if len(given) > 1 or self.of is not None or self.target not in ("uncommitted", given[0][0]):
+            raise _refused("name one target: `target` with `of`, or one of `base`, `commit` and `prompt`")
+        return given[0]
 
 
 class Finding(Struct, frozen=True, omit_defaults=True):
@@ -55,16 +69,17 @@ def team_review_target(arguments: TeamReviewArguments) -> ReviewTarget:
     """Raises BadArguments."""
     if arguments.id is not None and arguments.cwd is not None:
         raise _refused("`id` and `cwd` exclude each other: with `id`, the folder of that agent is reviewed")
-    if arguments.target == "uncommitted":
-        if arguments.of is not None:
+    target, given = arguments.named
+    if target == "uncommitted":
+        if given is not None:
             raise _refused("`of` belongs to the targets base, commit and custom; leave it out, or name one of them")
         return UncommittedChanges()
-    of = (arguments.of or "").strip()
+    of = (given or "").strip()
     if not of:
-        raise _refused(f"the target {arguments.target} needs `of`: a branch, a commit, or instructions")
-    if arguments.target == "custom":
+        raise _refused(f"the target {target} needs `of`: a branch, a commit, or instructions")
+    if target == "custom":
         return Instructions(of)
-    return BaseBranch(of) if arguments.target == "base" else Commit(of)
+    return BaseBranch(of) if target == "base" else Commit(of)
 
 
 def _refused(text: str) -> BadArguments:

@@ -61,14 +61,15 @@ class StartArguments(CodexArguments, frozen=True, kw_only=True, rename="kebab"):
 
 
 class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="kebab"):
+    id: str | None = None
     codex_id: str | None = msgspec.field(default=None, name="codex_id")
     identity: str | None = None
     request_id: str | None = msgspec.field(default=None, name="request_id")
 
     @property
     def references(self) -> list[str]:
-        given = (self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
-        return [reference for reference in given if reference]
+        """What the caller calls the agent. Raises BadArguments if that is missing."""
+        return _given(self.id, self.codex_id, self.identity, self.given_thread_id, self.conversation_id)
 
 
 class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True, rename="kebab"):
@@ -88,22 +89,21 @@ class ThreadsArguments(Struct, frozen=True, kw_only=True):
     limit: float = ROWS
 
 
-class CloseArguments(Struct, frozen=True, kw_only=True):
+class AgentArguments(Struct, frozen=True, kw_only=True):
+    """Those that name an agent."""
+
+    id: str | None = None
     codex_id: str | None = None
     identity: str | None = None
     thread_id: str | None = msgspec.field(default=None, name="threadId")
 
     @property
     def references(self) -> list[str]:
-        return [reference for reference in (self.codex_id, self.identity, self.thread_id) if reference]
+        """What the caller calls the agent. Raises BadArguments if that is missing."""
+        return _given(self.id, self.codex_id, self.identity, self.thread_id)
 
 
-class AgentArguments(Struct, frozen=True, kw_only=True):
-    id: str
-
-
-class DiffArguments(Struct, frozen=True, kw_only=True):
-    id: str
+class DiffArguments(AgentArguments, frozen=True, kw_only=True):
     of: str = "turn"
     stat: bool = False
 
@@ -114,6 +114,13 @@ class ApprovalsArguments(Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+def _given(*names: str | None) -> list[str]:
+    found = [name for name in names if name]
+    if not found:
+        raise _refused("missing field `id`; give the codex_id, the identity or the threadId of the agent")
+    return found
+
+
 def team_arguments(tool: Tool, given: Mapping[str, object], kind: type[Arguments]) -> Arguments:
     """The arguments of a team tool. `agent_id` is an older name of codex_id. Raises BadArguments."""
     renamed = {"codex_id" if name == "agent_id" else name: value for name, value in given.items()}
@@ -121,7 +128,10 @@ def team_arguments(tool: Tool, given: Mapping[str, object], kind: type[Arguments
 
 
 def approval_answer(decision: str, reason: str | None) -> dict[str, object]:
-    """A decision in the spelling of 0.153.4, where only a denial has a reason."""
+    """A decision in the spelling of 0.153.4, where only a denial has a reason. Raises BadArguments."""
+    if decision not in catalogue.DECISIONS:
+        known = ", ".join(f"`{word}`" for word in catalogue.DECISIONS)
+        raise _refused(f"unknown variant `{decision[:100]}`, expected one of {known}")
     if decision == "denied" and reason is not None:
         return {"decision": {"denied": {"rejection": reason}}}
     return {"decision": decision}
@@ -173,8 +183,6 @@ def way_of(arguments: StartArguments) -> Way:
             raise _refused("missing field `prompt`: what the copy is to do")
         return Way.FORK
     if arguments.agent_file is not None:
-        if arguments.prompt:
-            raise _refused("`agent_file` and `prompt` exclude each other: the file is the prompt")
         return Way.FILE
     if not arguments.prompt:
         raise _refused("missing field `prompt`; give a `prompt`, an `agent_file`, or the `codex_id` of an agent")

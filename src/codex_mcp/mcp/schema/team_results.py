@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.git.worktree import Left
-from codex_mcp.mcp.asking.elicitation import message_for
+from codex_mcp.mcp.asking.elicitation import message_for, title_of
 from codex_mcp.mcp.schema.results import Result, described, text_block
 from codex_mcp.team.agent import Agent, AskedElsewhere, Owner, names_of
 from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.threads.questions.approvals import offered
-from codex_mcp.threads.questions.decisions import word_for
+from codex_mcp.threads.questions.decisions import Decision, NetworkRuled, RuleApproved, word_for
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome, Status
 
@@ -32,8 +32,19 @@ class OpenApproval(Struct, frozen=True):
             "codex_id": self.agent.codex_id,
             "identity": self.agent.identity,
             "question": message_for(self.question),
-            "decisions": [word_for(decision) for decision in offered(self.question)] or ["approved", "denied"],
+            "decisions": [word_for(decision) for decision in self._offered] or ["approved", "denied"],
+            **self._rules,
         }
+
+    @property
+    def _offered(self) -> tuple[Decision, ...]:
+        return offered(self.question)
+
+    @property
+    def _rules(self) -> dict[str, object]:
+        """What the decisions that save a rule would save."""
+        saving = [decision for decision in self._offered if isinstance(decision, RuleApproved | NetworkRuled)]
+        return {"rules": {word_for(each): title_of(self.question, each) for each in saving}} if saving else {}
 
 
 def describe_question(question_id: str, agent: Agent, question: Question) -> dict[str, object]:
@@ -79,6 +90,7 @@ def _row(agent: Agent) -> dict[str, object]:
         "branch": agent.branch,
         "turns": agent.turns,
         "tokens": agent.tokens,
+        **({"cost": round(agent.cost, 6)} if agent.cost else {}),
         "last_error": agent.last_error,
         "started_at": format_timestamp(agent.started_at),
         "last_active": format_timestamp(agent.last_active),
@@ -91,7 +103,26 @@ def _owner(owner: Owner) -> dict[str, object]:
 
 
 def status_result(status: Mapping[str, object]) -> Result:
-    return _result(status, [f"{name}: {value}" for name, value in status.items()])
+    """The status; its text is a sentence, and a table of the agents that run."""
+    core, threads = _map(status.get("core")), _map(status.get("threads"))
+    runs = f"Codex {core.get('version')} runs" if core.get("alive") else "Codex does not run; the next call starts it"
+    agents = f"{threads.get('busy')} busy and {threads.get('idle')} idle agents of at most {threads.get('limit')}"
+    usage = _map(status.get("usage"))
+    spent = f"{usage.get('tokens', 0)} tokens used" + (f", cost {usage['cost']}" if "cost" in usage else "")
+    mail, asked = status.get("pending_mail"), status.get("pending_approvals", 0)
+    sentence = f"{runs}. Team {status.get('team')}: {agents}, {mail} unread messages, {asked} open questions, {spent}."
+    queues, paused = _map(status.get("queues")), _map(status.get("paused"))
+    rows = [
+        f"{name}  {codex_id}"
+        + (f"  {queues[name]} prompts waiting" if name in queues else "")
+        + (f"  paused: {paused[name]}" if name in paused else "")
+        for name, codex_id in _map(status.get("identities")).items()
+    ]
+    return _result(status, [sentence, *rows])
+
+
+def _map(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def close_result(agent: Agent, how: str, left: Left | None = None) -> Result:
@@ -156,8 +187,10 @@ def listed_question(row: Mapping[str, object]) -> str:
     decisions = row["decisions"]
     words = list(map(str, decisions)) if isinstance(decisions, Sequence) else []
     answer = f'codex_approvals {{"id": "{row["id"]}", "decision": "{words[0] if words else "denied"}"}}'
-    return f"{asks}\n  question id: {row['id']}\n  answer with {answer}\n  decisions: {', '.join(words)}" + (
-        '; "denied" takes a "reason", which the agent is told' if "denied" in words else ""
+    rules = row.get("rules")
+    saved = [f"\n  {word}: {what}" for word, what in rules.items()] if isinstance(rules, Mapping) else []
+    return f"{asks}\n  question id: {row['id']}\n  answer with {answer}\n  decisions: {', '.join(words)}" + "".join(
+        ['; "denied" takes a "reason", which the agent is told' if "denied" in words else "", *saved]
     )
 
 

@@ -58,7 +58,8 @@ class ChangeTools:
 
     async def _codex_diff(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_DIFF, given, DiffArguments)
-        asked = _Asked(await self._team.directory.find(arguments.id, call.principal), arguments.stat)
+        reference = await self._team.directory.find_one(arguments.references, call.principal)
+        asked = _Asked(await self._team.directory.find(reference, call.principal), arguments.stat)
         if is_elsewhere(_environment(asked.agent)) and arguments.of == "uncommitted":
             raise Refused("there is no such diff: the agent's files are on another machine; use `of: thread`")
         match arguments.of:

@@ -38,7 +38,7 @@ class CodexTools:
         self._threads = threads
         self._settings = settings
         self._listed = listed
-        self.says = Says(self._names, self._asks, self._goes_on)
+        self.says = Says(self._names, self._asks, self._goes_on, lambda _: threads.account.warnings())
         self._follower = Follower(threads, settings.calls, key, self.says)
         self._sessions_used: SessionTools | None = None
 
@@ -117,8 +117,8 @@ class CodexTools:
         view: View = OwnThreads(self._threads, call)
         if asked is not None:
             view = NamedThreads(self._threads, call, [self._known(call, each) for each in asked])
-        wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
-        return await self._follower.waited(call, wait)
+        wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
+        return await self._follower.waited(call, wait, arguments.offset)
 
     def _nothing_to_wait_for(self, given: Json, principal: str, caller: str) -> Result | None:
         """The answer to a `codex_wait` that names no thread, from a caller that has no turns."""

@@ -53,7 +53,7 @@ class MailTools:
     async def _called_by_client(self, tool: Tool, call: Call, given: Json) -> Result:
         note = partial(self._team.note_call, tool.name, call.label, call.principal)
         try:
-            arguments = _arguments(tool.fields, given)
+            arguments = _arguments(tool.accepted, given)
             member = self._member(arguments.identity, call.principal)
         except refusals.TeamRefused as exc:
             note(AuditOutcome.REFUSED, exc)

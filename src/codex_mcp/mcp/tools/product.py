@@ -108,7 +108,8 @@ def team_product(
         team = Team(settings.team, threads, setup)
         tools = TeamTools(threads, settings, key, team, roles)
         late = features.LateFeatures(threads, settings)
-        listed = listing(_listed(team_tools(settings.sessions.tools), settings))
+        purposes = {name: role.purpose for name, role in roles.items()}
+        listed = listing(_listed(team_tools(settings.sessions.tools, purposes), settings))
         tasks = Tasks(threads, settings.calls, key, tools.says)
         table = _table(threads, settings, tasks, late, has_team=True) | {"tools/list": listed}
         stateless = settings.calls.protocol is not Protocol.LEGACY

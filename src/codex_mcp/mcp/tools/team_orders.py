@@ -17,6 +17,7 @@ from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
+from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.codex.config.overrides import parse_overrides
 from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.events.translator import Event
@@ -69,8 +70,8 @@ def ordered(arguments: StartArguments, way: Way, settings: Settings, roles: Mapp
     new = new_thread(merged, settings)
     return Ordered(
         new=new if file is None else replace(new, warnings=(*new.warnings, *file.notes)),
-        prompt=arguments.prompt if file is None else file.prompt,
-        default_identity=role.identity or settings.team.default_identity,
+        prompt=arguments.prompt if file is None or arguments.prompt else file.prompt,
+        default_identity=(file and file.identity) or role.identity or settings.team.default_identity,
         role=role_name,
         source=arguments.agent_file,
         auto_mail=False not in (arguments.auto_mail, role.auto_mail),
@@ -118,7 +119,9 @@ def _role(name: str | None, roles: Mapping[str, Role]) -> Role:
         return Role()
     if name not in roles:
         known = ", ".join(sorted(roles)) or "there are none"
-        raise Refused(f"there is no role {name!r} (known: {known}); a role is a table [plugins.codex-mcp.roles.NAME]")
+        meant = nearest(name, roles)
+        hint = f"; did you mean {meant}?" if meant else "; a role is a table [plugins.codex-mcp.roles.NAME]"
+        raise Refused(f"there is no role {name!r} (known: {known}){hint}")
     return roles[name]
 
 
@@ -130,6 +133,8 @@ def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, setti
         config[EFFORT] = effort
     environment = arguments.environment or role.environment
     sandbox = arguments.sandbox or (file and file.sandbox) or role.sandbox or settings.team.sandbox
+    # With a task, the text of the file says who the agent is; otherwise it is the task.
+    described = file.prompt if file is not None and arguments.prompt else None
     policy = arguments.approval_policy or role.approval_policy or settings.team.approval_policy
     return CodexArguments(
         prompt=arguments.prompt,
@@ -140,7 +145,10 @@ def _merged(arguments: StartArguments, file: AgentFile | None, role: Role, setti
         config=config,
         base_instructions=arguments.base_instructions or _text_of(settings.team.base_prompt_file),
         developer_instructions=_paragraphs(
-            arguments.developer_instructions, role.instructions, _text_of(settings.team.extra_instructions_file)
+            arguments.developer_instructions,
+            described,
+            role.instructions,
+            _text_of(settings.team.extra_instructions_file),
         ),
         compact_prompt=arguments.compact_prompt,
         profile=arguments.profile,

@@ -22,8 +22,8 @@ from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result, turn_result
 from codex_mcp.mcp.schema.team_arguments import (
     GO_ON,
+    AgentArguments,
     ApprovalsArguments,
-    CloseArguments,
     StartArguments,
     TeamReplyArguments,
     TeamWaitArguments,
@@ -69,7 +69,6 @@ logger = logging.getLogger(__name__)
 
 Asked: TypeAlias = StartArguments | TeamReplyArguments
 
-NOT_NAMED: Final = f"{BAD_ARGUMENTS}missing field `codex_id`; name the agent by codex_id, identity or threadId"
 NO_SESSIONS: Final = f"{BAD_ARGUMENTS}named sessions are not offered here; start codex-mcp serve with --tools all"
 AGENT_OR_SESSION: Final = (
     f"{BAD_ARGUMENTS}`sessionId` excludes `identity`, `codex_id`, `agent_file`, `role`, `tag` and `request_id`, since "
@@ -84,7 +83,7 @@ class TeamTools:
         self._settings = settings
         self._team = team
         self._roles = roles
-        self.says = Says(self._names, self._asks, self._goes_on)
+        self.says = Says(self._names, self._asks, self._goes_on, self._warns)
         self._follower = Follower(threads, settings.calls, key, self.says, lists=True)
         self._listed = catalogue.team_tools(settings.sessions.tools)
         self._mail = MailTools(team)
@@ -177,6 +176,11 @@ class TeamTools:
         member = self._team.roster.of_thread(thread_id)
         return [] if member is None else _questions(member)
 
+    def _warns(self, thread_id: str) -> list[str]:
+        member = self._team.roster.of_thread(thread_id)
+        limits = [] if member is None else self._team.work.warnings(member)
+        return limits + self._threads.account.warnings()
+
     def _blocked_by(self, refusal: TeamRefused, principal: str) -> list[str]:
         """The open questions of an agent that refused a prompt because it is busy."""
         codex_id = refusal.facts.get("codex_id") if refusal.why is refusals.Why.BUSY else None
@@ -256,12 +260,12 @@ class TeamTools:
         if repeat.turn is not None and thread is not None:
             stay_about(call.subject._replace(thread=thread.id))
             return await self._follower.followed(call, thread, repeat.turn, arguments)
-        return turn_result(repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat))
+        return turn_result(
+            repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat), size=self._follower.size(call)
+        )
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)
-        if not arguments.references:
-            raise BadArguments(NOT_NAMED)
         return await self._once(call, arguments, lambda: self._replied(call, arguments))
 
     async def _replied(self, call: Call, arguments: TeamReplyArguments) -> TeamTurn:
@@ -285,8 +289,8 @@ class TeamTools:
         arguments = team_arguments(catalogue.CODEX_WAIT, given, TeamWaitArguments)
         asked = arguments.references
         view = TeamView(self._threads, self._team, call, asked)
-        wait = Wait(view, arguments.mode, arguments.again, arguments.timeout_seconds, is_named=bool(asked))
-        return await self._follower.waited(call, wait)
+        wait = Wait(view, arguments.mode, arguments.repeats, arguments.timeout_seconds, is_named=bool(asked))
+        return await self._follower.waited(call, wait, arguments.offset)
 
     async def _codex_threads(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_THREADS, given, ThreadsArguments)
@@ -303,9 +307,7 @@ class TeamTools:
         return status_result({**await self._team.status(call.principal), "pending_approvals": approvals})
 
     async def _codex_close(self, call: Call, given: Json) -> Result:
-        arguments = team_arguments(catalogue.CODEX_CLOSE, given, CloseArguments)
-        if not arguments.references:
-            raise BadArguments(NOT_NAMED)
+        arguments = team_arguments(catalogue.CODEX_CLOSE, given, AgentArguments)
         reference = await self._team.directory.find_one(arguments.references, call.principal)
         closed = await self._team.closing.close(reference, call.principal, call.label)
         if not self._follower.waiter.is_waited_for(call.caller, closed.agent.codex_id):

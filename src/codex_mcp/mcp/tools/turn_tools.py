@@ -52,7 +52,8 @@ class TurnTools:
     async def interrupt(self, call: Call, given: Json) -> Result:
         """Stop the current turn of an agent, whoever asked for it."""
         arguments = team_arguments(catalogue.CODEX_INTERRUPT, given, AgentArguments)
-        agent, thread = await self._running(arguments.id, call.principal)
+        reference = await self._team.directory.find_one(arguments.references, call.principal)
+        agent, thread = await self._running(reference, call.principal)
         turn = None if thread is None else thread.current
         if thread is None or turn is None or turn.ended:
             self._audit(agent, call, "nothing to stop")

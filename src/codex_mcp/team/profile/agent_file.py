@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import is_repository_root
+from codex_mcp.base.identity import is_identity
 from codex_mcp.base.settings.kinds import Sandbox
 from codex_mcp.team.profile.front_matter import Value, split
 
@@ -31,6 +32,8 @@ class AgentFile(Struct, frozen=True, kw_only=True):
     """The contents of an agent file; None where it says nothing."""
 
     prompt: str
+    identity: str | None = None
+    """The default identity of its agent: its name, if that can be one."""
     model: str | None = None
     sandbox: Sandbox | None = None
     """The sandbox that the list of tools calls for."""
@@ -122,8 +125,10 @@ def _agent(values: Mapping[str, Value], prompt: str) -> AgentFile:
         notes.append(f"the agent file asks for the model {model!r:.100}, which is Claude's; Codex's own choice is used")
         model = None
     can_change = tools is None or any(tool.partition("(")[0].strip() in CHANGING_TOOLS for tool in tools)  # Bash(git:*)
+    identity = (_word(values.get("name")) or "").lower().replace(" ", "-").replace("_", "-")
     return AgentFile(
         prompt=prompt,
+        identity=identity if is_identity(identity) else None,
         model=model,
         sandbox=None if can_change else Sandbox.READ_ONLY,
         notes=tuple(notes),

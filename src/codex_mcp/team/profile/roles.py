@@ -21,6 +21,8 @@ from codex_mcp.base.settings.nearest import nearest
 class Role(Struct, frozen=True, kw_only=True):
     """Settings of an agent; None where the role says nothing."""
 
+    purpose: str | None = None
+    """What agents with this role are for; the model that chooses a role reads it."""
     model: str | None = None
     reasoning_effort: str | None = None
     sandbox: Sandbox | None = None
@@ -91,6 +93,7 @@ def _switch(value: object) -> bool:
 
 
 KINDS: Final[dict[str, Callable[[object], object]]] = {
+    "purpose": _text,
     "model": _text,
     "reasoning_effort": _text,
     "sandbox": _one_of(Sandbox),

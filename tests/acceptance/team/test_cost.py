@@ -1,0 +1,97 @@
+"""Tokens, money and limits in results, lists and the status, on the real core."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.servers.mcp_server import scripted_server
+from tests.support.team.fixtures import Team
+
+PRICES = ("--prices", "gpt-5.5=10/1/100")
+TURN = (5_000 * 10 + 5_000 * 1 + 200 * 100) / 1e6
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "costs.toml"
+    path.write_text(f"""
+[scenes.work]
+usage = {{ input = 10000, cached = 5000, output = 200 }}
+steps = [{{ say = "done" }}]
+
+[scenes.near]
+steps = [{{ say = "done" }}]
+
+[scenes.near.headers]
+x-codex-primary-used-percent = "91"
+x-codex-primary-window-minutes = "300"
+x-codex-primary-reset-at = "{int(time.time()) + 3600}"
+""")
+    return path
+
+
+def work(scene: str = "work") -> str:
+    return f"[[scene: {scene}]]"
+
+
+async def test_what_turns_agents_and_the_team_cost_is_told_if_prices_are_set(team: Team, script: Path) -> None:
+    async with team(*PRICES, script=script) as (server, _model):
+        first = await server.start(work(), identity="arch")
+        assert first["cost"] == pytest.approx(TURN)
+        assert first["usage"]["totalTokens"] == 10_200
+        await server.reply("arch", work())
+        await server.start(work(), identity="dev")
+        await server.close_agent("dev")
+        rows = (await server.run("codex_threads", {}))["structuredContent"]["threads"]
+        assert {row["identity"]: row["cost"] for row in rows} == pytest.approx({"arch": 2 * TURN, "dev": TURN})
+        assert (await server.status())["usage"] == {"tokens": 3 * 10_200, "cost": pytest.approx(3 * TURN)}
+    async with team(*PRICES, script=script) as (server, _model):
+        before = (await server.status())["usage"]["cost"]
+        assert before >= 3 * TURN  # the summary of arch has cost something, too
+        assert (await server.start(work(), codex_id=first["codex_id"]))["cost"] == pytest.approx(TURN)
+        assert (await server.status())["usage"]["cost"] == pytest.approx(before + TURN)
+
+
+async def test_without_prices_only_tokens_are_told(team: Team, script: Path) -> None:
+    async with team("--prices", "another-model=1/1/1", script=script) as (server, _model):
+        assert "cost" not in await server.start(work(), identity="arch")
+        assert (await server.status())["usage"] == {"tokens": 10_200}
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--tokens-per-thread", "12000"), "This agent has used 10200 of 12000 tokens (tokens_per_thread)."),
+        (("--tokens-per-team", "12000"), "The team has used 10200 of 12000 tokens (tokens_per_team)."),
+        (("--turns-per-hour", "1"), "In the last hour, this agent has begun 1 of 1 turns (turns_per_hour)."),
+        (("--tokens-per-thread", "20000", "--turns-per-hour", "2"), None),
+    ],
+)
+async def test_a_result_warns_before_a_limit_pauses_the_agent(
+    team: Team, script: Path, flags: tuple[str, ...], told: str | None
+) -> None:
+    async with team(*flags, script=script) as (server, _model):
+        result = await server.run("codex", {"prompt": work(), "identity": "arch"})
+        assert result["structuredContent"].get("warnings") == (None if told is None else [told])
+        assert (told is None) or f"Warning: {told}" in result["content"][0]["text"]
+
+
+async def test_rate_limits_of_the_account_are_in_the_status_and_in_a_result_when_they_are_near(
+    team: Team, script: Path
+) -> None:
+    async with team(script=script) as (server, _model):
+        assert (await server.status())["rate_limits"] == []
+        result = await server.start(work("near"), identity="arch")
+        assert result["warnings"] == ["The account has used 91 % of its rate limit per 5 hours; it is reset in 60 min."]
+        (limit,) = (await server.status())["rate_limits"]
+        assert (limit["used_percent"], limit["window_minutes"]) == (91, 300)
+
+
+async def test_a_server_without_a_team_tells_the_same(tmp_path: Path, script: Path) -> None:
+    async with scripted_server(tmp_path, *PRICES, script=script) as (server, _model):
+        await server.initialize()
+        done = (await server.run("codex", {"prompt": work()}))["structuredContent"]
+        assert done["cost"] == pytest.approx(TURN)
+        near = (await server.run("codex", {"prompt": work("near")}))["structuredContent"]
+        assert "91 %" in near["warnings"][0]
