@@ -15,10 +15,11 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import BadThreadId, ConfigRefused, CoreError, ThreadNotFound, ThreadSpec, TurnSpec
 from codex_mcp.codex.launch import launcher
 from codex_mcp.state.embedded.owners import EmbeddedOwners
+from codex_mcp.threads.limits.account import NOT_SIGNED_IN
 from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Outcome
 from codex_mcp.threads.thread import Thread
-from codex_mcp.threads.threads import EARLY_NOTIFICATIONS, NOT_SIGNED_IN, Threads
+from codex_mcp.threads.threads import EARLY_NOTIFICATIONS, Threads
 from codex_mcp.threads.turn import Turn
 from tests.support.core.app_events import heard
 from tests.support.core.cores import Watcher, environment_below, no_pace, scripted_threads, settings_below
