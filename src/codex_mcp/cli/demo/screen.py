@@ -110,7 +110,9 @@ class Screen:
         self._print(Block(Who.RUNS, body), Text())
 
     def asks(self, message: str, changes: Mapping[str, Change]) -> None:
-        body = prose(f"asks: {message}", Who.CODEX)
+        # The files of a patch are shown with their changes.
+        asked = [line for line in message.splitlines() if not (changes and line.startswith("- "))]
+        body = prose("asks: " + "\n".join(asked), Who.CODEX)
         for path, change in changes.items():
             body.append(f"\n\n{change.type} {visible(path)}\n", "bold")
             body.append_text(diff(change))
