@@ -1,6 +1,6 @@
 """Pure. The environment in which git runs nothing that a repository chooses: no hooks, filters, monitors or helpers.
 
-A repository is somebody's download until the user trusts its folder. Its `.git/config` and `.gitattributes` may name
+Until the user trusts its folder, a repository may come from anywhere. Its `.git/config` and `.gitattributes` may name
 programs, and even `git status` would run some of them. Settings in the environment win over those of all files.
 """
 

@@ -90,7 +90,7 @@ class SessionTeam:
                 self._stale.set()
 
     async def _keep(self, team: str) -> None:
-        """Register whoever is wanted after each change, and nobody at the end."""
+        """Register the wanted agents after each change, and remove all of them at the end."""
         is_last = False
         while not is_last:
             await self._stale.wait()
