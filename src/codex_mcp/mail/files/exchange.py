@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from codex_mcp.mail.files.leases import KeptClosed, contents_once_written
 from codex_mcp.mail.files.placing import placing
-from codex_mcp.mail.files.versions import Version, contents, write_draft
+from codex_mcp.mail.files.versions import TooLarge, Version, contents, write_draft
 
 AT_FDCWD: Final = -100
 RENAME_EXCHANGE: Final = 2
@@ -109,9 +109,13 @@ def _release(ours: list[KeptClosed], path: str) -> None:
     here = [one for one in ours if one.is_at(path)]
     for one in here:
         one.release()
+    data: bytes | None = None
+    if len(ours) > 1:
+        with contextlib.suppress(OSError, TooLarge):
+            data = contents(path)
     for one in ours:
         if one not in here:
-            one.release(contents(path) if len(ours) > 1 else None)
+            one.release(data)
 
 
 def _is_same(path: str, expected: os.stat_result) -> bool:

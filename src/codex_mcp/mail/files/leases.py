@@ -5,6 +5,7 @@ Elsewhere, and on file systems without leases, nothing is kept closed. A lease d
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -32,7 +33,9 @@ class KeptClosed:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except PermissionError:  # it has the permissions of the file that it replaces
             self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        self._has_lease = _has_lease(self._descriptor, fcntl.F_WRLCK)
+        self._has_lease = False
+        with contextlib.suppress(BlockingIOError):  # a program looks into our draft: it has opened it already
+            self._has_lease = _take_lease(self._descriptor, fcntl.F_WRLCK)
 
     def is_at(self, path: str) -> bool:
         return is_named(self._descriptor, path)
@@ -42,15 +45,14 @@ class KeptClosed:
 
     def release(self, data: bytes | None = None) -> None:
         """Let those that wait for it read it, or other contents if it is no longer the file that they meant."""
-        try:
-            if data is not None and self._has_lease:
-                os.pwrite(self._descriptor, data, 0)
-                os.ftruncate(self._descriptor, len(data))
-        finally:
-            if self._has_lease:
-                # A child that was just forked may share the descriptor: closing ours would not end the lease.
-                fcntl.fcntl(self._descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-            os.close(self._descriptor)
+        if self._has_lease:
+            if data is not None:
+                with contextlib.suppress(OSError):  # no space: they read what they would have without this
+                    os.pwrite(self._descriptor, data, 0)
+                    os.ftruncate(self._descriptor, len(data))
+            # A child that was just forked may share the descriptor: closing ours would not end the lease.
+            _end_lease(self._descriptor)
+        os.close(self._descriptor)
 
 
 def contents_once_written(path: str) -> bytes:
@@ -64,25 +66,29 @@ def contents_once_written(path: str) -> bytes:
 
 def _is_being_written(descriptor: int) -> bool:
     try:
-        _set_lease(descriptor, fcntl.F_RDLCK)
+        has_lease = _take_lease(descriptor, fcntl.F_RDLCK)
     except BlockingIOError:
         return True
-    except OSError:
-        return False
-    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    if has_lease:
+        _end_lease(descriptor)
     return False
 
 
-def _has_lease(descriptor: int, kind: int) -> bool:
-    try:
-        _set_lease(descriptor, kind)
-    except OSError:
+def _take_lease(descriptor: int, kind: int) -> bool:
+    """False if there is no such thing here. Raises BlockingIOError if another program has the file open."""
+    if sys.platform != "linux":
         return False
-    return sys.platform == "linux"
-
-
-def _set_lease(descriptor: int, kind: int) -> None:
-    if sys.platform == "linux":
+    try:
         # The signal that tells us of a waiting program is one that is ignored; SIGIO would end the process.
         fcntl.fcntl(descriptor, SET_SIGNAL, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, kind)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def _end_lease(descriptor: int) -> None:
+    if sys.platform == "linux":
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
