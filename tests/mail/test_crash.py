@@ -14,7 +14,7 @@ from codex_mcp.mail.inbox_file import read_inbox
 from codex_mcp.mail.message import Message
 from tests.support.mail.fixtures import inbox_bytes
 from tests.support.mail.folders import leftovers, opened
-from tests.support.mail.scenes import TEXT, deliver, inbox_of, let_locks_age
+from tests.support.mail.scenes import TEXT, THEIRS, deliver, inbox_of, let_locks_age
 from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +76,21 @@ def test_no_message_is_lost_or_doubled_whenever_its_sender_dies(tmp_path: Path, 
             assert drafts == [], folder
     assert counts == {(0, False), (1, False), (1, True)}
     assert recovered > 0, "no message of a dead sender was sent by the next process"
+
+
+def test_what_another_program_wrote_meanwhile_survives_whenever_the_sender_dies(tmp_path: Path) -> None:
+    before = [message.text for message in read_inbox(inbox_bytes("mixed")).messages]
+    restored = 0
+    for folder in runs(tmp_path, "send-in-between"):
+        already = [message.text for message in messages(folder)]
+        has_left_work = asyncio.run(go_on(folder))
+        texts = [message.text for message in messages(folder)]
+        assert texts[: len(before)] == before, folder
+        assert texts.count(THEIRS) == (folder / "theirs").exists(), folder
+        assert texts.count(TEXT) == (has_left_work or (folder / "accepted").exists()), folder
+        assert [name for name in leftovers(inbox_of(folder).parent) if ".tmp." in name] == [] or not has_left_work
+        restored += THEIRS not in already and THEIRS in texts
+    assert restored, "no sender died while the version of the other program was displaced"
 
 
 @pytest.mark.parametrize("crashes", [1, 2])

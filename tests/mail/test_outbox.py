@@ -134,6 +134,27 @@ async def test_a_sender_that_died_before_its_write_is_replaced(*, tmp_path: Path
     assert leftovers(inboxes) == []
 
 
+@pytest.mark.parametrize("is_external", [True, False])
+async def test_what_a_dead_sender_had_displaced_is_restored_where_nothing_is_consumed(
+    *, tmp_path: Path, is_external: bool
+) -> None:
+    inboxes = make_team(tmp_path, member("alice"), member("bob", is_external=is_external))
+    clock = HandClock()
+    old, read, theirs = (
+        {"from": "c", "text": text, "msg_id": text, "read": text == "read"} for text in ("old", "read", "theirs")
+    )
+    ours = {"from": "alice", "text": "x", "metadata": {"atm": {"messageId": "01ID"}}}
+    async with opened(tmp_path, clock) as store:
+        (inboxes / "bob.json").write_text(json.dumps([old, ours]))
+        (inboxes / "bob.json.tmp.01ID").write_text(json.dumps([old, read, theirs]))
+        (inboxes / "bob.json.tmp.01ID.again").write_text("[")
+        await store.outbox.intend("01ID", BOB, json.dumps(ours), is_rechecked=is_external)
+        clock.now += SENDING
+        await settled(store, clock)
+    assert records(inboxes, "bob") == ([old, ours, theirs] if is_external else [old, ours])
+    assert leftovers(inboxes) == []
+
+
 async def test_a_server_settles_by_itself(tmp_path: Path) -> None:
     inboxes = make_team(tmp_path)
     async with opened(tmp_path) as store:

@@ -15,16 +15,15 @@ MIXES = (
 )
 """The last one shows what the others lose without us."""
 
-KEEPING = frozenset({OURS, "claude", "atm"})
-
 
 async def mail_storm(mix: tuple[str, ...], messages: int) -> Left:
-    """What is left. None of ours may be lost, and none of a writer that one of our locks excludes."""
+    """What is left. None of ours may be lost, and none of others through us."""
     with tempfile.TemporaryDirectory() as folder:
         make_team(Path(folder))
         left = await race(Path(folder), list(mix), messages)
     assert left.lost.get(OURS, 0) == 0
     assert left.doubled.get(OURS, 0) == 0
-    if OURS in mix and not {"claude", "atm"} <= set(mix):
-        assert all(lost == 0 for kind, lost in left.lost.items() if kind in KEEPING)
+    assert left.through_us == set()
+    if not {"claude", "atm"} <= set(mix):
+        assert set(left.lost.values()) == {0}
     return left

@@ -34,6 +34,23 @@ def append(layout: Layout, to: Address, record: str, message_id: str) -> bool:
     return _edited(layout, to, edit, message_id)
 
 
+def restore(layout: Layout, to: Address, displaced: bytes, draft_id: str) -> bool:
+    """Append the unread messages of another version of the file that are missing in it."""
+    other, _ = _records(displaced)
+    unread = [message for message in _inbox(other).messages if not message.is_read]
+
+    def edit(records: Records) -> bytes | None:
+        known = {message.id for message in _inbox(records).messages}
+        data: bytes | None = None
+        for message in unread:
+            if message.id not in known:
+                data = appended(records, other.source(message.places[0]))
+                records, _ = _records(data)
+        return data
+
+    return _edited(layout, to, edit, draft_id)
+
+
 def mark(layout: Layout, address: Address, ids: Collection[str], draft_id: str) -> list[str]:
     """Mark messages as read; return the ids of those that were unread."""
     marked: list[str] = []

@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.files.rewriting import contents
-from codex_mcp.mail.inbox_file import append, read_inbox
+from codex_mcp.mail.files.exchange import SPARE
+from codex_mcp.mail.files.versions import contents
+from codex_mcp.mail.inbox_file import append, read_inbox, restore
 from codex_mcp.mail.resending import SENDING, Action, Sent, Stage, look_after, next_action
 
 if TYPE_CHECKING:
@@ -108,13 +109,20 @@ class Outbox:
         return next_action(row.sent, has_draft=has_draft, is_there=row.id in ids)
 
     def _has_draft(self, row: OutboxRow) -> bool:
-        """Whether the draft still waits for its place. After an exchange it is the version from before: remove it."""
+        """Whether the draft still waits for its place. After an exchange it is the version from before: remove it.
+
+        A message that a program without locks wrote in that moment may be in that version alone.
+        """
         draft = self._layout.draft(row.to, row.id)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft + SPARE)
         if not os.path.exists(draft):
             return False
         data = contents(draft)
         if not data or row.id.encode() in data:
             return True
+        if row.sent.is_rechecked:
+            restore(self._layout, row.to, data, f"{row.id}-restored")
         os.unlink(draft)
         return False
 

@@ -21,7 +21,8 @@ from codex_mcp.mail import inbox_file
 from codex_mcp.mail.address import Address, address_of, checked
 from codex_mcp.mail.database import MailDatabase
 from codex_mcp.mail.files.layout import Layout
-from codex_mcp.mail.files.rewriting import Rewrite, contents, rewrite
+from codex_mcp.mail.files.rewriting import Rewrite, rewrite
+from codex_mcp.mail.files.versions import contents
 from codex_mcp.mail.message import Inbox, Message, NewMessage, record_of
 from codex_mcp.mail.outbox import Outbox
 from codex_mcp.mail.owners import has_ended

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.mail.files import rewriting
+from codex_mcp.mail.files import versions
 from codex_mcp.mail.files.locks import Locked
-from codex_mcp.mail.files.rewriting import Rewrite, TooLarge, contents, rewrite
+from codex_mcp.mail.files.rewriting import Rewrite, rewrite
+from codex_mcp.mail.files.versions import TooLarge, contents
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def test_a_file_that_breaks_while_we_write_is_given_time(inbox: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_refused(inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewriting, "LARGEST", 3)
+    monkeypatch.setattr(versions, "LARGEST", 3)
     inbox.write_bytes(b"1234")
     with pytest.raises(TooLarge, match="it has 4 bytes, more than 3; move it away"):
         contents(str(inbox))

@@ -3,17 +3,23 @@
 import contextlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from codex_mcp.mail.delivery.envelope import Limits
 from codex_mcp.mail.delivery.handover import Handover
+from codex_mcp.mail.files import exchange
 from codex_mcp.mail.store_types import Outgoing
 from tests.support.mail.fixtures import inbox_bytes
 from tests.support.mail.folders import ALICE, BOB, make_team, member, opened
 
 TEXT = "the message of the one that dies"
+THEIRS = "the message of another program"
+
+rename = os.rename
+"""What another program does is no step of ours."""
 
 Prepare = Callable[[Path], None]
 Scene = Callable[[Path], Awaitable[None]]
@@ -42,6 +48,23 @@ async def send(folder: Path) -> None:
         (folder / "accepted").write_text("")
 
 
+async def send_while_another_writes(folder: Path) -> None:
+    """Alice sends a message, and a program without locks replaces the inbox after her last look at it."""
+    look = exchange._is_same
+
+    def last_look(path: str, expected: os.stat_result) -> bool:
+        found = look(path, expected)
+        if not (folder / "theirs").exists():
+            records = [*json.loads(Path(path).read_bytes()), {"from": "carol", "text": THEIRS, "msg_id": "1"}]
+            (folder / "theirs").write_text(json.dumps(records))
+            shutil.copy(folder / "theirs", f"{path}.theirs")
+            rename(f"{path}.theirs", path)
+        return found
+
+    setattr(exchange, look.__name__, last_look)
+    await send(folder)
+
+
 async def deliver(folder: Path) -> None:
     """A server gives Bob his mail until there is none; `core.jsonl` is the memory of the core."""
     async with opened(folder) as store:
@@ -65,5 +88,6 @@ SCENES: dict[str, SceneSet] = {
     "send": (with_inbox("mixed"), send, let_locks_age),
     "send-to-claude": (with_inbox("mixed", is_external=False), send, let_locks_age),
     "send-to-broken": (with_inbox("truncated"), send, let_locks_age),
+    "send-in-between": (with_inbox("mixed"), send_while_another_writes, let_locks_age),
     "deliver": (with_inbox("one-bad-record"), deliver, let_locks_age),
 }

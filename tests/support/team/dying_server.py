@@ -23,7 +23,7 @@ from codex_mcp.mail.database import NAME
 from codex_mcp.mail.files import exchange
 from codex_mcp.rpc.channel import Frame
 from codex_mcp.transports.child import Child
-from tests.support.mail.dying import CALLS, EXCHANGE, READING
+from tests.support.mail.dying import CALLS, EXCHANGE, changes_nothing
 
 DEADLY, STEPS = "DEADLY_STEP", "STEPS_SEEN"
 
@@ -58,7 +58,7 @@ class Steps:
         call = getattr(module, name)
 
         def stepping(target: object, *args: Any, **kwargs: Any) -> Any:
-            if MAIL_FOLDER in _path(target):
+            if MAIL_FOLDER in _path(target) and not changes_nothing(name, (target, *args)):
                 self.step(name)
             return call(target, *args, **kwargs)
 
@@ -68,7 +68,7 @@ class Steps:
         """A method of a connection with a step before it."""
 
         def stepping(connection: object, statement: str, *args: Any) -> Any:
-            if not statement.startswith(READING):
+            if not changes_nothing("execute", (connection, statement)):
                 self.step(" ".join(statement.split()[:4]))
             return execute(connection, statement, *args)
 
