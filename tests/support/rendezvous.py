@@ -126,7 +126,8 @@ class TcpProxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks = TaskSet()
         self._server: asyncio.Server | None = None
-        self._connections = 0
+        self.accepted = 0
+        """Connections that came so far."""
         self._knocked = asyncio.Condition()
         self.gate = asyncio.Event()
         """While it is cleared, new connections wait."""
@@ -156,12 +157,12 @@ class TcpProxy:
     async def knocks(self, count: int) -> None:
         """Wait until so many connections have come."""
         async with asyncio.timeout(PATIENCE), self._knocked:
-            await self._knocked.wait_for(lambda: self._connections >= count)
+            await self._knocked.wait_for(lambda: self.accepted >= count)
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
         async with self._knocked:
-            self._connections += 1
+            self.accepted += 1
             self._knocked.notify_all()
         await self.gate.wait()
         try:
