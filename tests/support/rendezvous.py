@@ -38,11 +38,22 @@ ci    {TOKENS["ci"]}    register=build-*,shared
 class Talkative(Child):
     """A program whose log tells what it does."""
 
+    _heard: asyncio.Condition
+
+    async def begin(self) -> None:
+        self._heard = asyncio.Condition()
+
+    async def read_stderr(self) -> bool:
+        """Read a line, and wake whoever waits for it."""
+        is_open = await super().read_stderr()
+        async with self._heard:
+            self._heard.notify_all()
+        return is_open
+
     async def said(self, words: str, times: int = 1) -> None:
         """Wait until it has written this so often to stderr."""
-        async with asyncio.timeout(PATIENCE):
-            while self.stderr.count(words) < times:  # noqa: ASYNC110  it is read by another task
-                await asyncio.sleep(0.01)
+        async with asyncio.timeout(PATIENCE), self._heard:
+            await self._heard.wait_for(lambda: self.stderr.count(words) >= times)
 
 
 class RunningRendezvous(Talkative):
@@ -64,6 +75,7 @@ class RunningRendezvous(Talkative):
 
     async def begin(self) -> None:
         """Wait until it listens."""
+        await super().begin()
         self.url = (await self.stdout.readline()).decode().strip()
         assert self.url.startswith("http"), f"the rendezvous did not start: {self.url!r}"
 
