@@ -104,6 +104,21 @@ class HostileRendezvous(RunningRendezvous):
         await self.said("turned")
 
 
+class MeasuredRendezvous(RunningRendezvous):
+    """One that can tell how much memory it has in use."""
+
+    PROGRAM = "tests.support.measured_rendezvous"
+
+    async def in_use(self) -> tuple[int, int]:
+        """Objects of Python, and KiB of everything else."""
+        words = "in use: "
+        times = self.stderr.count(words) + 1
+        self.signal(signal.SIGUSR1)
+        await self.said(words, times)
+        objects, _, kib, _ = self.stderr.rpartition(words)[2].split("\n")[0].split()
+        return int(objects), int(kib)
+
+
 async def relay_socket(answer: Registered | Connected) -> DialledSocket:
     """Open the socket that the registry gave out."""
     return await dial(answer.url, {}, PATIENCE, is_relay=True)
