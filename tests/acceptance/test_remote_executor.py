@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.execclient.client import ExecServerClient
-from codex_mcp.execclient.errors import ExecServerError
+from codex_mcp.execclient.errors import CannotConnect, ExecServerError
+from codex_mcp.execclient.relay_route import open_socket
 from tests.acceptance.test_agent_on_exec_server import parent_of_a_command
 from tests.execclient.test_relay_route import output, remote
+from tests.support.exec.exec_server import own_exec_server
+from tests.support.exec.small_web import own_certificate
 from tests.support.patience import PATIENCE
 from tests.support.rendezvous import (
     ONLINE,
@@ -50,6 +53,27 @@ async def test_the_command_exec_runs_there(tmp_path: Path) -> None:
             command, tmp_path, *flags[:3], "--environment", "build-2", "--", "true", **token
         )
         assert "no executor is connected" in unknown.stderr
+
+
+async def test_tls_protects_the_way_and_an_unknown_certificate_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(tmp_path / "certificate.pem")
+    own_certificate(Path(file))
+    trusting = ["env", f"SSL_CERT_FILE={file}", *own_exec_server()[:-2]]
+    async with (
+        RunningRendezvous(tmp_path / "rendezvous", 0, "--tls-cert", file, "--tls-key", file) as rendezvous,
+        RunningExecutor(rendezvous.url, tmp_path / "executor", trusting) as executor,
+    ):
+        await rendezvous.said(ONLINE)
+        assert rendezvous.url.startswith("https://")
+        with pytest.raises(CannotConnect, match="certificate that is not trusted here"):
+            await ExecServerClient(relay_url(rendezvous.url), as_harness()).__aenter__()
+        with pytest.raises(CannotConnect, match="CERTIFICATE_VERIFY_FAILED"):
+            await open_socket(f"wss://127.0.0.1:{rendezvous.port}/relay/harness/any")
+        monkeypatch.setenv("SSL_CERT_FILE", file)
+        async with ExecServerClient(relay_url(rendezvous.url), as_harness()) as client:
+            assert await output(await client.start(["pwd"])) == f"{executor.home}\n".encode()
 
 
 @pytest.mark.parametrize(

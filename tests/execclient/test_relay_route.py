@@ -3,10 +3,13 @@
 import asyncio
 import contextlib
 import functools
+import os
 import signal
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import pytest
@@ -16,9 +19,11 @@ from codex_mcp.execclient.client import ExecServerClient
 from codex_mcp.execclient.errors import CannotConnect, ExecServerError, OutcomeUnknown
 from codex_mcp.execclient.options import StartOptions
 from codex_mcp.execclient.process import Process
+from codex_mcp.relay import retention
 from codex_mcp.relay.frames import Ack, Body, Frame, Handshake, Reset, decode, encode
 from codex_mcp.relay.liveness import Liveness
 from codex_mcp.wire.exec.protocol import ProcessOutput
+from tests.support import processes
 from tests.support.patience import PATIENCE
 from tests.support.rendezvous import (
     HostileRendezvous,
@@ -53,13 +58,26 @@ class Remote:
         )
 
 
+HELD: Final = 1e6
+"""Seconds; for a timer that must not fire."""
+
+WITHOUT_RETRIES: Final = f"""
+import sys
+from codex_mcp.cli.main import main
+from codex_mcp.relay import retention
+retention.FIRST_RETRY = {HELD}
+sys.exit(main(sys.argv[1:]))
+"""
+"""An executor that repeats nothing because of the time alone."""
+
+
 @contextlib.asynccontextmanager
-async def remote(folder: Path) -> AsyncIterator[Remote]:
+async def remote(folder: Path, executor_argv: Sequence[str] = ()) -> AsyncIterator[Remote]:
     async with (
         RunningRendezvous(folder / "rendezvous", fixed_port()) as rendezvous,
         TcpProxy(rendezvous.port) as executors_wire,
         TcpProxy(rendezvous.port) as clients_wire,
-        RunningExecutor(executors_wire.url, folder / "executor") as executor,
+        RunningExecutor(executors_wire.url, folder / "executor", executor_argv) as executor,
     ):
         await executor.said("connected to")
         async with ExecServerClient(relay_url(clients_wire.url), as_harness()) as client:
@@ -73,14 +91,18 @@ async def output(process: Process) -> bytes:
 async def answer(process: Process, line: str) -> None:
     """Say something, and wait for the echo."""
     await process.write(f"{line}\n".encode())
+    assert await next_line(process) == f"got {line}\n".encode()
+
+
+async def next_line(process: Process) -> bytes:
+    heard = b""
     async with asyncio.timeout(PATIENCE):
-        heard = b""
         async for event in process.events():
             if isinstance(event, ProcessOutput):
                 heard += event.chunk
                 if heard.endswith(b"\n"):
                     break
-    assert heard == f"got {line}\n".encode()
+    return heard
 
 
 async def test_commands_terminals_and_files_work_there(tmp_path: Path) -> None:
@@ -115,6 +137,42 @@ async def test_a_cut_wire_loses_nothing_and_needs_no_new_session(tmp_path: Path,
         await process.close_stdin()
         assert await process.wait() == 0
         assert there.executor.stderr.count(ATTACHED) == 1
+
+
+async def test_what_the_client_says_while_it_is_cut_off_is_repeated_by_its_return_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "FIRST_RETRY", HELD)
+    async with remote(tmp_path) as there:
+        process = await there.talks()
+        await cut_off(there.clients_wire)
+        asyncio.get_running_loop().call_soon(there.clients_wire.gate.set)
+        await answer(process, "said without a connection")
+        assert there.executor.stderr.count(ATTACHED) == 1
+
+
+async def test_what_an_executor_says_while_it_is_cut_off_is_repeated_by_its_return_alone(tmp_path: Path) -> None:
+    executor = [sys.executable, "-c", WITHOUT_RETRIES, "exec-server", "--log-level", "info"]
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    async with remote(tmp_path, executor) as there:
+        process = await there.client.start(["sh", "-c", f"echo $$; read x < {gate}; echo said without a connection"])
+        pid = int(await next_line(process))
+        await cut_off(there.executors_wire)
+        await asyncio.to_thread(gate.write_text, "go\n")
+        await processes.ended(processes.Process(pid, ()))
+        there.executors_wire.gate.set()
+        async with asyncio.timeout(PATIENCE):
+            assert await output(process) == b"said without a connection\n"
+        assert there.executor.stderr.count(ATTACHED) == 1
+
+
+async def cut_off(wire: TcpProxy) -> None:
+    """Cut a wire, and wait until its end tries to return, which it cannot before the gate is set."""
+    wire.gate.clear()
+    before = wire.accepted
+    wire.cut()
+    await wire.knocks(before + 1)
 
 
 async def test_a_rendezvous_that_is_killed_and_started_again_loses_nothing(tmp_path: Path) -> None:

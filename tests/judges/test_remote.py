@@ -16,7 +16,14 @@ from tests.support.agent_identity import TASK, check_registration, check_task_re
 from tests.support.clients.judges import newest_codex
 from tests.support.exec import remote_codex_scenes as scenes
 from tests.support.exec.exec_server import codex_exec_server
-from tests.support.exec.remote_codex import Way, over_our_bridge, reached, through_our_forwarder, through_relay
+from tests.support.exec.remote_codex import (
+    Way,
+    over_our_bridge,
+    reached,
+    through_our_forwarder,
+    through_relay,
+    through_tls,
+)
 from tests.support.patience import PATIENCE
 from tests.support.rendezvous import ONLINE, RunningExecutor, RunningRendezvous, TcpProxy, as_harness, relay_url
 
@@ -50,6 +57,12 @@ async def test_the_harness_plays_the_scene_on_the_executor(
 async def test_codex_works_on_its_own_exec_server_behind_our_forwarder(scene: scenes.Scene, tmp_path: Path) -> None:
     with reached(through_our_forwarder(codex_exec_server(newest_codex()))):
         await scene(tmp_path, newest_codex())
+
+
+@pytest.mark.parametrize("name", ["ours", "codex"])
+async def test_codex_reaches_the_executor_through_tls(name: str, tmp_path: Path) -> None:
+    with reached(through_tls(executor(name))):
+        await scenes.a_cut_in_the_middle_of_a_command_is_not_noticed(tmp_path, newest_codex())
 
 
 async def test_our_client_uses_the_executor_of_codex(tmp_path: Path) -> None:

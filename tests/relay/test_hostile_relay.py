@@ -18,6 +18,7 @@ from codex_mcp.relay.errors import RelayError
 from codex_mcp.relay.frames import Ack, Body, Data, Frame, Reset, Resume, decode, encode
 from codex_mcp.relay.handshake import Initiator, Place, Responder
 from codex_mcp.relay.keys import PublicKeys, encapsulate
+from codex_mcp.relay.retention import GAP_RETRY
 from codex_mcp.relay.stream import RelayStream
 from tests.support.relay import fresh_for, paired_ciphers, private_keys
 
@@ -36,6 +37,9 @@ TOO_MANY: Final = 10_000
 
 HANDSHAKE_CHANCE: Final = 0.1
 """Of a malicious relay to begin with the handshake of a stream."""
+
+RECONNECT_SECONDS: Final = 2 * GAP_RETRY
+"""Until a connection that was cut is replaced. The other end does not repeat what it sent just before that."""
 
 QUESTION_SECONDS: Final = 60.0
 """A harness whose question is not answered in this time takes its connection for lost."""
@@ -152,9 +156,12 @@ class Round:
             assert self.now < TOO_LONG, "a stream hangs"
             assert steps < TOO_MANY, "a stream is never done"
 
-    def step(self) -> None:
+    def timers(self) -> list[tuple[float, int]]:
         due = [(end.stream.next_due, number) for number, end in enumerate(self.ends) if not end.failed]
-        times = [(time, number) for time, number in due if time is not None]
+        return [(time, number) for time, number in due if time is not None]
+
+    def step(self) -> None:
+        times = self.timers()
         first = min(self.carried, default=None)
         if first is not None and (not times or first.at <= min(times)[0]):
             self.carried.remove(first)
@@ -322,7 +329,10 @@ def test_never_a_wrong_byte_and_never_a_hang(part: int) -> None:
 
 
 class CutRound(Round):
-    """A relay that only cuts one connection, when it carries a certain frame."""
+    """A relay that only cuts one connection, when it carries a certain frame.
+
+    Timers are held: no frame is repeated because time has passed, only because of the new connection.
+    """
 
     def __init__(self, seed: int, whose: int, at: int) -> None:
         self._whose = whose
@@ -335,7 +345,11 @@ class CutRound(Round):
             self._at -= 1
             super().carry(sender, [frame])
             if self._at == 0:
+                self.now += RECONNECT_SECONDS
                 cut(self, self._whose, frame)
+
+    def timers(self) -> list[tuple[float, int]]:
+        return []
 
     @property
     def is_cut(self) -> bool:

@@ -1,6 +1,8 @@
 """A real rendezvous on the wire: requests, sockets, limits, other principals, restarts, and its end."""
 
 import asyncio
+import contextlib
+import http.client
 import signal
 import urllib.request
 from pathlib import Path
@@ -8,8 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codex_mcp.relay.bodies import OFFLINE, Registered
+from codex_mcp.relay.bodies import BASE, OFFLINE, Connect, Registered
 from codex_mcp.relay.frames import Ack, Body, Data, Frame, Handshake, Heartbeat, Reset, Resume, decode, encode
+from codex_mcp.relay.keys import public_key_object
 from codex_mcp.relay.registry_client import RegistryClient, RegistryRefused
 from codex_mcp.rendezvous.relay_socket import MAX_WAITING
 from codex_mcp.rendezvous.routes import GONE, UNKNOWN
@@ -17,7 +20,7 @@ from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused
 from tests.support.patience import PATIENCE
 from tests.support.relay import private_keys
 from tests.support.rendezvous import OFFLINE as LEFT
-from tests.support.rendezvous import TOKEN_FILE, RunningRendezvous, executor_keys, relay_socket
+from tests.support.rendezvous import TOKEN_FILE, TOKENS, RunningRendezvous, executor_keys, relay_socket
 from tests.support.servers.commands import command
 from tests.support.servers.ports import fixed_port
 
@@ -299,6 +302,25 @@ async def test_a_principal_cannot_validate_for_an_executor_that_is_not_its_own(t
             await rendezvous.as_("bob").validate(*ids, HARNESS, answer.harness_key_authorization)
         assert caught.value.status == 403
         await theirs.aclose()
+
+
+@pytest.mark.parametrize(("what", "status"), [("register", 400), ("validate", 400), ("connect", 400), ("connect", 409)])
+async def test_an_answer_of_the_registry_is_the_last_one_on_its_connection(
+    tmp_path: Path, what: str, status: int
+) -> None:
+    body = msgspec.json.encode(Connect(public_key_object(HARNESS))) if status == 409 else b"{}"
+
+    def asked(port: int) -> tuple[int, bool]:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as connection:
+            headers = {"Authorization": f"Bearer {TOKENS['alice']}"}
+            connection.request("POST", f"{BASE}/alice-1/{what}", body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.will_close
+
+    async with RunningRendezvous(tmp_path) as rendezvous:
+        if status == 409:
+            await rendezvous.as_("alice").register("alice-1", executor_keys().public, "")
+        assert await asyncio.to_thread(asked, rendezvous.port) == (status, True)
 
 
 async def test_health_metrics_audit_and_the_command_environments(tmp_path: Path) -> None:

@@ -38,11 +38,22 @@ ci    {TOKENS["ci"]}    register=build-*,shared
 class Talkative(Child):
     """A program whose log tells what it does."""
 
+    _heard: asyncio.Condition
+
+    async def begin(self) -> None:
+        self._heard = asyncio.Condition()
+
+    async def read_stderr(self) -> bool:
+        """Read a line, and wake whoever waits for it."""
+        is_open = await super().read_stderr()
+        async with self._heard:
+            self._heard.notify_all()
+        return is_open
+
     async def said(self, words: str, times: int = 1) -> None:
         """Wait until it has written this so often to stderr."""
-        async with asyncio.timeout(PATIENCE):
-            while self.stderr.count(words) < times:  # noqa: ASYNC110  it is read by another task
-                await asyncio.sleep(0.01)
+        async with asyncio.timeout(PATIENCE), self._heard:
+            await self._heard.wait_for(lambda: self.stderr.count(words) >= times)
 
 
 class RunningRendezvous(Talkative):
@@ -64,6 +75,7 @@ class RunningRendezvous(Talkative):
 
     async def begin(self) -> None:
         """Wait until it listens."""
+        await super().begin()
         self.url = (await self.stdout.readline()).decode().strip()
         assert self.url.startswith("http"), f"the rendezvous did not start: {self.url!r}"
 
@@ -90,6 +102,21 @@ class HostileRendezvous(RunningRendezvous):
         """From now on their ends only hear the rendezvous itself."""
         self.signal(signal.SIGUSR1)
         await self.said("turned")
+
+
+class MeasuredRendezvous(RunningRendezvous):
+    """One that can tell how much memory it has in use."""
+
+    PROGRAM = "tests.support.measured_rendezvous"
+
+    async def in_use(self) -> tuple[int, int]:
+        """Objects of Python, and KiB of everything else."""
+        words = "in use: "
+        times = self.stderr.count(words) + 1
+        self.signal(signal.SIGUSR1)
+        await self.said(words, times)
+        objects, _, kib, _ = self.stderr.rpartition(words)[2].split("\n")[0].split()
+        return int(objects), int(kib)
 
 
 async def relay_socket(answer: Registered | Connected) -> DialledSocket:
@@ -126,7 +153,8 @@ class TcpProxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks = TaskSet()
         self._server: asyncio.Server | None = None
-        self._connections = 0
+        self.accepted = 0
+        """Connections that came so far."""
         self._knocked = asyncio.Condition()
         self.gate = asyncio.Event()
         """While it is cleared, new connections wait."""
@@ -156,12 +184,12 @@ class TcpProxy:
     async def knocks(self, count: int) -> None:
         """Wait until so many connections have come."""
         async with asyncio.timeout(PATIENCE), self._knocked:
-            await self._knocked.wait_for(lambda: self._connections >= count)
+            await self._knocked.wait_for(lambda: self.accepted >= count)
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
         async with self._knocked:
-            self._connections += 1
+            self.accepted += 1
             self._knocked.notify_all()
         await self.gate.wait()
         try:

@@ -1,6 +1,7 @@
 """Asks a registry over HTTP: ours (`codex-mcp rendezvous`) or any other with the same requests.
 
-Each request has its own connection, in a thread: they are rare, and the standard library knows proxies and TLS.
+Each request has its own connection, in a thread: they are rare, and the standard library knows proxies and TLS. A kept
+connection would save half a millisecond, and break together with the sockets after whose loss it is needed.
 """
 
 from __future__ import annotations

@@ -50,6 +50,10 @@ HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5}
 
 NAME_CHARS: Final = 100
 
+LAST_ANSWER: Final = (b"connection", b"close")
+"""With the registry's answers. Codex 0.166.0 keeps the HTTP connection. If its network breaks, it asks for a new way
+over that one, and gives up its session when this fails: it only tries again if a new connection is refused."""
+
 
 class RendezvousApp:
     def __init__(self, access: TokenAccess, registry: Registry, relay: Relay, audit: Audit) -> None:
@@ -71,6 +75,8 @@ class RendezvousApp:
 
     async def _http(self, http: HttpExchange) -> None:
         found = REQUEST.fullmatch(http.path)
+        if found is not None:
+            http.extra_headers.append(LAST_ANSWER)
         try:
             await self._route(http, found)
         except RegistryError as exc:

@@ -19,6 +19,7 @@ from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.core.app_server import AppServer, Json, Turn
 from tests.support.exec.cutting_proxy import CuttingProxy
 from tests.support.exec.exec_server import own_exec_server, running_exec_server, served_by
+from tests.support.exec.small_web import own_certificate
 from tests.support.rendezvous import ONLINE, TOKENS, RunningExecutor, RunningRendezvous, TcpProxy, relay_url
 
 SCRIPT = Path(__file__).parents[1] / "scripts/elsewhere.toml"
@@ -95,10 +96,10 @@ def noise_variables(url: str) -> dict[str, str]:
 
 
 @contextlib.asynccontextmanager
-async def registered(folder: Path, executor: Sequence[str]) -> AsyncIterator[TcpProxy]:
-    """A rendezvous with this executor; the harness's wire to it."""
+async def registered(folder: Path, executor: Sequence[str], *flags: str) -> AsyncIterator[TcpProxy]:
+    """A rendezvous with these flags and this executor; the harness's wire to it."""
     async with (
-        RunningRendezvous(folder / "rendezvous") as rendezvous,
+        RunningRendezvous(folder / "rendezvous", 0, *flags) as rendezvous,
         TcpProxy(rendezvous.port) as proxy,
         RunningExecutor(rendezvous.url, folder / "server", executor),
     ):
@@ -113,6 +114,21 @@ def through_relay(executor: Sequence[str]) -> Way:
     async def way(folder: Path, moved: Sequence[str]) -> AsyncIterator[tuple[TcpProxy, dict[str, str]]]:
         async with registered(folder, [*moved, *executor]) as proxy:
             yield proxy, noise_variables(proxy.url)
+
+    return way
+
+
+def through_tls(executor: Sequence[str]) -> Way:
+    """The same with a rendezvous that speaks TLS, with a certificate that both ends are told to trust."""
+
+    @contextlib.asynccontextmanager
+    async def way(folder: Path, moved: Sequence[str]) -> AsyncIterator[tuple[TcpProxy, dict[str, str]]]:
+        file = str(folder / "certificate.pem")
+        own_certificate(Path(file))
+        trusting = ["env", f"SSL_CERT_FILE={file}", *moved, *executor]
+        async with registered(folder, trusting, "--tls-cert", file, "--tls-key", file) as proxy:
+            url = proxy.url.replace("http://", "https://")
+            yield proxy, {**noise_variables(url), "SSL_CERT_FILE": file}
 
     return way
 

@@ -138,8 +138,9 @@ async def inner_page(visit: Visit) -> None:
 async def a_cut_in_the_middle_of_a_command_is_not_noticed(folder: Path, codex: Path | None) -> None:
     async with codex_elsewhere(folder, codex) as elsewhere:
         turn = await running_command(elsewhere, f"seq {LINES}")
+        before = elsewhere.proxy.accepted
         elsewhere.proxy.cut()
-        await elsewhere.proxy.knocks(2)
+        await elsewhere.proxy.knocks(before + 1)
         let_go(elsewhere)
         said_once(await elsewhere.command(turn))
 
