@@ -28,7 +28,7 @@ from codex_mcp.team.closing import Closing
 from codex_mcp.team.mail.choosing import Choice
 from codex_mcp.team.mail.loop_guard import LoopGuard
 from codex_mcp.team.mail.mail_audience import MailAudience
-from codex_mcp.team.mail.shutdown_requests import ShutdownRequests
+from codex_mcp.team.mail.shutdown_requests import REQUEST, ShutdownRequests
 from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.member_threads import MemberThreads
 from codex_mcp.team.roster import Member
@@ -232,8 +232,9 @@ class Injection:
         return None if batch is None else await self._hand_over(member, batch, self._begun)
 
     async def _steer(self, member: Member, address: Address) -> bool | None:
-        """Add urgent mail of one inbox to the running turn. None: there is none."""
-        urgent = tuple(message for message in await self._unread(address) if message.is_urgent)
+        """Add urgent mail of one inbox to the running turn. None: there is none. A request to shut down waits."""
+        unread = await self._unread(address)
+        urgent = tuple(message for message in unread if message.is_urgent and message.kind != REQUEST)
         batch = await self._next_batch(member, address, urgent) if urgent else None
         if batch is None:
             return None

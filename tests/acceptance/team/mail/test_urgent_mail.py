@@ -1,13 +1,14 @@
 """Urgent mail is added to the running turn of a busy agent, if the setting says so; else it waits like other mail."""
 
 import contextlib
+import json
 import os
 from collections.abc import AsyncIterator
 
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team, codex_flags, team
-from tests.support.team.mailboxes import envelopes, inbox, put, record, unread
+from tests.support.team.mailboxes import envelopes, inbox, inbox_path, put, record, unread
 from tests.support.team.scenes import TEAM_SCRIPT, gate, heard
 from tests.support.team.team_server import TeamServer, say, structured
 
@@ -163,6 +164,19 @@ async def test_mail_that_is_sent_in_a_steered_turn_has_more_hops_than_the_urgent
         await server.until(lambda: unread(server, "pong") == [])
         (answer,) = inbox(server, "ping")
         assert answer["metadata"]["atm"]["hops"] == 5
+
+
+async def test_an_urgent_shutdown_request_waits_for_the_end_of_the_turn_and_is_obeyed(team: Team) -> None:
+    async with team(*STEERS, script=TEAM_SCRIPT) as (server, model), held(server) as turn:
+        lead = {"leadAgentId": "lead@default", "members": [{"name": "lead", "agentId": "lead@default"}]}
+        (inbox_path(server, "lead").parents[1] / "config.json").write_text(json.dumps(lead))
+        request = json.dumps({"type": "shutdown_request", "requestId": "r-1", "from": "lead"})
+        put(server, "arch", urgent(request, 1), urgent("before that", 2))
+        await until_steered(server)
+        turn.release()
+        assert structured(await server.result(turn.call))["status"] == "completed"
+        await server.until(lambda: any("shutdown_approved" in each["text"] for each in inbox(server, "lead")))
+        assert delivered(model) == [["before that"]]
 
 
 async def test_urgent_mail_waits_for_the_end_of_the_turn_where_the_setting_is_off(team: Team) -> None:
