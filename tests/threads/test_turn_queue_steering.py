@@ -59,6 +59,21 @@ def test_a_prompt_that_the_model_has_not_read_becomes_the_next_turn() -> None:
     assert queue.ended("3") == [Conclude(said), Start(waiting)]
 
 
+def test_mail_that_did_not_steer_waits_for_the_callers_and_comes_before_other_mail() -> None:
+    queue, host, caller = TurnQueue(4), QueuePlace(), QueuePlace()
+    other, lost, said = QueuePlace(Source.MAIL), QueuePlace(Source.MAIL), QueuePlace(Source.MAIL)
+    queue.offer(host)
+    queue.started("1")
+    for place, when in ((other, When.QUEUE), (lost, When.STEER), (said, When.STEER), (caller, When.QUEUE)):
+        queue.offer(place, when)
+    queue.recorded(said)
+    following = [queue.ended("1")[-1]]
+    for number in ("2", "3", "4"):
+        queue.started(number)
+        following += queue.ended(number)[1:]
+    assert following == [Start(place) for place in (said, caller, lost, other)]
+
+
 def test_what_the_model_says_before_it_could_read_a_prompt_proves_nothing() -> None:
     queue, host, steering = TurnQueue(MAX_WAITING), QueuePlace(), QueuePlace()
     queue.offer(host)

@@ -193,7 +193,7 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def no_mail_begins_while_a_caller_waits_and_neither_while_one_is_urgent(self) -> None:
         current = self.queue.current
-        if current is not None and not current.is_urgent:
+        if current is not None and not current.is_said:
             since = self.offered.index(current)
             waiting = [place for place in self.offered[:since] if place.state is TurnQueueState.WAITING]
             assert current.source is Source.CALLER or all(place.source is Source.MAIL for place in waiting)

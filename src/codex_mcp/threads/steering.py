@@ -13,7 +13,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex import facts
 from codex_mcp.codex.core import CannotSteer, CoreError
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turn_queue import Action, QueuePlace, TurnQueue
+from codex_mcp.threads.turn_queue import Action, QueuePlace, Source, TurnQueue
 
 logger = logging.getLogger(__name__)
 
@@ -48,18 +48,22 @@ class Steering:
         if host is None or host.core is None:
             self._perform(self._queue.refused(turn.place))
             return
+        turn.sent()
         try:
             await host.core.steer_turn(host.thread_id, host.place.turn_id, turn.spec.input, turn.name)
-        except CannotSteer as exc:
-            if turn.joins is not None and not turn.ended:
-                turn.part(is_said=False)  # its failure is news of its own
-                turn.record.fail(f"{exc}; wait for it with codex_wait, or send the prompt with `when: interrupt`")
-                self._perform(self._queue.cancel(turn.place))
         except CoreError as exc:
+            if isinstance(exc, CannotSteer) and turn.place.source is Source.CALLER:
+                self._tell_caller(turn, exc)
+                return
             logger.info("turn %s was not steered: %s", host.place.turn_id, exc)
             self._perform(self._queue.refused(turn.place))
         else:
             logger.info("turn %s is steered", host.place.turn_id)
+
+    def _tell_caller(self, turn: Turn, why: CannotSteer) -> None:
+        if turn.joins is not None and not turn.ended:
+            turn.give_up(f"{why}; wait for it with codex_wait, or send the prompt with `when: interrupt`")
+            self._perform(self._queue.cancel(turn.place))
 
     def fact_received(self, fact: facts.TurnFact) -> None:
         if not self._queue.is_steered:

@@ -187,8 +187,7 @@ class Thread:
         """Accept no more turns, fail those that wait, stop the one that runs."""
         for turn in self._turns.values():
             if turn.place.state in (TurnQueueState.WAITING, TurnQueueState.JOINING):
-                turn.part(is_said=False)
-                turn.record.fail(CLOSED)
+                turn.give_up(CLOSED)
         self._perform(self._queue.shut())
 
     def open(self) -> None:

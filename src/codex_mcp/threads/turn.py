@@ -64,6 +64,7 @@ class Turn:
     has_parted = False
     """It was to steer another turn, and became one of its own."""
     _shares_end = False
+    _is_sent = False
     _steered_by: frozenset[str] = frozenset()
 
     def __init__(
@@ -137,10 +138,24 @@ class Turn:
         self.joins = host
         self.record.set_activity("steering the running turn")
 
+    def sent(self) -> None:
+        """The core is asked to add its prompt to the turn that it joins."""
+        self._is_sent = True
+
+    @property
+    def may_be_read(self) -> bool:
+        """A core has its prompt, or had it when it ended."""
+        return self._is_sent or self.core is not None
+
     def part(self, *, is_said: bool) -> None:
         """Its prompt did not steer: it becomes a turn of its own, without a text if the conversation contains it."""
-        self.joins, self.has_parted = None, True
+        self.joins, self.has_parted, self._is_sent = None, True, False
         self.spec = replace(self.spec, is_said=is_said)
+
+    def give_up(self, why: str) -> None:
+        """It will not begin, and fails for a reason of its own. A core that has its prompt may still use it."""
+        self.joins, self.has_parted = None, True
+        self.record.fail(why)
 
     def share_end(self, tell: Callable[[], None]) -> None:
         """It ends with the turn that it has joined, whose answer its callers get; `tell` is called at that end."""

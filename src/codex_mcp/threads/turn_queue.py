@@ -27,7 +27,8 @@ A prompt that steers joins the running turn, its host. Once the model goes on af
 
 Before its host has started, a prompt waits to be sent (`Steer`). A recorded prompt is in the conversation, but a core
 that was just finishing may end the turn without asking the model again: the prompt then needs a turn without a text.
-A returned prompt is urgent. A prompt whose host is being stopped does not join; it is urgent at once.
+A returned prompt is urgent. A prompt whose host is being stopped does not join; it is urgent at once. Urgent mail comes
+before other mail, and after all callers, unless the conversation contains it already.
 
 A shut queue drops the waiting turns and the JOINING ones, stops the running one, and accepts only a last turn. A
 RECORDED prompt then ends with its host.
@@ -71,11 +72,12 @@ class Source(StrEnum):
 
 
 class QueuePlace:
-    __slots__ = ("interrupt_sent", "is_urgent", "source", "state", "turn_id")
+    __slots__ = ("interrupt_sent", "is_said", "is_urgent", "source", "state", "turn_id")
 
     def __init__(self, source: Source = Source.CALLER) -> None:
         self.source = source
         self.is_urgent = False
+        self.is_said = False
         self.state = TurnQueueState.WAITING
         self.turn_id = ""
         self.interrupt_sent = False
@@ -324,7 +326,7 @@ class TurnQueue:
 
     def _returned(self, place: QueuePlace, *, said: bool = False) -> Return:
         place.state = TurnQueueState.WAITING
-        place.is_urgent = True
+        place.is_urgent, place.is_said = True, said
         self._waiting.append(place)
         return Return(place, said)
 
@@ -336,4 +338,4 @@ class TurnQueue:
 
 
 def _rank(place: QueuePlace) -> tuple[bool, bool]:
-    return not place.is_urgent, place.source is not Source.CALLER
+    return place.source is Source.MAIL and not place.is_said, not place.is_urgent

@@ -1,7 +1,7 @@
 """Gives unread mail to idle agents as turns: after each turn, and when an inbox changes.
 
 Mail is offered only to an idle agent, so a caller that waits always comes first; only urgent mail may be added to a
-running turn (`steering`). One delivery at a time per agent: the
+running turn, and becomes the next one if the model does not read it there. One delivery at a time per agent: the
 messages are recorded as offered, the turn is queued, and when the core has confirmed its start they are marked as read.
 Nothing runs until an agent that wants mail has had a turn, and nothing but a look every five seconds until its team has
 a folder.
@@ -13,26 +13,24 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Collection
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.codex.core import CoreError, TurnSpec
+from codex_mcp.codex.core import CoreError, TurnSpec, When
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.delivery.budgets import next_hops
 from codex_mcp.team.closing import Closing
 from codex_mcp.team.mail.choosing import Choice
 from codex_mcp.team.mail.loop_guard import LoopGuard
 from codex_mcp.team.mail.mail_audience import MailAudience
-from codex_mcp.team.mail.shutdown_requests import ShutdownRequests
-from codex_mcp.team.mail.steering import Steering
+from codex_mcp.team.mail.shutdown_requests import REQUEST, ShutdownRequests
 from codex_mcp.team.mail.team_mail import TeamMail
 from codex_mcp.team.member_threads import MemberThreads
-from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.roster import Member
 from codex_mcp.team.work import Assignment, Work
 from codex_mcp.threads.thread import Thread
@@ -49,7 +47,7 @@ PURPOSE: Final = "mail"
 """The event under which the audit lists a turn that mail began."""
 
 STEERED: Final = "mail_steered"
-"""The event under which it lists urgent mail that was added to a running turn."""
+"""The event under which it lists urgent mail that has joined a running turn."""
 
 LOOK_EVERY: Final = 5.0
 """Seconds between two looks for a team's folder that does not exist yet."""
@@ -60,6 +58,10 @@ LONGEST_DELAY: Final = 60.0
 
 END_GRACE: Final = 2.0
 """Seconds that a delivery may take to record its outcome when the server ends."""
+
+
+Begin: TypeAlias = Callable[[Member, "Batch"], Awaitable[Turn | None]]
+"""Gives an agent a prompt with mail; None if this is not the time for it."""
 
 
 class InjectionParts(Struct, frozen=True):
@@ -89,7 +91,6 @@ class Injection:
         self._awaited: set[str] = set()
         """Agents that have become idle, or got mail, since their delivery began to look."""
         self._guard = LoopGuard(mail, settings.max_hops)
-        self._steering = Steering()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._watching: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
@@ -97,6 +98,8 @@ class Injection:
         self._tasks = TaskSet()
 
     def turn_submitted(self, thread: Thread, turn: Turn) -> None:
+        if turn.has_parted and turn.purpose == STEERED:  # a turn of its own now
+            turn.set_purpose(PURPOSE)
         member = self._roster.of_thread(thread.id)
         if member is not None and not self._ending.is_set():
             self._mail.session_team.begin(self._is_wanted_by)
@@ -105,7 +108,6 @@ class Injection:
             self._watching = self._watch_tasks.spawn(self._watch(), name="watch of the mail")
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
-        self._steering.turn_concluded(turn)
         self._thread_changed(thread)
 
     def turn_left(self, thread: Thread) -> None:
@@ -116,11 +118,13 @@ class Injection:
 
     def hops_of(self, member: Member) -> int:
         """The hops of mail that this agent sends now: more than those of the mail in its turn, if there is any."""
-        turn = None if member.thread is None else member.thread.current
-        if turn is None:
+        thread = member.thread
+        turn = None if thread is None else thread.current
+        if thread is None or turn is None:
             return 0
-        begun_with = turn.audience.hops if isinstance(turn.audience, MailAudience) else 0
-        return max(begun_with, self._steering.hops_in(turn))
+        steering = (each for each in thread.unfinished() if each.joins is turn)
+        audiences = [each.audience for each in (turn, *steering)]
+        return max((each.hops for each in audiences if isinstance(each, MailAudience)), default=0)
 
     def inbox_added(self, member: Member) -> None:
         """An agent has one more inbox, in which mail may wait."""
@@ -156,8 +160,14 @@ class Injection:
         return self._settings.auto_mail and member.agent.auto_mail and not member.closing
 
     def _can_have_turn(self, member: Member) -> bool:
-        is_idle = member.thread is not None and member.thread.idle
-        return is_idle and member in self._roster and self._is_wanted_by(member) and not self._ending.is_set()
+        return self._may_have_mail(member) and member.thread is not None and member.thread.idle
+
+    def _can_be_steered(self, member: Member) -> bool:
+        is_busy = member.thread is not None and not member.thread.idle
+        return is_busy and self._settings.steer_urgent_mail and self._may_have_mail(member)
+
+    def _may_have_mail(self, member: Member) -> bool:
+        return member in self._roster and self._is_wanted_by(member) and not self._ending.is_set()
 
     async def _watch(self) -> None:
         while not self._mail.has_folder:
@@ -200,12 +210,13 @@ class Injection:
     async def _deliver_next(self, member: Member) -> bool:
         """Give the next messages to an agent. False: that failed, and is worth another try later."""
         for address in self._mail.addresses(member):
+            is_done = None
             if self._can_have_turn(member):
                 is_done = await self._give_turn(member, address)
-                if is_done is not None:
-                    return is_done
-            elif self._settings.steer_urgent_mail and self._is_wanted_by(member) and not self._ending.is_set():
-                await self._steer(member, address)
+            elif self._can_be_steered(member):
+                is_done = await self._steer(member, address)
+            if is_done is not None:
+                return is_done
         return True
 
     async def _give_turn(self, member: Member, address: Address) -> bool | None:
@@ -217,38 +228,31 @@ class Injection:
             return None
         if await self._shutdown.obeyed(member, address, unread):
             return True
-        handover = await self._handover()
         batch = await self._next_batch(member, address, unread)
+        return None if batch is None else await self._hand_over(member, batch, self._begun)
+
+    async def _steer(self, member: Member, address: Address) -> bool | None:
+        """Add urgent mail of one inbox to the running turn. None: there is none. A request to shut down waits."""
+        unread = await self._unread(address)
+        urgent = tuple(message for message in unread if message.is_urgent and message.kind != REQUEST)
+        batch = await self._next_batch(member, address, urgent) if urgent else None
         if batch is None:
             return None
+        self._awaited.add(member.agent.codex_id)  # there may be more than fits into one envelope
+        return await self._hand_over(member, batch, self._steered)
+
+    async def _hand_over(self, member: Member, batch: Batch, begin: Begin) -> bool:
+        handover = await self._handover()
         try:
-            turn = await self._begun(member, batch)
+            turn = await begin(member, batch)
         except (Refused, CoreError):
             await handover.turn_refused(batch)
             raise  # after any other error it is not certain that there is no turn, and the mail counts as offered
         if turn is None:
             await handover.turn_refused(batch)
             return True
+        turn.mark_delivered()  # no caller asks for its outcome
         return await self._confirmed(handover, batch, turn)
-
-    async def _steer(self, member: Member, address: Address) -> None:
-        """Add urgent mail to the running turn. What it does not take waits for its end. Raises Explained."""
-        thread = member.thread
-        turn = None if thread is None else thread.current
-        if thread is None or turn is None or not await turn.until_started():
-            return
-        unread = await self._unread(address)
-        urgent = tuple(message for message in unread if message.is_urgent)
-        batch = await self._next_batch(member, address, urgent) if urgent else None
-        if batch is None:
-            return
-        handover = await self._handover()
-        if not await self._steering.take(thread, turn, batch):
-            await handover.turn_refused(batch)
-            return
-        await self._delivered(handover, batch)
-        self._work.audit(member.agent, STEERED, AuditOutcome.OK, what=batch.text)
-        self._awaited.add(member.agent.codex_id)  # there may be more than fits into one envelope
 
     async def _unread(self, address: Address) -> tuple[Message, ...]:
         inbox = await self._mail.files.read(address)
@@ -284,19 +288,28 @@ class Injection:
             await self._threads.load(member)
             if not self._can_have_turn(member):
                 return None
-            spec = TurnSpec(batch.text)
-            audience = MailAudience(member, self._approval_timeout, next_hops(batch.messages))
-            task = Assignment(spec, audience, full_events=False, purpose=PURPOSE, source=Source.MAIL)
-            turn = await self._work.submit(member, task)
-        turn.mark_delivered()  # no caller asks for its outcome
+            return await self._submit(member, batch, When.QUEUE)
+
+    async def _steered(self, member: Member, batch: Batch) -> Turn | None:
+        """A prompt with this mail for the running turn; None if there is none any longer."""
+        async with member.life:
+            return await self._submit(member, batch, When.STEER) if self._can_be_steered(member) else None
+
+    async def _submit(self, member: Member, batch: Batch, when: When) -> Turn:
+        spec = TurnSpec(batch.text, when=when)
+        audience = MailAudience(member, self._approval_timeout, next_hops(batch.messages))
+        task = Assignment(spec, audience, full_events=False, purpose=PURPOSE, source=Source.MAIL)
+        turn = await self._work.submit(member, task)
+        if turn.joins is not None:
+            turn.set_purpose(STEERED)
         return turn
 
     async def _confirmed(self, handover: Handover, batch: Batch, turn: Turn) -> bool:
-        """Mark the mail as read once the core has begun the turn."""
+        """Mark the mail as read once the core has begun the turn, or has put it into the conversation."""
         if await turn.until_started():
             await self._delivered(handover, batch)
             return True
-        if turn.core is None:  # the core was never asked
+        if not turn.may_be_read:
             await handover.turn_refused(batch)
         count, name = len(batch.messages), batch.to.agent
         logger.warning("%d message(s) for agent %s stay unread: the turn did not begin", count, name)
