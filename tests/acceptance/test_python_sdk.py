@@ -234,7 +234,7 @@ async def test_it_uses_prompts_resources_and_completion(tmp_path: Path, mode: st
         got = await client.get_prompt("review", {"FILE": "a.py", "THREAD": "x"})
         assert isinstance(got.messages[0].content, TextContent)
         assert got.messages[0].content.text == "Review a.py, thread x."
-        assert len((await client.list_resources()).resources) == 3
+        assert len((await client.list_resources()).resources) == 4
         assert len((await client.list_resource_templates()).resource_templates) == 3
         (read,) = (await client.read_resource(f"codex://threads/{thread}")).contents
         assert isinstance(read, TextResourceContents)

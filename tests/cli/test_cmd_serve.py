@@ -10,7 +10,7 @@ from tests.support.team.team_server import say, team_server
 async def test_it_lists_its_tools_at_once_and_introduces_itself(tmp_path: Path) -> None:
     async with team_server(tmp_path) as (server, _model):
         tools = (await server.result(server.request("tools/list")))["tools"]
-        assert len(tools) == 11
+        assert len(tools) == 14
         assert {tool["name"] for tool in tools} >= {"codex", "codex-reply", "codex_threads", "codex_close"}
 
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import read_if_there
 from codex_mcp.base.git import position_of
-from codex_mcp.base.processes.offspring import awaited_child, no_longer_awaited
+from codex_mcp.base.processes.offspring import AwaitedChild, no_longer_awaited
 from codex_mcp.git import guard
 
 PATIENCE: Final = 10.0
@@ -145,7 +145,7 @@ def _started(
     if program is None:
         raise GitFailed("git is not installed, or not in the server's PATH")
     try:
-        with awaited_child() as note:
+        with AwaitedChild() as note:
             process = subprocess.Popen(
                 [program, "--no-pager", *words],
                 cwd=folder,

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import textwrap
 
-from codex_mcp.base.processes.offspring import awaited_child, children, no_longer_awaited
+from codex_mcp.base.processes.offspring import AwaitedChild, children, no_longer_awaited
 from tests.support.patience import PATIENCE
 
 PRELUDE = """
@@ -74,7 +74,7 @@ def test_the_process_of_these_tests_has_adopted_nobody() -> None:
 
 
 def test_a_child_that_its_starter_awaits_is_not_found() -> None:
-    with awaited_child() as note:
+    with AwaitedChild() as note:
         child = subprocess.Popen(["sleep", "98765"])
         note(child.pid)
     try:

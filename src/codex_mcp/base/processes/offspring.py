@@ -3,11 +3,10 @@
 It imports almost nothing, because the guard of an exec-server uses it and must stay small.
 """
 
-import contextlib
 import os
 import signal
 from _thread import allocate_lock
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 PROC = "/proc"
 
@@ -19,14 +18,18 @@ _starting = allocate_lock()
 _awaited: set[int] = set()
 
 
-@contextlib.contextmanager
-def awaited_child() -> Iterator[Callable[[int], None]]:
+class AwaitedChild:
     """Around the start of a child that its starter awaits: `children` does not find it. Call the result with its id.
 
     Once the child has been awaited, `no_longer_awaited` must be called.
     """
-    with _starting:
-        yield _awaited.add
+
+    def __enter__(self) -> Callable[[int], None]:
+        _starting.acquire()
+        return _awaited.add
+
+    def __exit__(self, *_: object) -> None:
+        _starting.release()
 
 
 def no_longer_awaited(pid: int) -> None:
@@ -35,7 +38,7 @@ def no_longer_awaited(pid: int) -> None:
 
 
 def children() -> set[int]:
-    """Our children, without those that `awaited_child` has started."""
+    """Our children, without those whose start had an `AwaitedChild` around it."""
     ours = str(os.getpid()).encode()
     with _starting:
         try:

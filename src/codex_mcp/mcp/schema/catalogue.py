@@ -103,7 +103,7 @@ LONG_RESULT: Final = 100_000
 class Tool(Struct, frozen=True):
     name: str
     title: str
-    """For people; empty if it would only repeat the name."""
+    """For people. Those of a team's tools are not listed: they would only repeat the name."""
     description: str
     fields: tuple[Field, ...]
     output: dict[str, object] | None
@@ -112,7 +112,7 @@ class Tool(Struct, frozen=True):
     unlisted: tuple[Field, ...] = ()
     """Arguments that are accepted as well."""
     hints: Mapping[str, bool] = {}
-    """More annotations; what is not said is what MCP assumes: it changes something, and reaches the outside world."""
+    """More annotations."""
     is_open: bool = False
     """Its schema admits arguments that are not listed."""
     result_chars: int = 0
@@ -125,15 +125,22 @@ class Tool(Struct, frozen=True):
     def listed(self) -> dict[str, object]:
         listed: dict[str, object] = {
             "name": self.name,
-            "title": self.title,
+            "title": "" if self.is_open else self.title,
             "description": self.description,
             "inputSchema": input_schema(self.fields, closed=not self.is_open),
-            "annotations": {**({"readOnlyHint": True} if self.read_only else {}), **self.hints},
+            "annotations": self._annotations(),
         }
         if self.result_chars:
             listed["_meta"] = {RESULT_CHARS: self.result_chars}
         listed = {key: value for key, value in listed.items() if value}
         return listed if self.output is None else {**listed, "outputSchema": self.output}
+
+    def _annotations(self) -> dict[str, object]:
+        """A team's tools leave out what MCP assumes anyway: that a tool changes something, here or elsewhere."""
+        if self.is_open:
+            return {"readOnlyHint": True} if self.read_only else {}
+        hints = {"readOnlyHint": self.read_only, "openWorldHint": not self.read_only, **self.hints}
+        return {"title": self.title, **hints}
 
 
 def with_environments(tools: Sequence[Tool], names: Sequence[str]) -> list[Tool]:
@@ -196,7 +203,7 @@ CODEX_REPLY: Final = Tool(
 )
 CODEX_WAIT: Final = Tool(
     "codex_wait",
-    "",
+    "Codex Wait",
     "Wait for news of agents whose status is `running`: an answer, a question, a pause or a close. Each is returned "
     "once.",
     WAIT_FIELDS,
