@@ -235,7 +235,7 @@ async def test_it_uses_prompts_resources_and_completion(tmp_path: Path, mode: st
         assert isinstance(got.messages[0].content, TextContent)
         assert got.messages[0].content.text == "Review a.py, thread x."
         assert len((await client.list_resources()).resources) == 4
-        assert len((await client.list_resource_templates()).resource_templates) == 3
+        assert len((await client.list_resource_templates()).resource_templates) == 4
         (read,) = (await client.read_resource(f"codex://threads/{thread}")).contents
         assert isinstance(read, TextResourceContents)
         assert f"# Thread {thread}" in read.text
