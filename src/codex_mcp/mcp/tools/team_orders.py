@@ -19,6 +19,7 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.codex.config.overrides import parse_overrides
+from codex_mcp.codex.config.permissions import without_writable
 from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
@@ -95,6 +96,9 @@ def forked(arguments: StartArguments, source: ForkSource, settings: Settings) ->
     spec = replace(source.spec, **given, raw_events=new.spec.raw_events)
     if arguments.config:
         spec = replace(spec, config={**source.spec.config, **new.spec.config})
+    has_own_place = settings.team.worktree if arguments.worktree is None else arguments.worktree
+    if has_own_place:
+        spec = replace(spec, base=None, config=without_writable(spec.config) if agent.worktree else spec.config)
     return Ordered(
         new=NewThread(spec, new.warnings),
         prompt=arguments.prompt,
@@ -102,6 +106,7 @@ def forked(arguments: StartArguments, source: ForkSource, settings: Settings) ->
         role=agent.role,
         source=agent.agent_source,
         auto_mail=agent.auto_mail if arguments.auto_mail is None else arguments.auto_mail,
+        worktree=_configured(settings) if has_own_place else None,
     )
 
 
