@@ -95,7 +95,7 @@ TEAM_WAIT_FIELDS: Final = (
 )
 
 THREADS_FIELDS: Final = (
-    Field("identity", "Only this one."),
+    Field("id", "Only this one."),
     Field("include_closed", "Default: true.", FieldKind.BOOLEAN),
 )
 
@@ -158,7 +158,7 @@ CODEX_WAIT: Final = replace(
     description="Wait for news of agents: answers, questions, pauses, closes.",
     fields=TEAM_WAIT_FIELDS,
     output=TEAM_WAIT_OUTPUT,
-    unlisted=(_WAIT["threadIds"],),
+    unlisted=(_WAIT["threadIds"], replace(AGENT, required=False), *OTHER_NAMES),
 )
 CODEX_THREADS: Final = Tool(
     "codex_threads",
@@ -167,7 +167,10 @@ CODEX_THREADS: Final = Tool(
     THREADS_FIELDS,
     THREADS_OUTPUT,
     read_only=True,
-    unlisted=(Field("limit", "At most this many, the most recently used first; 50 by default.", FieldKind.NUMBER),),
+    unlisted=(
+        Field("limit", "At most this many, the most recently used first; 50 by default.", FieldKind.NUMBER),
+        *OTHER_NAMES,
+    ),
 )
 CODEX_STATUS: Final = Tool(
     "codex_status",
@@ -203,6 +206,7 @@ CODEX_REVIEW: Final = Tool(
     output(findings="array", content="string"),
     read_only=True,
     unlisted=(
+        *OTHER_NAMES,
         Field("base", "Target base, of this branch."),
         Field("commit", "Target commit, of this one."),
         Field("prompt", "Target custom, of these instructions."),

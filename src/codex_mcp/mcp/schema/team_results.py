@@ -162,8 +162,9 @@ def interrupt_result(agent: Agent, outcome: Outcome, waiting: int) -> Result:
 
 
 def idle_result(agent: Agent) -> Result:
-    text = f"Agent {agent.identity} ({agent.codex_id}) runs no turn; nothing was stopped."
-    return _result({**names_of(agent), "threadId": agent.thread_id, "status": "idle", "content": text}, [text])
+    status, says = ("closed", "is closed") if agent.is_closed else ("idle", "runs no turn")
+    text = f"Agent {agent.identity} ({agent.codex_id}) {says}; nothing was stopped."
+    return _result({**names_of(agent), "threadId": agent.thread_id, "status": status, "content": text}, [text])
 
 
 def approvals_result(
