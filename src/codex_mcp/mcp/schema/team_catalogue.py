@@ -250,6 +250,7 @@ TEAM_TOOLS: Final = tuple(
 )
 
 HAVE_SESSIONS: Final = (Surface.SESSIONS, Surface.ALL)
+HAVE_TEAM: Final = (None, Surface.TEAM, Surface.ALL)
 
 ROLES_LISTED: Final = 20
 PURPOSE_CHARS: Final = 80
@@ -263,7 +264,7 @@ def team_tools(surface: Surface | None, roles: Mapping[str, str | None] | None =
     if surface in HAVE_SESSIONS:
         codex = replace(codex, fields=(*fields, *SESSION_FIELDS, *catalogue.WRAPPER_FIELDS))
     own = OWN_TOOLS if surface in HAVE_SESSIONS else ()
-    team = others if surface in (None, Surface.TEAM, Surface.ALL) else ()
+    team = others if surface in HAVE_TEAM else ()
     return (codex, reply, wait, *team, *own)
 
 
@@ -282,11 +283,19 @@ def _short(text: str) -> str:
 ALIASES: Final = {"agent_sessions": CODEX_THREADS, "agent_status": CODEX_STATUS, "agent_close": CODEX_CLOSE}
 """Names from an earlier implementation, accepted but not listed."""
 
-TEAM_INSTRUCTIONS: Final = (
+INSTRUCTIONS: Final = (
     "A team of Codex coding agents with names. `codex` starts an agent on a task (give it an `identity`) and returns "
     "its answer and a codex_id; `codex-reply` continues with it. Several can work at once: give each call "
     "`background: true`, then collect the answers with `codex_wait`, which is also what to call when a result says "
-    "status `running`. "
-    "`codex_threads` lists the agents, `codex_close` ends one, `codex_approvals` answers what they ask. `atm_send` and "
-    "`atm_read` are the mail of the team."
+    "status `running`."
 )
+TEAM_INSTRUCTIONS: Final = (
+    f"{INSTRUCTIONS} `codex_threads` lists the agents, `codex_interrupt` stops what one does, `codex_diff` shows what "
+    "it changed, `codex_close` ends one, `codex_approvals` answers what they ask. `atm_send` and `atm_read` are the "
+    "mail of the team."
+)
+
+
+def team_instructions(surface: Surface | None) -> str:
+    """What a client is told of the tools that it is offered."""
+    return TEAM_INSTRUCTIONS if surface in HAVE_TEAM else INSTRUCTIONS
