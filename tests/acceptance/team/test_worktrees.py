@@ -127,6 +127,11 @@ async def test_a_copy_of_an_agent_gets_a_worktree_of_its_own_if_the_call_says_so
         assert "still here" in (await server.reply("same", run("cat twin.txt; echo still here")))["content"]
         assert "worktree" not in await server.close_agent("same")
         assert (await server.close_agent("arch"))["worktree"]["path"] is None
+        gone = await server.run("codex", {"prompt": "x", "fork_from": arch["codex_id"]})
+        assert f"its folder {arch['worktree']['path']} is gone; name another one in `cwd`" in refusal(gone)
+        there = await server.start(run("pwd"), fork_from=arch["codex_id"], cwd=str(checkout))
+        assert f"{checkout}\n" in there["content"], there
+        assert "worktree" not in there
     assert git(checkout, "log", "--format=%s", "main..codex/twin").splitlines() == ["made-by-agent"] * 2
 
 
