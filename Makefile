@@ -13,7 +13,7 @@ CHECKED := src tests hatch_build.py $(wildcard benchmarks)
 # $(call works,FOLDER): a virtual environment that can be used. An upgrade of the system's Python breaks one.
 works = $(1)/bin/python -c 'import pip' 2>/dev/null
 
-.PHONY: help setup run test judges soak walks timing coverage mutants check format lint types imports docs settings pages picture bench
+.PHONY: help setup run test judges soak walks timing coverage mutants check format lint types imports docs settings pages picture transcript bench
 .PHONY: packages dist release lock clean
 
 help: ## show this list
@@ -118,6 +118,9 @@ pages: setup ## write docs/tested-versions.md from the lock files, and llms.txt 
 
 picture: setup ## draw docs/demo.svg from a run of the demo
 	@$(BIN)/python -m tests.support.demo_picture
+
+transcript: $(JUDGES) ## write docs/leading-agents.md from a run of Claude Code with three agents
+	@$(BIN)/python -m tests.support.team.leading
 
 bench: $(JUDGES) $(PEERS) ## benchmark against peers in one run, as ratios
 	@$(BIN)/python -m benchmarks

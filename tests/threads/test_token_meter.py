@@ -33,6 +33,14 @@ def test_only_what_the_total_has_grown_by_was_used(counts: list[tuple[int, int]]
     assert used(*counts) == steps
 
 
+@pytest.mark.parametrize("total", [100, 200, 300])
+def test_the_first_count_after_turns_were_dropped_counts_whatever_the_total(total: int) -> None:
+    meter = TokenMeter()
+    meter.used(TokensCounted("u", tokens(200), tokens(100)))
+    meter.turns_dropped()
+    assert meter.used(TokensCounted("u", tokens(total), tokens(50))) == tokens(50)
+
+
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(1, 3)), min_size=1, max_size=20))
 def test_however_often_a_count_is_told_the_sum_is_the_total(steps: list[tuple[int, int]]) -> None:
     counts: list[tuple[int, int]] = []

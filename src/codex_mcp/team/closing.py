@@ -175,7 +175,12 @@ class Closing:
             return None
         if member.thread is not None:
             await self._unload(member.thread)
-        return await self._workplaces.close(member.agent)
+        return await self._workplaces.close(member.agent, self._working_there(member.agent))
+
+    def _working_there(self, agent: Agent) -> list[str]:
+        """The other agents in its worktree: copies of it, or such as were given that folder."""
+        others = [other.agent for other in self._roster.of(agent.principal) if other.agent.codex_id != agent.codex_id]
+        return [other.identity for other in others if f"{other.cwd}/".startswith(f"{agent.worktree}/")]
 
     async def _unload(self, thread: Thread) -> None:
         with contextlib.suppress(TimeoutError):
@@ -247,7 +252,7 @@ class Closing:
 
     async def _close_stale(self, agent: Agent) -> Closed:
         claim = await self._directory.claim(agent.codex_id)
-        left = await self._workplaces.close(agent)
+        left = await self._workplaces.close(agent, self._working_there(agent))
         agent = replace(agent, status=AgentStatus.CLOSED, thread_state=AgentState.CLOSED, owner=None)
         await finish_agent(self._session.store, claim, agent)
         await self._session.writer.flush()

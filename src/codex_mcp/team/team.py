@@ -91,6 +91,7 @@ class Team:
                 "limit": self._settings.max_concurrent_threads,
             },
             "identities": {member.agent.identity: member.agent.codex_id for member in members},
+            "busy": [member.agent.identity for member in members if member.state is AgentState.BUSY],
             "queues": {
                 member.agent.identity: member.thread.waiting
                 for member in members

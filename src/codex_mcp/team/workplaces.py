@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
@@ -19,7 +19,7 @@ from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.git.making import Asked, Made, make, places_to_write, undo
 from codex_mcp.git.records import read_record
 from codex_mcp.git.removing import close, open_again
-from codex_mcp.git.worktree import Left
+from codex_mcp.git.worktree import Left, State
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.roster import Member
 
@@ -72,11 +72,14 @@ class Workplaces:
         if worktree is not None:
             await _to_the_end(undo, replace(worktree, is_new=True))
 
-    async def close(self, agent: Agent) -> Left | None:
-        """Remove the worktree of a closed agent, unless something would be lost; None if it has none."""
+    async def close(self, agent: Agent, others: Sequence[str] = ()) -> Left | None:
+        """Remove the worktree of a closed agent, unless something would be lost or `others` work in it; None if it has
+        none."""
         worktree = None if agent.worktree is None else await asyncio.to_thread(read_record, agent.worktree)
         if worktree is None:
             return None
+        if others and worktree.state is State.READY:
+            return Left(worktree, f"other agents in it: {', '.join(others)}")
         try:
             return await _to_the_end(close, worktree)
         except (Explained, OSError) as exc:

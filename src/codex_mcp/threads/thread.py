@@ -315,8 +315,7 @@ class Thread:
                     self._context.listener.turn_left(self)
 
     async def _start(self, turn: Turn) -> None:
-        # The end of another turn starts a turn that waited: its log lines must name its own request.
-        stay_about(turn.subject)
+        stay_about(turn.subject)  # the end of another turn may have started it, on behalf of another request
         try:
             if not await self._context.admission.enter(turn, self.principal):
                 self._perform(self._queue.start_failed(turn.place))
@@ -330,6 +329,7 @@ class Thread:
             turn.given_to(core)
             if turn.spec.rollback and core.resumes:  # an old Codex refuses it with the turn
                 turn.record.warn((*turn.record.warnings, await drop_turns(core, self.id, turn.spec.rollback)))
+                self._meter.turns_dropped()
             self._note_position(turn)
             self._translator.turn_starts(full=turn.full_events)
             turn_id = await core.start_turn(self.id, turn.spec, self.spec)

@@ -10,6 +10,8 @@ only the growth of the total counts.
     higher           the difference
     the same         nothing
     lower            the newest usage: the core has restarted its count
+
+The core takes the usage of dropped turns off the total. So the first total after that counts like the first of all.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ class TokenMeter:
 
     def __init__(self) -> None:
         self._total: Tokens | None = None
+
+    def turns_dropped(self) -> None:
+        self._total = None
 
     def used(self, counted: TokensCounted) -> Tokens:
         before, self._total = self._total, counted.total

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.repositories import git, repository
 from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team
 from tests.support.team.scenes import TEAM_SCRIPT
-from tests.support.team.team_server import TeamServer, refusal, say
+from tests.support.team.team_server import TeamServer, refusal, say, structured
 
 WRITING: Json = {"sandbox": "workspace-write", "approval-policy": "never"}
 
@@ -61,7 +63,8 @@ async def test_outside_of_git_there_are_only_patches(team: Team, tmp_path: Path)
     async with team(script=TEAM_SCRIPT) as (server, _):
         done = await server.start(run("echo x >a"), identity="arch", cwd=str(folder), **WRITING)
         assert done["filesChanged"] == []
-        assert await diff(server, "arch", of="thread") == "Nothing has changed."
+        only = "There are no patches. What its commands changed is not known here."
+        assert await diff(server, "arch", of="thread") == only
         refused = await server.run("codex_diff", {"id": "arch", "of": "uncommitted"})
         assert "is not in a git repository" in refusal(refused)
         assert "unknown" in refusal(await server.run("codex_diff", {"id": "unknown"}))
@@ -76,6 +79,28 @@ async def test_the_diff_of_a_worktree_outlives_the_worktree(team: Team, tmp_path
         assert "+one" not in await diff(server, "arch", of="uncommitted")
         await server.reply("arch", run("rm two"))
         await server.close_agent("arch")
+        stopped = structured(await server.run("codex_interrupt", {"id": done["codex_id"]}))
+        assert (stopped["status"], "is closed; nothing was stopped" in stopped["content"]) == ("closed", True)
+        unknown = await diff(server, done["codex_id"])
+        assert unknown.startswith("There are no patches of its last turn.")
+        assert unknown.endswith("; `of: thread` shows everything since the agent began.")
         assert "+one" in await diff(server, done["codex_id"], of="thread")
         gone = await server.run("codex_diff", {"id": done["codex_id"], "of": "uncommitted"})
         assert "was removed when it was closed; `of: thread` shows" in refusal(gone)
+
+
+@pytest.mark.parametrize("name", ["id", "codex_id", "identity", "threadId"])
+async def test_every_tool_that_takes_an_agent_accepts_each_of_its_names(team: Team, tmp_path: Path, name: str) -> None:
+    checkout = repository(tmp_path / "repo")
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        done = await server.start(run("echo x >>a"), identity="arch", cwd=str(checkout), **WRITING)
+        await server.start(say("another"), identity="dev")
+        who = {name: done["codex_id" if name == "id" else name]}
+        (row,) = structured(await server.run("codex_threads", who))["threads"]
+        waited = structured(await server.run("codex_wait", {**who, "again": True, "timeout-seconds": 0}))
+        reviewed = structured(await server.run("codex_review", who))
+        assert (row["identity"], waited["finished"][0]["identity"]) == ("arch", "arch")
+        assert (reviewed["status"], reviewed["findings"]) == ("completed", [])
+        for tool in ("codex_diff", "codex_interrupt", "codex_close"):
+            assert "isError" not in await server.run(tool, who)
+        assert "exclude each other" in refusal(await server.run("codex_review", {**who, "cwd": str(checkout)}))

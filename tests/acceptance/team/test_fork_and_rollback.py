@@ -78,7 +78,8 @@ async def test_a_reply_drops_the_last_turns_and_says_that_files_stay(team: Team)
         await server.reply("arch", '[[scene: run cmd="touch made.txt"]]')
         await server.reply("arch", say("three"))
         told = await server.reply("arch", say("four"), rollback=2)
-        assert told["content"] == "four"
+        assert (told["content"], told["usage"]["totalTokens"]) == ("four", 120)
+        assert (await server.threads())[told["codex_id"]]["tokens"] == 5 * 120  # the one with a command asks twice
         assert told["warnings"] == ["Dropped from the conversation: the last 2 turns. Files are not rolled back."]
         kept = heard(model)
         assert (say("one") in kept, "made.txt" in kept, say("three") in kept) == (True, False, False)

@@ -33,6 +33,7 @@ async def test_it_says_all_that_is_to_be_known(team: Team) -> None:
         assert status["threads"] == {"active": 3, "busy": 2, "idle": 1, "limit": 5}
         arch = status["identities"]["arch"]
         assert status["identities"] == {"idle": idle["codex_id"], "arch": arch, "asks": asking["codex_id"]}
+        assert status["busy"] == ["arch", "asks"]
         assert status["queues"] == {}  # a turn that runs does not wait
         assert set(status["paused"]) == {"idle", "arch", "asks"}
         assert status["pending_approvals"] == 1

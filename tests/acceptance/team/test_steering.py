@@ -178,7 +178,7 @@ async def test_an_interrupt_of_an_agent_that_is_not_there_is_refused(team: Team)
         agent = await server.start(say("hi"), identity="arch")
         await server.close_agent("arch")
         closed = structured(await server.run("codex_interrupt", {"id": agent["codex_id"]}))
-        assert closed["status"] == "idle"
+        assert closed["status"] == "closed"
         assert "No agent stranger" in refusal(await server.run("codex_interrupt", {"id": "stranger"}))
         text = refusal(await server.run("codex-reply", {"identity": "arch", "prompt": "x", "when": "steer"}))
         assert "is closed" in text

@@ -109,6 +109,32 @@ async def test_agents_of_one_name_after_another_get_branches_of_their_own(team: 
         }
 
 
+async def test_a_copy_of_an_agent_gets_a_worktree_of_its_own_if_the_call_says_so(team: Team, tmp_path: Path) -> None:
+    checkout = repository(tmp_path / "repo")
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        arch = await server.start(COMMIT, identity="arch", cwd=str(checkout), **WRITING)
+        copy = await server.start(COMMIT.replace("new", "twin"), fork_from="arch", identity="twin", worktree=True)
+        assert "made-by-agent" in copy["content"], copy
+        assert copy["worktree"]["path"] != arch["worktree"]["path"]
+        assert (copy["worktree"]["branch"], copy["worktree"]["commits"]) == ("codex/twin", 1)
+        index = git(arch["worktree"]["path"], "rev-parse", "--git-path", "index")
+        tried = await server.reply("twin", run(f"echo x >>{index}; echo tried"))  # the git folder of the other one
+        assert "Read-only file system" in tried["content"], tried
+        same = await server.start(say("hi"), fork_from="twin", identity="same")
+        assert same["worktree"]["path"] == copy["worktree"]["path"]
+        closed = await server.run("codex_close", {"id": "twin"})
+        assert f"still in {copy['worktree']['path']}: it has other agents in it: same." in closed["content"][0]["text"]
+        assert "still here" in (await server.reply("same", run("cat twin.txt; echo still here")))["content"]
+        assert "worktree" not in await server.close_agent("same")
+        assert (await server.close_agent("arch"))["worktree"]["path"] is None
+        gone = await server.run("codex", {"prompt": "x", "fork_from": arch["codex_id"]})
+        assert f"its folder {arch['worktree']['path']} is gone; name another one in `cwd`" in refusal(gone)
+        there = await server.start(run("pwd"), fork_from=arch["codex_id"], cwd=str(checkout))
+        assert f"{checkout}\n" in there["content"], there
+        assert "worktree" not in there
+    assert git(checkout, "log", "--format=%s", "main..codex/twin").splitlines() == ["made-by-agent"] * 2
+
+
 @pytest.mark.parametrize(
     "trouble",
     [

@@ -1,13 +1,16 @@
 """The tools of a team: their schemas are valid, and a model can afford to read them."""
 
+import re
+
 import jsonschema
 import mcp_types
 import msgspec
 import pytest
 
+from codex_mcp.base.settings.kinds import Surface
 from codex_mcp.mcp.schema import catalogue
 from codex_mcp.mcp.schema.catalogue import Tool
-from codex_mcp.mcp.schema.team_catalogue import ALIASES, DECISIONS, TEAM_TOOLS, team_tools
+from codex_mcp.mcp.schema.team_catalogue import ALIASES, DECISIONS, TEAM_TOOLS, team_instructions, team_tools
 from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import word_for
 from tests.support.core.questions import every_question
@@ -24,6 +27,13 @@ NAMES = [
     "atm_broadcast",
     "atm_pending_count",
 ]
+
+
+@pytest.mark.parametrize("surface", [None, *Surface])
+def test_the_instructions_name_only_tools_that_are_offered(surface: Surface | None) -> None:
+    named = set(re.findall(r"`(codex[-_]\w+|atm_\w+)`", team_instructions(surface)))
+    assert named <= {tool.name for tool in team_tools(surface)}
+    assert "codex_wait" in named
 
 
 def test_they_are_always_all_there() -> None:

@@ -113,7 +113,9 @@ def test_the_status_is_a_sentence_and_a_table() -> None:
         "team": "red",
         "threads": {"active": 2, "busy": 1, "idle": 1, "limit": 10},
         "identities": {"arch": "codex:1", "dev": "codex:2"},
+        "busy": ["arch"],
         "queues": {"arch": 3},
+        "rate_limits": [{"used_percent": 91.0, "window_minutes": 300, "resets_at": None}],
         "paused": {"dev": "it has used its tokens"},
         "usage": {"tokens": 1200, "cost": 0.5},
         "pending_mail": 4,
@@ -122,6 +124,7 @@ def test_the_status_is_a_sentence_and_a_table() -> None:
     assert checked(status_result(status), catalogue.STATUS_OUTPUT).splitlines() == [
         "Codex 0.163.0 runs. Team red: 1 busy and 1 idle agents of at most 10, 4 unread messages, 1 open questions, "
         "1200 tokens used, cost 0.5.",
-        "arch  codex:1  3 prompts waiting",
-        "dev  codex:2  paused: it has used its tokens",
+        "Rate limit of the account per 300 minutes: 91 % used.",
+        "arch  codex:1  busy  3 prompts waiting",
+        "dev  codex:2  idle  paused: it has used its tokens",
     ]

@@ -154,11 +154,16 @@ def with_writable(config: Config, places: Sequence[str], *lower: Config) -> dict
             break
     else:
         roots = ()
+    return {**without_writable(config), f"{WORKSPACE}.{ROOTS}": [*roots, *places]}
+
+
+def without_writable(config: Config) -> dict[str, object]:
+    """A call's configuration that names no further folders to write."""
     kept = {key: value for key, value in config.items() if key != f"{WORKSPACE}.{ROOTS}"}
     table = kept.get(WORKSPACE)
     if isinstance(table, Mapping):
         kept[WORKSPACE] = {key: value for key, value in table.items() if key != ROOTS}
-    return {**kept, f"{WORKSPACE}.{ROOTS}": [*roots, *places]}
+    return kept
 
 
 def trusts(config: Config | None, folders: Sequence[str]) -> bool:

@@ -36,6 +36,9 @@ INDENT: Final = "  "
 
 class TeamReviewArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
     id: str | None = None
+    codex_id: str | None = msgspec.field(default=None, name="codex_id")
+    identity: str | None = None
+    thread_id: str | None = msgspec.field(default=None, name="threadId")
     cwd: str | None = None
     target: str = TARGETS[0]
     of: str | None = None
@@ -43,6 +46,11 @@ class TeamReviewArguments(HowToWait, frozen=True, kw_only=True, rename="kebab"):
     commit: str | None = None
     prompt: str | None = None
     model: str | None = None
+
+    @property
+    def references(self) -> list[str]:
+        """What the caller calls the agent, if it names one."""
+        return [name for name in (self.id, self.codex_id, self.identity, self.thread_id) if name]
 
     @property
     def named(self) -> tuple[str, str | None]:
@@ -67,7 +75,7 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
 def team_review_target(arguments: TeamReviewArguments) -> ReviewTarget:
     """Raises BadArguments."""
-    if arguments.id is not None and arguments.cwd is not None:
+    if arguments.references and arguments.cwd is not None:
         raise _refused("`id` and `cwd` exclude each other: with `id`, the folder of that agent is reviewed")
     target, given = arguments.named
     if target == "uncommitted":

@@ -21,7 +21,7 @@ from codex_mcp.mcp.schema.arguments import (
 from codex_mcp.mcp.schema.catalogue import Tool
 from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.seal import digest
-from codex_mcp.team.agent import RequestKey
+from codex_mcp.team.agent import Agent, RequestKey
 
 ROWS: Final = 50
 
@@ -74,19 +74,39 @@ class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="keba
 
 class TeamWaitArguments(WaitArguments, frozen=True, kw_only=True, rename="kebab"):
     ids: tuple[str, ...] | None = None
+    id: str | None = None
+    codex_id: str | None = msgspec.field(default=None, name="codex_id")
+    identity: str | None = None
+    thread_id: str | None = msgspec.field(default=None, name="threadId")
 
     @property
     def references(self) -> tuple[str, ...] | None:
         """The agents to wait for; None means the caller's own work."""
-        if self.ids is None and self.thread_ids is None:
+        single = tuple(name for name in (self.id, self.codex_id, self.identity, self.thread_id) if name)
+        if self.ids is None and self.thread_ids is None and not single:
             return None
-        return (*(self.ids or ()), *(self.thread_ids or ()))
+        return (*(self.ids or ()), *(self.thread_ids or ()), *single)
 
 
 class ThreadsArguments(Struct, frozen=True, kw_only=True):
+    id: str | None = None
+    codex_id: str | None = None
     identity: str | None = None
+    thread_id: str | None = msgspec.field(default=None, name="threadId")
     include_closed: bool = True
     limit: float = ROWS
+
+    def shows(self, agent: Agent) -> bool:
+        """Whether an agent has all the names that were given."""
+        names = (agent.codex_id, agent.identity, agent.thread_id)
+        return (
+            all(
+                given in (None, name)
+                for given, name in zip((self.codex_id, self.identity, self.thread_id), names, strict=True)
+            )
+            and self.id in (None, *names)
+            and (self.include_closed or agent.is_active)
+        )
 
 
 class AgentArguments(Struct, frozen=True, kw_only=True):

@@ -95,7 +95,7 @@ TEAM_WAIT_FIELDS: Final = (
 )
 
 THREADS_FIELDS: Final = (
-    Field("identity", "Only this one."),
+    Field("id", "Only this one."),
     Field("include_closed", "Default: true.", FieldKind.BOOLEAN),
 )
 
@@ -158,7 +158,7 @@ CODEX_WAIT: Final = replace(
     description="Wait for news of agents: answers, questions, pauses, closes.",
     fields=TEAM_WAIT_FIELDS,
     output=TEAM_WAIT_OUTPUT,
-    unlisted=(_WAIT["threadIds"],),
+    unlisted=(_WAIT["threadIds"], replace(AGENT, required=False), *OTHER_NAMES),
 )
 CODEX_THREADS: Final = Tool(
     "codex_threads",
@@ -167,7 +167,10 @@ CODEX_THREADS: Final = Tool(
     THREADS_FIELDS,
     THREADS_OUTPUT,
     read_only=True,
-    unlisted=(Field("limit", "At most this many, the most recently used first; 50 by default.", FieldKind.NUMBER),),
+    unlisted=(
+        Field("limit", "At most this many, the most recently used first; 50 by default.", FieldKind.NUMBER),
+        *OTHER_NAMES,
+    ),
 )
 CODEX_STATUS: Final = Tool(
     "codex_status",
@@ -203,6 +206,7 @@ CODEX_REVIEW: Final = Tool(
     output(findings="array", content="string"),
     read_only=True,
     unlisted=(
+        *OTHER_NAMES,
         Field("base", "Target base, of this branch."),
         Field("commit", "Target commit, of this one."),
         Field("prompt", "Target custom, of these instructions."),
@@ -246,6 +250,7 @@ TEAM_TOOLS: Final = tuple(
 )
 
 HAVE_SESSIONS: Final = (Surface.SESSIONS, Surface.ALL)
+HAVE_TEAM: Final = (None, Surface.TEAM, Surface.ALL)
 
 ROLES_LISTED: Final = 20
 PURPOSE_CHARS: Final = 80
@@ -259,7 +264,7 @@ def team_tools(surface: Surface | None, roles: Mapping[str, str | None] | None =
     if surface in HAVE_SESSIONS:
         codex = replace(codex, fields=(*fields, *SESSION_FIELDS, *catalogue.WRAPPER_FIELDS))
     own = OWN_TOOLS if surface in HAVE_SESSIONS else ()
-    team = others if surface in (None, Surface.TEAM, Surface.ALL) else ()
+    team = others if surface in HAVE_TEAM else ()
     return (codex, reply, wait, *team, *own)
 
 
@@ -278,11 +283,19 @@ def _short(text: str) -> str:
 ALIASES: Final = {"agent_sessions": CODEX_THREADS, "agent_status": CODEX_STATUS, "agent_close": CODEX_CLOSE}
 """Names from an earlier implementation, accepted but not listed."""
 
-TEAM_INSTRUCTIONS: Final = (
+INSTRUCTIONS: Final = (
     "A team of Codex coding agents with names. `codex` starts an agent on a task (give it an `identity`) and returns "
     "its answer and a codex_id; `codex-reply` continues with it. Several can work at once: give each call "
     "`background: true`, then collect the answers with `codex_wait`, which is also what to call when a result says "
-    "status `running`. "
-    "`codex_threads` lists the agents, `codex_close` ends one, `codex_approvals` answers what they ask. `atm_send` and "
-    "`atm_read` are the mail of the team."
+    "status `running`."
 )
+TEAM_INSTRUCTIONS: Final = (
+    f"{INSTRUCTIONS} `codex_threads` lists the agents, `codex_interrupt` stops what one does, `codex_diff` shows what "
+    "it changed, `codex_close` ends one, `codex_approvals` answers what they ask. `atm_send` and `atm_read` are the "
+    "mail of the team."
+)
+
+
+def team_instructions(surface: Surface | None) -> str:
+    """What a client is told of the tools that it is offered."""
+    return TEAM_INSTRUCTIONS if surface in HAVE_TEAM else INSTRUCTIONS

@@ -111,14 +111,24 @@ def status_result(status: Mapping[str, object]) -> Result:
     spent = f"{usage.get('tokens', 0)} tokens used" + (f", cost {usage['cost']}" if "cost" in usage else "")
     mail, asked = status.get("pending_mail"), status.get("pending_approvals", 0)
     sentence = f"{runs}. Team {status.get('team')}: {agents}, {mail} unread messages, {asked} open questions, {spent}."
-    queues, paused = _map(status.get("queues")), _map(status.get("paused"))
+    queues, paused, busy = _map(status.get("queues")), _map(status.get("paused")), _list(status.get("busy"))
     rows = [
-        f"{name}  {codex_id}"
+        f"{name}  {codex_id}  {'busy' if name in busy else 'idle'}"
         + (f"  {queues[name]} prompts waiting" if name in queues else "")
         + (f"  paused: {paused[name]}" if name in paused else "")
         for name, codex_id in _map(status.get("identities")).items()
     ]
-    return _result(status, [sentence, *rows])
+    return _result(status, [sentence, *map(_rate_limit, _list(status.get("rate_limits"))), *rows])
+
+
+def _rate_limit(limit: object) -> str:
+    used, minutes = _map(limit).get("used_percent"), _map(limit).get("window_minutes")
+    shown = f"{used:.0f}" if isinstance(used, int | float) else "?"
+    return f"Rate limit of the account{f' per {minutes} minutes' if minutes else ''}: {shown} % used."
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, Sequence) else ()
 
 
 def _map(value: object) -> Mapping[str, object]:
@@ -162,8 +172,9 @@ def interrupt_result(agent: Agent, outcome: Outcome, waiting: int) -> Result:
 
 
 def idle_result(agent: Agent) -> Result:
-    text = f"Agent {agent.identity} ({agent.codex_id}) runs no turn; nothing was stopped."
-    return _result({**names_of(agent), "threadId": agent.thread_id, "status": "idle", "content": text}, [text])
+    status, says = ("closed", "is closed") if agent.is_closed else ("idle", "runs no turn")
+    text = f"Agent {agent.identity} ({agent.codex_id}) {says}; nothing was stopped."
+    return _result({**names_of(agent), "threadId": agent.thread_id, "status": status, "content": text}, [text])
 
 
 def approvals_result(

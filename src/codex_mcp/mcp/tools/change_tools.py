@@ -37,6 +37,7 @@ READ_AHEAD: Final = 4 * 1024 * 1024
 
 CUT: Final = "\n(The diff is longer and was cut at a line. {rest})"
 NOTHING: Final = "Nothing has changed."
+NO_PATCH: Final = "There are no patches{where}. What its commands changed is not known here{instead}."
 REMOVED: Final = (
     "the worktree of {identity} was removed when it was closed; `of: thread` shows what its branch {branch} has"
 )
@@ -93,9 +94,18 @@ class ChangeTools:
         kept = await self._history.turns(thread)
         turns = kept.turns[-1:] if last else kept.turns
         text = diff(thread, turns, is_cut=kept.is_cut and not last)
+        if not text:
+            return NO_PATCH.format(where=" of its last turn" if last else "", instead=_instead(asked.agent))
         text = stat_of(text) if asked.is_stat else text
         found = Diff(text[:LONGEST], len(text) > LONGEST, "")
         return _shown(found, f"The resource codex://threads/{thread.id}/diff has all of it.")
+
+
+def _instead(agent: Agent) -> str:
+    """Which diff has what commands changed."""
+    if agent.worktree is not None:
+        return "; `of: thread` shows everything since the agent began"
+    return "; `of: uncommitted` shows what is not committed" if agent.repo_name is not None else ""
 
 
 def _of_known_turn(asked: _Asked, turn: Turn, start: Start) -> str:

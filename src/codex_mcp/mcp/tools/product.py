@@ -96,7 +96,7 @@ def team_product(
 ) -> MakeProduct:
     # Not loaded by a server without a team, which starts faster.
     from codex_mcp.mcp.schema.mail_catalogue import AGENT_TOOLS  # noqa: PLC0415
-    from codex_mcp.mcp.schema.team_catalogue import TEAM_INSTRUCTIONS, team_tools  # noqa: PLC0415
+    from codex_mcp.mcp.schema.team_catalogue import team_instructions, team_tools  # noqa: PLC0415
     from codex_mcp.mcp.schema.team_results import describe_question  # noqa: PLC0415
     from codex_mcp.mcp.tools.team_tools import TeamTools  # noqa: PLC0415
     from codex_mcp.team.closing import LONGEST_GRACE  # noqa: PLC0415
@@ -113,7 +113,8 @@ def team_product(
         tasks = Tasks(threads, settings.calls, key, tools.says)
         table = _table(threads, settings, tasks, late, has_team=True) | {"tools/list": listed}
         stateless = settings.calls.protocol is not Protocol.LEGACY
-        methods = Methods(table, CAPABILITIES, stateless, around, TEAM_INSTRUCTIONS, late.logged)
+        told = team_instructions(settings.sessions.tools)
+        methods = Methods(table, CAPABILITIES, stateless, around, told, late.logged)
         return Product(methods, tools.tools(), tools.aclose, LONGEST_GRACE)
 
     return make

@@ -5,6 +5,7 @@ A value in the call wins over the agent file, then the role, then the settings.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Final
 
@@ -19,7 +20,9 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.codex.config.overrides import parse_overrides
+from codex_mcp.codex.config.permissions import without_writable
 from codex_mcp.codex.config.profiles import read_user_config
+from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.schema.arguments import CodexArguments
@@ -91,10 +94,12 @@ def forked(arguments: StartArguments, source: ForkSource, settings: Settings) ->
         events=arguments.events,
     )
     new, agent = new_thread(asked, settings), source.agent
+    has_worktree = settings.team.worktree if arguments.worktree is None else arguments.worktree
     given = {name: getattr(new.spec, name) for name in MAY_CHANGE if getattr(asked, name) is not None}
-    spec = replace(source.spec, **given, raw_events=new.spec.raw_events)
+    base = _place_of_copy(arguments, source, has_worktree=has_worktree)
+    spec = replace(base, **given, raw_events=new.spec.raw_events)
     if arguments.config:
-        spec = replace(spec, config={**source.spec.config, **new.spec.config})
+        spec = replace(spec, config={**base.config, **new.spec.config})
     return Ordered(
         new=NewThread(spec, new.warnings),
         prompt=arguments.prompt,
@@ -102,7 +107,18 @@ def forked(arguments: StartArguments, source: ForkSource, settings: Settings) ->
         role=agent.role,
         source=agent.agent_source,
         auto_mail=agent.auto_mail if arguments.auto_mail is None else arguments.auto_mail,
+        worktree=_configured(settings) if has_worktree else None,
     )
+
+
+def _place_of_copy(arguments: StartArguments, source: ForkSource, *, has_worktree: bool) -> ThreadSpec:
+    """The settings of the other agent; without those for its worktree, if the copy works elsewhere. Raises Refused."""
+    spec, cwd = source.spec, source.agent.cwd
+    if arguments.cwd is None and not spec.is_remote and not os.path.isdir(cwd):
+        raise Refused(f"cannot copy agent {source.agent.identity}: its folder {cwd} is gone; name another one in `cwd`")
+    if spec.base is None or not (has_worktree or arguments.cwd):
+        return spec
+    return replace(spec, base=None, config=without_writable(spec.config))
 
 
 def _wants_worktree(arguments: StartArguments, role: Role, settings: Settings) -> bool:

@@ -294,11 +294,7 @@ class TeamTools:
 
     async def _codex_threads(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_THREADS, given, ThreadsArguments)
-        agents = [
-            agent
-            for agent in await self._team.directory.agents(call.principal)
-            if arguments.identity in (None, agent.identity) and (arguments.include_closed or agent.is_active)
-        ]
+        agents = [agent for agent in await self._team.directory.agents(call.principal) if arguments.shows(agent)]
         return threads_result(agents, int(arguments.limit))
 
     async def _codex_status(self, call: Call, given: Json) -> Result:

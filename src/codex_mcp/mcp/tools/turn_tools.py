@@ -43,8 +43,9 @@ class TurnTools:
         spec = TurnSpec(review=team_review_target(arguments), time_limit=self._time_limit)
         await self._team.work.check_team()
         setup = CodexArguments(prompt="", model=arguments.model, cwd=arguments.cwd)
-        if arguments.id is not None:
-            agent = await self._team.directory.find(arguments.id, call.principal)
+        if arguments.references:
+            reference = await self._team.directory.find_one(arguments.references, call.principal)
+            agent = await self._team.directory.find(reference, call.principal)
             environment = agent.spec.get("environment")
             setup = replace(setup, cwd=agent.cwd, environment=environment if isinstance(environment, str) else None)
         return await self._once.run(call, setup, spec, arguments)
