@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from picows import WSMsgType
+
 from codex_mcp.transports.dialled_socket import DialledSocket, dial
 from codex_mcp.wire.exec.base64 import decode_base64, encode_base64
 from tests.support.exec.exec_server import RunningServer
@@ -55,6 +57,12 @@ class Wire:
     def send(self, message: object) -> None:
         """Send anything."""
         self.channel.send(message if isinstance(message, bytes) else json.dumps(message).encode())
+
+    def send_in_one_frame(self, message: object) -> None:
+        """Send a message of any length without cutting it, as our own client would."""
+        socket = self.channel._socket
+        assert socket is not None
+        socket.send(WSMsgType.TEXT, json.dumps(message).encode())
 
     async def call(self, method: str, params: object = None) -> Json:
         """Ask, and return the result."""

@@ -121,10 +121,12 @@ async def large_messages(target: Target) -> None:
     path = target.uri("large")
     async with session(target.url) as wire:
         fits = 16 * MIB - len(json.dumps({"id": 2, "method": "fs/writeFile", "params": {"path": path, "x": ""}}))
-        wire.send({"id": 2, "method": "environment/status", "pad": "x" * (fits - 100)})
+        wire.send_in_one_frame({"id": 2, "method": "environment/status", "pad": "x" * (fits - 100)})
         assert (await wire.answer(2))["result"] == {"status": "ready"}
+        wire.send({"id": 4, "method": "environment/status", "pad": "x" * (20 * MIB)})
+        assert (await wire.answer(4))["result"] == {"status": "ready"}
         with contextlib.suppress(ConnectionError):
-            wire.send({"id": 3, "method": "environment/status", "pad": "x" * (16 * MIB)})
+            wire.send_in_one_frame({"id": 3, "method": "environment/status", "pad": "x" * (16 * MIB)})
             await wire.ended()
     async with session(target.url) as wire:
         assert await wire.call("environment/status") == {"status": "ready"}
