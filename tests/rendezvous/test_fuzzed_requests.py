@@ -109,7 +109,7 @@ def requests(draw: st.DrawFn) -> tuple[str, bytes, list[str]]:
 
 
 class Line:
-    """One connection that is used for many requests, and opened again when the server closes it."""
+    """A connection that is opened again when the server closes it, as it does after each answer of the registry."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -192,7 +192,7 @@ async def test_any_request_gets_one_answer_and_leaves_nothing(tmp_path: Path) ->
         for _ in range(2):
             await asyncio.to_thread(check)
             sizes.append(resident_kib(rendezvous.process.pid))
-        assert line.sent > 1200
+        assert line.sent > 700
         assert sizes[-1] < sizes[0] + GROWTH_KIB, sizes
         await asyncio.to_thread(line.close)
         await settled(lambda: descriptors(rendezvous.process.pid) < before, "connections are left")

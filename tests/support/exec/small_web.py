@@ -90,6 +90,13 @@ async def small_web(pages: Mapping[str, Page], tls: ssl.SSLContext | None = None
         listener.close()
         await tasks.aclose()
         await listener.wait_closed()
+        if tls is not None and (handshakes := _handshakes()):
+            await asyncio.wait(handshakes)
+
+
+def _handshakes() -> list[asyncio.Task[object]]:
+    """The handshakes with clients that may have refused our certificate, and gone; asyncio does not wait for them."""
+    return [task for task in asyncio.all_tasks() if "_accept_connection2" in repr(task.get_coro())]
 
 
 def own_certificate(file: Path) -> ssl.SSLContext:
