@@ -8,6 +8,7 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 LINK = re.compile(r"(!?)(\[[^\]]*\]\()(?!\w+:|#)([^)\s]+\))")
+PICTURE = re.compile(r'(<img src=")(?!\w+:)')
 
 
 def readme_for_indexes(text: str, repository: str, tag: str) -> str:
@@ -17,7 +18,7 @@ def readme_for_indexes(text: str, repository: str, tag: str) -> str:
         view = "raw" if link[1] else "blob"
         return f"{link[1]}{link[2]}{repository}/{view}/{tag}/{link[3]}"
 
-    return LINK.sub(absolute, text)
+    return PICTURE.sub(rf"\g<1>{repository}/raw/{tag}/", LINK.sub(absolute, text))
 
 
 class ReadmeHook(MetadataHookInterface):

@@ -65,4 +65,4 @@ async def test_it_lists_and_shows_our_prompts_and_resources(tmp_path: Path) -> N
 
     assert [prompt["name"] for prompt in msgspec.json.decode(listed.stdout)["prompts"]] == ["review"]
     assert msgspec.json.decode(got.stdout)["messages"][0]["content"]["text"] == "Review a.py."
-    assert len(msgspec.json.decode(templates.stdout)["resourceTemplates"]) == 3
+    assert len(msgspec.json.decode(templates.stdout)["resourceTemplates"]) == 4

@@ -88,8 +88,8 @@ async def test_it_uses_prompts_resources_and_completion(tmp_path: Path, sdk: str
         assert [prompt["name"] for prompt in (await client.use("listPrompts"))["prompts"]] == ["review"]
         got = await client.use("getPrompt", name="review", arguments={"FILE": "a.py", "THREAD": "x"})
         assert got["messages"][0]["content"]["text"] == "Review a.py, thread x."
-        assert len((await client.use("listResources"))["resources"]) == 3
-        assert len((await client.use("listResourceTemplates"))["resourceTemplates"]) == 3
+        assert len((await client.use("listResources"))["resources"]) == 4
+        assert len((await client.use("listResourceTemplates"))["resourceTemplates"]) == 4
         read = await client.use("readResource", uri=f"codex://threads/{thread}")
         assert f"# Thread {thread}" in read["contents"][0]["text"]
         ref = {"type": "ref/prompt", "name": "review"}
