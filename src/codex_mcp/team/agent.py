@@ -97,6 +97,12 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Calls that must not run twice, oldest first. Not in the registry, because clients choose the ids."""
 
     @property
+    def environment(self) -> str | None:
+        """Where its commands run; None if it was started on a server with only one place."""
+        found = self.spec.get("environment")
+        return found if isinstance(found, str) else None
+
+    @property
     def is_active(self) -> bool:
         return self.status is AgentStatus.ACTIVE
 

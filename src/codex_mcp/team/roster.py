@@ -122,9 +122,7 @@ class Member:
         cwd = self.agent.cwd
         # A folder on another machine cannot be looked at. On this one it takes a dozen looks at small files, which
         # costs less than a thread would.
-        environment = self.agent.spec.get("environment")
-        is_here = not isinstance(environment, str) or not is_elsewhere(environment)
-        found = checkout_around(cwd) if is_here else Checkout()
+        found = Checkout() if is_elsewhere(self.agent.environment) else checkout_around(cwd)
         self.told = Surroundings(found.root, found.name, found.branch, cwd)
         self.change(repo_root=found.root, repo_name=found.name, branch=found.branch)
         return self.told

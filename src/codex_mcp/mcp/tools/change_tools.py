@@ -61,7 +61,7 @@ class ChangeTools:
         arguments = team_arguments(catalogue.CODEX_DIFF, given, DiffArguments)
         reference = await self._team.directory.find_one(arguments.references, call.principal)
         asked = _Asked(await self._team.directory.find(reference, call.principal), arguments.stat)
-        if is_elsewhere(_environment(asked.agent)) and arguments.of == "uncommitted":
+        if is_elsewhere(asked.agent.environment) and arguments.of == "uncommitted":
             raise Refused("there is no such diff: the agent's files are on another machine; use `of: thread`")
         match arguments.of:
             case "uncommitted":
@@ -141,8 +141,3 @@ def _shown(found: Diff, rest: str) -> str:
         return found.text
     whole = found.text[: found.text.rfind("\n") + 1] or found.text
     return whole + CUT.format(rest=rest)
-
-
-def _environment(agent: Agent) -> str | None:
-    found = agent.spec.get("environment")
-    return found if isinstance(found, str) else None

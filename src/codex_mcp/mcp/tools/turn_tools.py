@@ -46,8 +46,7 @@ class TurnTools:
         if arguments.references:
             reference = await self._team.directory.find_one(arguments.references, call.principal)
             agent = await self._team.directory.find(reference, call.principal)
-            environment = agent.spec.get("environment")
-            setup = replace(setup, cwd=agent.cwd, environment=environment if isinstance(environment, str) else None)
+            setup = replace(setup, cwd=agent.cwd, environment=agent.environment)
         return await self._once.run(call, setup, spec, arguments)
 
     async def interrupt(self, call: Call, given: Json) -> Result:
