@@ -61,6 +61,19 @@ def position_of(folder: str) -> Position | None:
     return Position(root, git, common, ref, commit if _COMMIT.fullmatch(commit) else None)
 
 
+def folders_of_trust(folder: str) -> list[str]:
+    """The folders of which the user must trust one, so that programs of the repository around this folder may run.
+
+    They are the checkout, and the one whose worktree it is. A checkout that only says so is not: the repository must
+    hold its git folder. All are real paths, because git follows links before it follows `..`.
+    """
+    position = position_of(folder)
+    if position is None:
+        return []
+    is_worktree = os.path.dirname(position.git) == os.path.join(position.common, "worktrees")
+    return [position.root, *([os.path.dirname(position.common)] if is_worktree else [])]
+
+
 def packed_commit(position: Position) -> str | None:
     """The commit of a branch in the file of packed branches, which can be long. A later commit does not change it."""
     if position.ref is None:
@@ -114,11 +127,11 @@ def _repository(folder: str) -> tuple[str, str] | None:
 def _git_folder(path: str) -> str | None:
     """The git folder that `.git` is, or that it names in worktrees and submodules."""
     if _is_git_folder(path):
-        return path
+        return os.path.realpath(path)
     text = _text(path)
     if text is None or not text.startswith("gitdir:"):
         return None  # for example the empty folder that a killed sandbox leaves
-    return os.path.normpath(os.path.join(os.path.dirname(path), text.removeprefix("gitdir:").strip()))
+    return os.path.realpath(os.path.join(os.path.dirname(path), text.removeprefix("gitdir:").strip()))
 
 
 def _is_git_folder(path: str) -> bool:
@@ -128,7 +141,7 @@ def _is_git_folder(path: str) -> bool:
 def _common(git: str) -> str:
     """The git folder that a worktree shares with its repository."""
     text = _text(os.path.join(git, "commondir"))
-    return git if text is None else os.path.normpath(os.path.join(git, text.strip()))
+    return git if text is None else os.path.realpath(os.path.join(git, text.strip()))
 
 
 def _branch(head: str) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -12,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Explained, Refused
-from codex_mcp.base.git import position_of
+from codex_mcp.base.git import folders_of_trust
 from codex_mcp.base.tasks import spawn
 from codex_mcp.codex.config.permissions import trusts, with_writable
 from codex_mcp.codex.core import ThreadSpec
@@ -45,7 +44,7 @@ class Workplaces:
         agent, cwd = member.agent, spec.cwd or member.agent.cwd
         if spec.is_remote:
             raise Refused("cannot make a worktree: the agent's commands run on an exec-server; leave out `worktree`")
-        is_trusted = trusts(configured.user, _roots(cwd))
+        is_trusted = trusts(configured.user, folders_of_trust(cwd))
         asked = Asked(agent.codex_id, agent.identity, cwd, self._state_dir, is_trusted)
         member.change(worktree=asked.path)  # before it is made, so that `undo` finds what is left of it
         made = await _to_the_end(make, asked)
@@ -91,12 +90,6 @@ class Workplaces:
         member.change(cwd=worktree.cwd, worktree=worktree.path)
         for warning in made.warnings:
             member.add_warning(warning)
-
-
-def _roots(cwd: str) -> list[str]:
-    """The folders of which one must be trusted: the checkout, and the one whose worktree it is."""
-    position = position_of(cwd)
-    return [] if position is None else [position.root, os.path.dirname(position.common)]
 
 
 async def _to_the_end(act: Callable[[Arg], Done], given: Arg) -> Done:
