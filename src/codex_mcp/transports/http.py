@@ -40,8 +40,8 @@ WHOLE_ANSWER: Final = "codex_mcp.whole_answer"
 class Connection(Protocol):
     """What a request may do with its connection."""
 
-    when_lost: dict[object, Callable[[], None]]
-    """By request: what to call when the connection is lost."""
+    when_lost: dict[HttpExchange, Callable[[], None]]
+    """By request: what to call if the connection is lost before the client has taken the whole answer."""
 
     def admitted(self) -> None: ...
 
@@ -73,6 +73,8 @@ class HttpExchange:
         self.started = False
         self.is_stream = False
         """The answer is a stream of events."""
+        self.is_written = False
+        """The whole answer was given to the connection."""
         self.status = 0
         """The status of the answer, once it has begun."""
         self._disconnected: asyncio.Task[None] | None = None
@@ -113,7 +115,10 @@ class HttpExchange:
             pass
 
     def when_lost(self, call: Callable[[], None] | None) -> None:
-        """Call this as soon as the client is gone; None cancels that."""
+        """Call this if the client goes without having taken the whole answer; None cancels that.
+
+        A client that goes after it has read everything closes its connection; one that leaves bytes unread resets it.
+        """
         if self.connection is None:
             return
         if call is None:
@@ -125,11 +130,11 @@ class HttpExchange:
         self.started = True
         self.status = status
         whole: WholeAnswer | None = self._scope.get(WHOLE_ANSWER)
-        if whole is not None and whole(status, (*headers, *self.extra_headers), body):
-            return
-        length = (b"content-length", str(len(body)).encode())
-        await self._start(status, [*headers, length])
-        await self._send({"type": "http.response.body", "body": body})
+        if whole is None or not whole(status, (*headers, *self.extra_headers), body):
+            length = (b"content-length", str(len(body)).encode())
+            await self._start(status, [*headers, length])
+            await self._send({"type": "http.response.body", "body": body})
+        self.is_written = True
 
     async def start_stream(self, first: bytes = b"") -> None:
         """Begin an answer of server-sent events, perhaps with the first event."""
@@ -142,6 +147,7 @@ class HttpExchange:
 
     async def end_stream(self, last: bytes = b"") -> None:
         await self._send({"type": "http.response.body", "body": last})
+        self.is_written = True
 
     async def _start(self, status: int, headers: list[Header]) -> None:
         self.status = status

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from codex_mcp.transports.connections import Connections
-from codex_mcp.transports.http import CONNECTION, WHOLE_ANSWER, WHOLE_BODY
+from codex_mcp.transports.http import CONNECTION, WHOLE_ANSWER, WHOLE_BODY, HttpExchange
 from codex_mcp.transports.response_writes import HeldHead, send_whole
 
 logger = logging.getLogger(__name__)
@@ -77,6 +77,8 @@ class Stall:
         self._timeout = timeout
         self._waiting = 0
         self._timer: asyncio.TimerHandle | None = None
+        self.is_over = False
+        """The connection was aborted for it."""
 
     def begin(self) -> None:
         self.end()
@@ -96,6 +98,7 @@ class Stall:
         if (opened := self._transport.get_extra_info("socket")) is not None:
             # Otherwise the kernel would keep trying to send some megabytes.
             opened.setsockopt(SOL_SOCKET, SO_LINGER, AT_ONCE)
+        self.is_over = True
         self._transport.abort()
 
 
@@ -143,8 +146,8 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._earlier: list[RequestResponseCycle] = []
         self._read = b""
-        self.when_lost: dict[object, Callable[[], None]] = {}
-        """By request: what to call when the connection is lost."""
+        self.when_lost: dict[HttpExchange, Callable[[], None]] = {}
+        """By request: what to call if the connection is lost before the client has taken the whole answer."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -162,8 +165,12 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         for cycle in self._earlier:
             cycle.disconnected = True
             cycle.message_event.set()
-        for call in [*self.when_lost.values()]:
-            call()
+        # A client that has read everything closes its connection; unread bytes make its system reset it.
+        is_clean = exc is None and not (self._stall is not None and self._stall.is_over)
+        for exchange, call in [*self.when_lost.items()]:
+            if not (is_clean and exchange.is_written):
+                call()
+        self.when_lost.clear()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -193,6 +200,8 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
             return
         self._head_came()
         self._in_body = True
+        if self.when_lost:  # a client that sends another request has read the answers before it
+            self.when_lost = {each: call for each, call in self.when_lost.items() if not each.is_written}
         if self._is_head_too_long():
             self._refuse(TOO_LARGE)
             raise _Refused
@@ -287,7 +296,7 @@ class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
     def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._limits = limits
-        self.when_lost: dict[object, Callable[[], None]] = {}
+        self.when_lost: dict[HttpExchange, Callable[[], None]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)

@@ -90,11 +90,8 @@ class BusEndpoint:
         if http.headers.get(POST_STREAM_HEADER, "").strip() != "1":
             answer.add_reader()
             http.when_lost(lambda: _hung_up(session, message.id))
-            try:
-                deliver(session, message)
-                await answer_json(http, answer)
-            finally:
-                http.when_lost(None)
+            deliver(session, message)
+            await answer_json(http, answer)
             return
         subscriber = session.channel.subscribe()
         # Listeners get the answer before it ends its own stream, so the subscriber then has everything.

@@ -112,12 +112,13 @@ class McpEndpoint:
             deliver(session, message)
             was_read = await self._answer(http, stream, resumable=True)
         finally:
-            http.when_lost(None)
             session.channel.reader_left(stream)
             if not http.is_stream:
                 session.channel.taken_whole(stream)
-            if not was_read and not stream.readers:
-                session.session.answer_unread(message.id)
+            if not was_read:
+                http.when_lost(None)
+                if not stream.readers:
+                    session.session.answer_unread(message.id)
 
     async def _answer(self, http: HttpExchange, stream: LiveStream, *, resumable: bool) -> bool:
         """Send JSON if the answer comes soon and alone, else a stream. True: the client has got all of it."""
@@ -152,12 +153,16 @@ class McpEndpoint:
         if request_id is not None:
             session.session.answer_read_again(request_id)
         was_read = False
+        if request_id is not None:
+            http.when_lost(lambda: session.session.answer_unread(request_id))
         try:
             was_read = await stream_out(http, stream, number, ping=self._settings.ping_interval, resumable=True)
         finally:
             session.channel.reader_left(stream)
-            if request_id is not None and not was_read and not stream.readers:
-                session.session.answer_unread(request_id)
+            if request_id is not None and not was_read:
+                http.when_lost(None)
+                if not stream.readers:
+                    session.session.answer_unread(request_id)
 
     def _session_for(self, http: HttpExchange, principal: str, message: Message) -> HubSession:
         if not isinstance(message, Request) or message.method != "initialize":
@@ -241,7 +246,7 @@ class McpEndpoint:
         tasks: TaskSet | None = None
 
         def leave(_: object) -> None:
-            if not was_read:
+            if not http.is_written:
                 session.cancel(mcp.Cancelled(request.id, "the client closed the stream"))
 
         def watch() -> None:
@@ -250,11 +255,12 @@ class McpEndpoint:
                 tasks = TaskSet()
                 http.disconnected(tasks).add_done_callback(leave)
 
-        was_read = False
+        http.when_lost(lambda: session.answer_unread(request.id))
         watching = asyncio.get_running_loop().call_later(WATCH_AFTER, watch)
         try:
             was_read = await self._answer(http, stream, resumable=False)
             if not was_read:
+                http.when_lost(None)
                 leave(None)
                 await session.wait_idle(self._hub.calls.interrupt_grace)
         finally:
