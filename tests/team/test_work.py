@@ -27,6 +27,7 @@ from codex_mcp.threads.questions.questions import Method
 from codex_mcp.threads.record import Status
 from tests.support.core.cores import Watcher
 from tests.support.core.questions import COMMAND, ask
+from tests.support.patience import PATIENCE
 from tests.support.requirements import requirement
 from tests.support.state.memory import MemoryStore, World
 from tests.support.team.local_team import local_team
@@ -80,8 +81,42 @@ async def test_a_team_has_a_limit_of_its_own_that_outlives_servers(tmp_path: Pat
         with pytest.raises(TeamRefused, match="tokens_per_team"):
             await local.submit(await local.start("dev"), say("two"))
     async with local_team(tmp_path, world, tokens_per_team=100) as local:
-        with pytest.raises(TeamRefused, match="has used 240 tokens"):
+        # The tokens are used up, so that not even a summary was asked for.
+        with pytest.raises(TeamRefused, match="has used 120 tokens"):
             await local.submit(await local.start("arch"), say("three"))
+
+
+@pytest.mark.parametrize("limit", ["tokens_per_thread", "tokens_per_team"])
+async def test_prompts_that_wait_do_not_begin_once_the_tokens_are_used_up(tmp_path: Path, limit: str) -> None:
+    limits: dict[str, Any] = {limit: 200, "turns_per_hour": 9}
+    async with local_team(tmp_path, **limits) as local:
+        arch = await local.start("arch")
+        running = await local.submit(arch, GATE)
+        await local.model.wait_for_gate("gate")
+        waiting = [await local.submit(arch, say(str(number))) for number in range(5)]
+        local.model.release("gate")
+        outcomes = [await turn.wait(PATIENCE) for turn in (running, *waiting)]
+        assert [outcome.status for outcome in outcomes] == [Status.COMPLETED] * 2 + [Status.FAILED] * 4
+        assert limit in outcomes[-1].content
+        assert len(local.model.requests) == 2
+        assert (arch.agent.turns, arch.agent.tokens, len(arch.usage.turns)) == (2, 240, 2)
+
+
+async def test_a_refused_rollback_is_no_turn(tmp_path: Path) -> None:
+    world = World()
+    async with local_team(tmp_path, world, turns_per_hour=2) as local:
+        arch = await local.start("arch")
+        await local.ask(arch, say("one"))
+        task = Assignment(TurnSpec(say("two"), rollback=5), Watcher(), full_events=False, purpose="test")
+        refused = await (await local.team.work.submit(arch, task)).wait(PATIENCE)
+        assert refused.status is Status.FAILED
+        assert "only 1 turn" in refused.content
+        assert arch.agent.turns == 1
+        await local.team.closing.close("arch", "local")
+        arch = await local.team.resuming.find("arch", "local", resume=True)  # what the journal says counts now
+        assert (await local.ask(arch, say("three"))).content == "three"
+        with pytest.raises(TeamRefused, match="turns_per_hour"):
+            await local.submit(arch, say("four"))
 
 
 async def test_a_turn_that_runs_out_of_time_is_audited_as_such(tmp_path: Path) -> None:

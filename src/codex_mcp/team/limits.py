@@ -41,6 +41,14 @@ def with_turn(limits: TeamSettings, usage: Usage, now: float) -> Usage:
     return replace(usage, turns=(*usage.turns, now)[-kept:]) if kept else usage
 
 
+def without_turn(usage: Usage, began: float) -> Usage:
+    """A turn that was counted then has not begun."""
+    turns = list(usage.turns)
+    if began in turns:
+        turns.remove(began)
+    return replace(usage, turns=tuple(turns))
+
+
 def with_earlier_turns(limits: TeamSettings, usage: Usage, begun: Iterable[float]) -> Usage:
     kept = _turns_allowed(limits)
     return replace(usage, turns=tuple(sorted((*begun, *usage.turns))[-kept:])) if kept else usage
@@ -65,6 +73,11 @@ def check(limits: TeamSettings, usage: Usage, team_tokens: int, now: float) -> P
 
     No turn of the usage may be in the future (`not_ahead`).
     """
+    return check_tokens(limits, usage, team_tokens) or _check_turns(limits, usage, now)
+
+
+def check_tokens(limits: TeamSettings, usage: Usage, team_tokens: int) -> Paused | None:
+    """Why a turn that was counted already may not begin, or None if it may."""
     if limits.tokens_per_team and team_tokens >= limits.tokens_per_team:
         return Paused(
             f"cannot start a turn: the team has used {team_tokens} tokens, "
@@ -75,7 +88,7 @@ def check(limits: TeamSettings, usage: Usage, team_tokens: int, now: float) -> P
             f"cannot start a turn: this agent has used {usage.tokens} tokens, "
             f"and its limit is {limits.tokens_per_thread}; raise tokens_per_thread, or start another agent"
         )
-    return _check_turns(limits, usage, now)
+    return None
 
 
 def _check_turns(limits: TeamSettings, usage: Usage, now: float) -> Paused | None:

@@ -63,6 +63,8 @@ class Member:
         self.questions_written: set[str] | None = None
         """The keys of those that the store has; None if an earlier server may have left some."""
         self._has_had_turn = False
+        self._counted: dict[str, float] = {}
+        """When each unfinished turn was counted, by its name."""
 
     @property
     def state(self) -> AgentState:
@@ -155,14 +157,15 @@ class Member:
     def turn_submitted(self, turn: Turn, request: RequestKey | None, settings: TeamSettings) -> bool:
         """Count a turn. Returns whether it is the first one on this server."""
         if turn.joins is None:
-            self.count_turn(settings)
+            self.count_turn(turn, settings)
         if request is not None:
             self.requested[request.id] = turn
         is_first, self._has_had_turn = not self._has_had_turn, True
         return is_first
 
-    def count_turn(self, settings: TeamSettings) -> None:
-        self.usage = limits.with_turn(settings, self.usage, time.time())
+    def count_turn(self, turn: Turn, settings: TeamSettings) -> None:
+        now = self._counted[turn.name] = time.time()
+        self.usage = limits.with_turn(settings, self.usage, now)
         self.touch(turns=self.agent.turns + 1)
 
     def has_new_work(self) -> None:
@@ -171,6 +174,10 @@ class Member:
 
     def turn_concluded(self, turn: Turn, tokens: int) -> None:
         """Count the tokens of a turn, and keep its outcome for the store if its call may be repeated."""
+        counted = self._counted.pop(turn.name, None)
+        if counted is not None and not turn.record.has_begun:  # it was refused, or stopped while it waited
+            self.usage = limits.without_turn(self.usage, counted)
+            self.change(turns=self.agent.turns - 1)
         self.usage = limits.with_tokens(self.usage, tokens)
         self.change(tokens=self.agent.tokens + tokens, cost=self.agent.cost + (turn.outcome.cost or 0.0))
         self.answers.update({key: turn.outcome for key, requested in self.requested.items() if requested is turn})

@@ -151,9 +151,15 @@ class Work:
         if member is not None:
             member.has_new_work()
             if turn.has_parted:  # a turn only now
-                member.count_turn(self._settings)
+                member.count_turn(turn, self._settings)
             turn.parked.on_change(partial(self._questions_changed, member, turn))
             self._session.writer.note(member)
+
+    def why_not(self, thread: Thread, turn: Turn) -> str:
+        """Told by threads when a turn is about to begin: earlier turns may have used up the tokens while it waited."""
+        member = self._roster.of_thread(thread.id)
+        pause = None if member is None else limits.check_tokens(self._settings, member.usage, self._team_tokens)
+        return "" if pause is None else pause.reason
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         """Told by threads: count the turn, and write it into the record, the journal and the audit."""
@@ -173,7 +179,10 @@ class Work:
         is_summary = turn.purpose == SUMMARY
         if not is_summary:  # a summary is the server's own request, and does not count as use of the agent
             member.touch(last_error=None if error is None else shown(error))
-        self._session.writer.note(member, _event(SUMMARY if is_summary else TURN, outcome, tokens))
+        has_begun = turn.record.has_begun
+        self._session.writer.note(
+            member, _event(SUMMARY if is_summary else TURN, outcome, tokens) if has_begun else None
+        )
         how = AuditOutcome.TIMED_OUT if turn.record.timed_out else OUTCOMES[outcome.status]
         self._audit_turn(member, turn, how, error=error, duration_ms=round(outcome.seconds * 1000), tokens=tokens)
 

@@ -70,6 +70,9 @@ class ChangeListener:
             listener.turn_submitted(thread, turn)
         self._changes.tell(thread.id)
 
+    def why_not(self, thread: Thread, turn: Turn) -> str:
+        return next(filter(None, (listener.why_not(thread, turn) for listener in self._listeners)), "")
+
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         if turn.joins is None:
             self._counts.turns[turn.outcome.status] += 1

@@ -21,6 +21,9 @@ class TurnListener(Protocol):
     def turn_submitted(self, thread: Any, turn: Turn) -> None:
         """A turn was queued."""
 
+    def why_not(self, thread: Any, turn: Turn) -> str:
+        """Why this turn, which is about to begin, may not; empty if it may."""
+
     def turn_concluded(self, thread: Any, turn: Turn) -> None:
         """Its outcome is known; `thread.idle` tells whether another turn follows."""
 

@@ -10,16 +10,14 @@ import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from functools import partial
 from typing import Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import stay_about
-from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex import facts
 from codex_mcp.codex.config.permissions import after_turn
@@ -27,15 +25,13 @@ from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, Opened
 from codex_mcp.codex.events.translator import Event, EventTranslator, Told
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
 from codex_mcp.codex.rollback import drop_turns
-from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.threads import turn_queue
 from codex_mcp.threads.answering import Answering
-from codex_mcp.threads.limits.admission import Admission
-from codex_mcp.threads.observers import Observers, TurnListener
+from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.questions.decisions import Denied
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.steering import Steering
-from codex_mcp.threads.stopping import STILL_RUNNING, Cores, Stopper
+from codex_mcp.threads.stopping.stopper import STILL_RUNNING, Stopper
 from codex_mcp.threads.token_meter import TokenMeter
 from codex_mcp.threads.turn import Audience, EndedTurns, Turn
 from codex_mcp.threads.turn_queue import STOPPED, Action, QueuePlace, Source, TurnQueue, TurnQueueState
@@ -49,20 +45,6 @@ EARLY_EVENTS: Final = 256
 
 UNLOADED: Final = "Codex has unloaded the thread in the middle of a turn; call codex-reply to continue it"
 CLOSED: Final = "the thread was closed before this turn could begin"
-
-
-class ThreadContext(Struct, frozen=True):
-    """What a thread shares with the other threads of its server or of its principal."""
-
-    settings: CallSettings
-    cores: Cores
-    listener: TurnListener
-    observers: Observers
-    principal: str
-    admission: Admission
-    looks: TurnLooks
-    check_quota: Callable[[TurnSpec], None]
-    """Called before a turn is queued; raises Refused if the principal has too much waiting."""
 
 
 class Thread:
@@ -325,6 +307,8 @@ class Thread:
             if turn.ended:  # it was cancelled before it was sent to the core
                 self._perform(self._queue.start_failed(turn.place))
                 return
+            if why_not := self._context.listener.why_not(self, turn):
+                raise Refused(why_not)
             self._stopper.note_folders()
             turn.given_to(core)
             if turn.spec.rollback and core.resumes:  # an old Codex refuses it with the turn

@@ -36,6 +36,7 @@ from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.callers import Callers
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
+from codex_mcp.threads.context import ThreadContext
 from codex_mcp.threads.limits.account import NOT_SIGNED_IN, Account
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
@@ -43,7 +44,7 @@ from codex_mcp.threads.news import Reported
 from codex_mcp.threads.observers import Observers, TurnListener
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.questions.tool_calls import ToolCalls
-from codex_mcp.threads.thread import Thread, ThreadContext
+from codex_mcp.threads.thread import Thread
 from codex_mcp.wire.app.notifications import OtherNotification, ThreadStarted
 from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id

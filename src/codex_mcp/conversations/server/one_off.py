@@ -24,7 +24,7 @@ from codex_mcp.conversations.caller import Caller
 from codex_mcp.conversations.policies import core_policy
 from codex_mcp.conversations.refusals import failed, refused
 from codex_mcp.rpc.errors import invalid_params
-from codex_mcp.threads.sandbox_leftovers import SandboxLeftovers
+from codex_mcp.threads.stopping.sandbox_leftovers import SandboxLeftovers
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire import conversations as wire
 

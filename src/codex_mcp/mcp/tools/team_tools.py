@@ -117,7 +117,14 @@ class TeamTools:
         aliases = {alias: bodies[tool.name] for alias, tool in catalogue.ALIASES.items() if tool.name in offered}
         audited = {name: self._audited(name, body) for name, body in (bodies | aliases).items()}
         audited |= {name: body for name, body in self._mail.bodies().items() if name in offered}
-        return Tools(audited, self._follower, self._warm_up, None, self._team.session.audit.written)
+        return Tools(audited, self._follower, self._warm_up, None, self._written)
+
+    async def _written(self) -> None:
+        """Before an answer leaves: what it says is in the audit, and counts in the limits, even if this server dies."""
+        session = self._team.session
+        if session.is_open:
+            await session.writer.keep()
+        await session.audit.written()
 
     def _warm_up(self) -> None:
         self._threads.supervisor.warm_up()

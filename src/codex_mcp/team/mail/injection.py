@@ -107,6 +107,9 @@ class Injection:
         if not is_watching and member is not None and self._is_wanted_by(member) and not self._ending.is_set():
             self._watching = self._watch_tasks.spawn(self._watch(), name="watch of the mail")
 
+    def why_not(self, thread: Thread, turn: Turn) -> str:
+        return ""
+
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         self._thread_changed(thread)
 

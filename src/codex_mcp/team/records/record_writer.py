@@ -83,6 +83,20 @@ class RecordWriter:
         async with self._progress:
             await self._progress.wait_for(lambda: self._written >= target)
 
+    async def keep(self) -> None:
+        """Put the records and journal entries noted so far into the store; the registry follows.
+
+        A store that has failed is not waited for: the task tries again.
+        """
+        if self.trouble is None and (self._changed or self._events or self._writing.locked()):
+            try:
+                async with self._writing:
+                    await self._write_records()
+                    await self._append_events()
+            except Unavailable as exc:
+                logger.warning("cannot write the agents' records before an answer: %s", exc)
+                self._want()
+
     def hurry(self) -> None:
         """Write everything noted so far without a pause."""
         self._want()

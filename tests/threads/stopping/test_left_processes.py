@@ -2,7 +2,7 @@
 
 import pytest
 
-from codex_mcp.threads.left_processes import CALL, THREAD, Belongs, belongs
+from codex_mcp.threads.stopping.left_processes import CALL, THREAD, Belongs, belongs
 
 OWN, EARLIER = {"own"}, {"earlier"}
 

@@ -17,8 +17,8 @@ from codex_mcp.base.logs import about_only
 from codex_mcp.base.processes.marks import variables
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.core import Core, CoreError
-from codex_mcp.threads.left_processes import CALL, THREAD, Belongs, belongs
-from codex_mcp.threads.sandbox_leftovers import SandboxLeftovers
+from codex_mcp.threads.stopping.left_processes import CALL, THREAD, Belongs, belongs
+from codex_mcp.threads.stopping.sandbox_leftovers import SandboxLeftovers
 from codex_mcp.threads.turn import Turn
 from codex_mcp.threads.turn_queue import Action, TurnQueue, TurnQueueState
 

@@ -27,6 +27,10 @@ class Listener:
         assert not thread.idle or turn.place.state == "waiting"
         self.heard.append("submitted")
 
+    def why_not(self, thread: Thread, turn: Turn) -> str:
+        assert not turn.record.has_begun
+        return ""
+
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         assert turn.ended
         self.heard.append(f"{turn.outcome.status}, {'idle' if thread.idle else 'busy'}")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from codex_mcp.threads.sandbox_leftovers import MOUNT_POINTS, SandboxLeftovers
+from codex_mcp.threads.stopping.sandbox_leftovers import MOUNT_POINTS, SandboxLeftovers
 
 
 def names(folder: Path) -> set[str]:
