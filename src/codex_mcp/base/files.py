@@ -11,6 +11,9 @@ import stat
 PRIVATE = 0o600
 """Our files may name projects, prompts and threads, so other users must not read them."""
 
+PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY)
+"""macOS has no descriptors that only name a folder."""
+
 DRAFT = ".draft"
 """The suffix of a file that is still being written."""
 
@@ -35,7 +38,7 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> in
 
 def open_without_links(folder: str, *, create: bool = False) -> int:
     """An O_PATH descriptor of a folder whose path contains no symbolic link. `create` makes missing folders."""
-    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = PATH_ONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     here = os.open("/", flags)
     for name in filter(None, folder.split("/")):
         try:
@@ -95,6 +98,45 @@ def write_whole(path: str, data: bytes, *, mode: int = PRIVATE) -> None:
     sync_folder(folder)
 
 
+def write_whole_without_links(path: str, data: bytes, *, mode: int = PRIVATE) -> None:
+    """As `write_whole`, where others can change folders: no symbolic link of this path is followed, nor the last.
+
+    Missing folders are made. Raises OSError.
+    """
+    folder, name = os.path.split(path)
+    inside = open_without_links(folder, create=True)
+    draft = f".{name}.{os.urandom(6).hex()}{DRAFT}"
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            found = os.stat(name, dir_fd=inside, follow_symlinks=False)
+            mode = found.st_mode & 0o777 if stat.S_ISREG(found.st_mode) else mode
+        try:
+            _write_and_sync(draft, data, mode, inside)
+            os.replace(draft, name, src_dir_fd=inside, dst_dir_fd=inside)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(draft, dir_fd=inside)
+            raise
+    finally:
+        os.close(inside)
+    sync_folder(folder)
+
+
+def unlink_without_links(path: str) -> None:
+    """Remove a file; no symbolic link of this path is followed. Raises OSError."""
+    folder, name = os.path.split(path)
+    inside = open_without_links(folder)
+    try:
+        os.unlink(name, dir_fd=inside)
+    finally:
+        os.close(inside)
+
+
+def write_new(path: str, data: bytes) -> None:
+    """Write a file that only we may read and that did not exist. Raises FileExistsError, also for a symbolic link."""
+    _write_and_sync(path, data, PRIVATE)
+
+
 def is_named(descriptor: int, path: str) -> bool:
     """Whether this path still names the open file. Another process may have renamed or removed it."""
     try:
@@ -126,8 +168,9 @@ def remove_drafts(path: str) -> None:
                     os.unlink(os.path.join(folder, entry))
 
 
-def _write_and_sync(path: str, data: bytes, mode: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+def _write_and_sync(path: str, data: bytes, mode: int, folder: int | None = None) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, mode, dir_fd=folder)
     with open(descriptor, "wb") as file:
         os.fchmod(file.fileno(), mode)  # the umask may have cleared bits
         file.write(data)

@@ -238,9 +238,11 @@ def test_a_link_out_of_the_home_folder_is_not_followed(world: World) -> None:
     outside = world.home.parent / "outside.json"
     outside.write_text("{}")
     (world.project / ".mcp.json").symlink_to(outside)
-    with pytest.raises(Explained, match="which is outside of your home folder and of this project"):
-        world.run("install", "claude", "--scope", "project")
-    assert outside.read_text() == "{}"
+    world.file("cursor").parent.symlink_to(world.home.parent)
+    for words, folders in ((["claude", "--scope", "project"], ""), (["cursor"], "your home folder and of ")):
+        with pytest.raises(Explained, match=f"which is outside of {folders}this project"):
+            world.run("install", *words)
+    assert sorted(path.name for path in world.home.parent.iterdir()) == ["home", "outside.json"]
 
 
 @pytest.mark.parametrize(
@@ -272,7 +274,7 @@ def test_the_folders_that_the_environment_names_are_used(tmp_path: Path) -> None
     world = World(tmp_path, {name: str(elsewhere / value) for name, value in variables.items()})
     for client in ("claude", "codex", "vscode", "zed", "gemini", "inspector"):
         world.run("install", client)
-    written = {str(path.relative_to(elsewhere)) for path in elsewhere.rglob("*.*") if "before-codex" not in path.name}
+    written = {str(path.relative_to(elsewhere)) for path in elsewhere.rglob("*.*") if "backups" not in path.parts}
     assert {name for name in written if (elsewhere / name).is_file()} == {
         "claude/.claude.json",
         "codex/config.toml",

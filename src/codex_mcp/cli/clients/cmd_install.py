@@ -10,12 +10,13 @@ from urllib.parse import urlsplit
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients import own_commands
-from codex_mcp.cli.clients.config_files import ABSENT, check_writable
+from codex_mcp.cli.clients.backups import ABSENT, Backups
+from codex_mcp.cli.clients.config_files import check_writable, target_of
 from codex_mcp.cli.clients.config_text.values import at
-from codex_mcp.cli.clients.editing import apply, apply_with, current, diff, setting
+from codex_mcp.cli.clients.editing import apply_by, current, diff, setting
 from codex_mcp.cli.clients.entries import checked_name, is_ours
 from codex_mcp.cli.clients.known import CLIENTS, Scope, entry, entry_of_url, place
-from codex_mcp.cli.clients.surroundings import folders_here, our_program, own_command, roots, short
+from codex_mcp.cli.clients.surroundings import folders_here, our_program, own_command, short
 from codex_mcp.cli.output import print_text
 
 DESCRIPTION: Final = (
@@ -71,6 +72,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     here = place(CLIENTS[arguments.client], arguments.scope, where)
     name = checked_name(arguments.name)
     wanted = _entry(arguments)
+    target = target_of(here, where)
     before, values = current(here)
     now = at(values, (*here.path, name))
     file = short(here.file, where.home)
@@ -82,7 +84,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
             f"cannot add {name} to {file}: it has another server of this name; choose another --name, replace it with "
             "--force, or, if it starts an old Codex server, run codex-mcp migrate"
         )
-    edit = setting(here, name, before, wanted)
+    edit = setting(here, target, name, before, wanted)
     # Some clients refuse to replace an entry with their own command.
     own = own_command(own_commands.adding(here, name, wanted), here.file, environment) if now is None else None
     if arguments.dry_run:
@@ -90,10 +92,8 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
             print_text(f"Would run {shlex.join(own)}")
         print_text(diff(file, before, edit.after))
         return 0
-    check_writable(here.file, roots(where))
-    if own is not None:
-        print_text(f"Running {shlex.join(own[:3])} …")
-    backup = apply(edit) if own is None else apply_with(own, edit, environment, cwd)
+    check_writable(here.file, target)
+    backup = apply_by(own, edit, environment, cwd, Backups(where))
     done = f"Added the server {name} to" if now is None else f"Changed the server {name} of"
     print_text(f"{done} {here.title}: {file}")
     if not backup.endswith(ABSENT):

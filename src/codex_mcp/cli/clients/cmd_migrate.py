@@ -13,14 +13,15 @@ from msgspec import Struct
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.printable import one_line
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.cli.clients.config_files import check_writable, read_config, save_backup, write_config
+from codex_mcp.cli.clients.backups import Backups
+from codex_mcp.cli.clients.config_files import check_writable, read_config, target_of, write_config
 from codex_mcp.cli.clients.config_text.documents import Uneditable
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.editing import diff, unusable
 from codex_mcp.cli.clients.known import Folders, Place, Scope
 from codex_mcp.cli.clients.migration import Found, becomes, migrated
 from codex_mcp.cli.clients.scan import files_with_old_servers
-from codex_mcp.cli.clients.surroundings import folders_here, our_program, roots, short
+from codex_mcp.cli.clients.surroundings import folders_here, our_program, short
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
 from codex_mcp.cli.tables import whole_width
 
@@ -38,6 +39,7 @@ class Change(Struct, frozen=True):
     """A file and what it becomes."""
 
     place: Place
+    target: str
     before: bytes
     after: bytes
     found: list[Found]
@@ -80,8 +82,10 @@ def _changes(
     for file in files_with_old_servers(where, environment, problems):
         here = file.place
         try:
-            check_writable(here.file, roots(where))
-            yield Change(here, file.data, migrated(here.client.form, file.data, file.found, program), file.found)
+            target = target_of(here, where)
+            check_writable(here.file, target)
+            after = migrated(here.client.form, file.data, file.found, program)
+            yield Change(here, target, file.data, after, file.found)
         except (Unreadable, Uneditable) as error:
             problems.append(str(unusable(here, error)))
         except Explained as error:
@@ -132,10 +136,10 @@ def _agreed(*, as_json: bool) -> bool:
 
 def _write(change: Change, where: Folders) -> str:
     file = change.place.file
-    if read_config(file) != change.before:
+    if read_config(change.target) != change.before:
         raise Explained(f"cannot change {short(file, where.home)}: another program has just changed it; try again")
-    backup = save_backup(file, change.before, change.after)
-    write_config(file, change.after)
+    backup = Backups(where).save(file, change.before, change.after)
+    write_config(change.target, change.after)
     return backup
 
 

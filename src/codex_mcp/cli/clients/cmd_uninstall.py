@@ -9,14 +9,15 @@ from typing import Final
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients import own_commands
+from codex_mcp.cli.clients.backups import Backups, Original
 from codex_mcp.cli.clients.cmd_install import add_place_arguments, check_target
-from codex_mcp.cli.clients.config_files import Original, backups_of, check_writable, forget_absent, restore
+from codex_mcp.cli.clients.config_files import check_writable, remove_config, target_of, write_config
 from codex_mcp.cli.clients.config_text.documents import are_same, read
 from codex_mcp.cli.clients.config_text.values import at, without
-from codex_mcp.cli.clients.editing import Edit, apply, apply_with, current, diff, first_original, removing
+from codex_mcp.cli.clients.editing import Edit, apply_by, current, diff, first_original, removing
 from codex_mcp.cli.clients.entries import checked_name, is_ours
 from codex_mcp.cli.clients.known import CLIENTS, place
-from codex_mcp.cli.clients.surroundings import folders_here, own_command, roots, short
+from codex_mcp.cli.clients.surroundings import folders_here, own_command, short
 from codex_mcp.cli.output import NOT_FOUND, print_text
 
 DESCRIPTION: Final = (
@@ -40,14 +41,16 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     where = folders_here(environment, cwd)
     here = place(CLIENTS[arguments.client], arguments.scope, where)
     name = checked_name(arguments.name)
+    target = target_of(here, where)
     before, values = current(here)
     now = at(values, (*here.path, name))
     file = short(here.file, where.home)
     if before is None or now is None:
         print_text(f"{here.title} has no server {name}: {file} is unchanged.")
         return NOT_FOUND
-    edit = removing(here, name, before)
-    original = _exact(edit, values)
+    edit = removing(here, target, name, before)
+    backups = Backups(where)
+    original = _exact(edit, values, backups)
     if original is None and not is_ours(now) and not arguments.force:
         raise Refused(f"cannot remove {name} from {file}: it does not start codex-mcp; --force removes it anyway")
     own = None if original else own_command(own_commands.removing(here, name), here.file, environment)
@@ -56,25 +59,30 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
             print_text(f"Would run {shlex.join(own)}")
         print_text(diff(file, before, original.data if original else edit.after))
         return 0
-    check_writable(here.file, roots(where))
+    check_writable(here.file, target)
     if original is not None:
-        restore(here.file, original)
-    elif own is not None:
-        print_text(f"Running {shlex.join(own[:3])} …")
-        apply_with(own, edit, environment, cwd, with_backup=False)
+        _restore(target, original, backups)
     else:
-        apply(edit, with_backup=False)
+        apply_by(own, edit, environment, cwd)
     print_text(f"Removed the server {name} from {here.title}: {file}{' is what it was before' if original else ''}")
     if original is None:
-        forget_absent(here.file)
-    for backup in backups_of(here.file):
+        backups.forget_absent(here.file)
+    for backup in backups.of(here.file):
         print_text(f"An older copy of it is left in {short(backup, where.home)}")
     return 0
 
 
-def _exact(edit: Edit, values: Mapping[str, object]) -> Original | None:
+def _restore(target: str, original: Original, backups: Backups) -> None:
+    if original.data is None:
+        remove_config(target)
+    else:
+        write_config(target, original.data)
+    backups.forget(original.backup)
+
+
+def _exact(edit: Edit, values: Mapping[str, object], backups: Backups) -> Original | None:
     """The file before our entry was added, if nothing else was changed since."""
-    original = first_original(edit)
+    original = first_original(edit, backups)
     if original is None or not are_same(read(edit.place.client.form, original.data), without(values, edit.path)):
         return None
     return original

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,12 +15,14 @@ from msgspec.structs import replace
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.printable import visible
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.cli.clients.config_files import Original, forget, original_of, read_config, save_backup, write_config
+from codex_mcp.cli.clients.backups import Backups, Original
+from codex_mcp.cli.clients.config_files import read_config, write_config
 from codex_mcp.cli.clients.config_text.documents import Uneditable, are_same, read, with_entry, without_entry
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.config_text.values import at, without
 from codex_mcp.cli.clients.known import Place, Scope
 from codex_mcp.cli.clients.surroundings import on_path
+from codex_mcp.cli.output import print_text
 
 COMMAND_PATIENCE: Final = 60.0
 """Seconds for a client's own command, which takes less than one; npm's wrappers on a cold disk take longer."""
@@ -35,6 +38,8 @@ class Edit(Struct, frozen=True):
 
     before: bytes | None
     after: bytes
+    target: str
+    """The file that is written, without symbolic links."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -57,35 +62,45 @@ def unusable(place: Place, error: Unreadable | Uneditable) -> Explained:
     return Explained(f"cannot change {place.file}: {read_as}: {error}; fix the file and try again")
 
 
-def setting(place: Place, name: str, before: bytes | None, entry: object) -> Edit:
+def setting(place: Place, target: str, name: str, before: bytes | None, entry: object) -> Edit:
     """The edit that sets this entry. Raises Explained."""
     try:
         after = with_entry(place.client.form, before, (*place.path, name), entry)
     except (Unreadable, Uneditable) as error:
         raise unusable(place, error) from error
-    return Edit(place, name, entry, before, after)
+    return Edit(place, name, entry, before, after, target)
 
 
-def removing(place: Place, name: str, before: bytes) -> Edit:
+def removing(place: Place, target: str, name: str, before: bytes) -> Edit:
     """The edit that removes this entry. Raises Explained."""
     try:
         after = without_entry(place.client.form, before, (*place.path, name))
     except (Unreadable, Uneditable) as error:
         raise unusable(place, error) from error
-    return Edit(place, name, None, before, after)
+    return Edit(place, name, None, before, after, target)
 
 
-def apply(edit: Edit, *, with_backup: bool = True) -> str:
-    """Write the file; return its backup. Raises Explained."""
-    if read_config(edit.place.file) != edit.before:
+def apply_by(
+    own: Sequence[str] | None, edit: Edit, environment: Mapping[str, str], cwd: str, backups: Backups | None = None
+) -> str:
+    """Make this change with the client's own command, if there is one, else ourselves; see `apply`."""
+    if own is None:
+        return apply(edit, backups)
+    print_text(f"Running {shlex.join(own[:3])} …")
+    return apply_with(own, edit, environment, cwd, backups)
+
+
+def apply(edit: Edit, backups: Backups | None = None) -> str:
+    """Write the file; return its backup, if one is wanted. Raises Explained."""
+    if read_config(edit.target) != edit.before:
         raise Explained(f"cannot change {edit.place.file}: another program has just changed it; try again")
-    return _write(edit, edit.before, with_backup=with_backup)
+    return _write(edit, edit.before, backups)
 
 
 def apply_with(
-    command: Sequence[str], edit: Edit, environment: Mapping[str, str], cwd: str, *, with_backup: bool = True
+    command: Sequence[str], edit: Edit, environment: Mapping[str, str], cwd: str, backups: Backups | None = None
 ) -> str:
-    """Let the client's own command make this change, and complete it; return the backup. Raises Explained.
+    """Let the client's own command make this change, and complete it; return the backup as `apply`. Raises Explained.
 
     If the command changed nothing else, or failed, the file gets exactly the bytes of our edit, so that its layout and
     its comments stay.
@@ -95,33 +110,32 @@ def apply_with(
     now, values = current(edit.place)
     if not are_same(without(values, edit.path), without(read(form, edit.before), edit.path)):
         edit = replace(edit, after=_completed(edit, now or b"", values))
-    return _write(edit, now, with_backup=with_backup)
+    return _write(edit, now, backups)
 
 
 def _completed(edit: Edit, now: bytes, values: Mapping[str, object]) -> bytes:
     if at(values, edit.path) == edit.wanted:
         return now
     if edit.wanted is None:
-        return removing(edit.place, edit.name, now).after
-    return setting(edit.place, edit.name, now, edit.wanted).after
+        return removing(edit.place, edit.target, edit.name, now).after
+    return setting(edit.place, edit.target, edit.name, now, edit.wanted).after
 
 
-def _write(edit: Edit, now: bytes | None, *, with_backup: bool) -> str:
-    file = edit.place.file
+def _write(edit: Edit, now: bytes | None, backups: Backups | None) -> str:
     backup = ""
-    if with_backup:
-        first = first_original(edit)
-        backup = save_backup(file, first.data if first else edit.before, edit.after)
+    if backups is not None:
+        first = first_original(edit, backups)
+        backup = backups.save(edit.place.file, first.data if first else edit.before, edit.after)
         if first and first.backup != backup:
-            forget(first)
+            backups.forget(first.backup)
     if edit.after != now:
-        write_config(file, edit.after, is_shared=edit.place.scope is Scope.PROJECT)
+        write_config(edit.target, edit.after, is_shared=edit.place.scope is Scope.PROJECT)
     return backup
 
 
-def first_original(edit: Edit) -> Original | None:
+def first_original(edit: Edit, backups: Backups) -> Original | None:
     """What the file was before our entry was first added, if that is known."""
-    known = None if edit.before is None else original_of(edit.place.file, edit.before)
+    known = None if edit.before is None else backups.original_of(edit.place.file, edit.before)
     if known is not None and at(read(edit.place.client.form, known.data), edit.path) is None:
         return known
     return None
