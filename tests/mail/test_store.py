@@ -20,7 +20,7 @@ from codex_mcp.mail.ulid import is_ulid
 from codex_mcp.state.contract import Unavailable
 from tests.support.json_values import FINITE_VALUES
 from tests.support.mail.fixtures import FIXTURES, config_bytes, inbox_bytes
-from tests.support.mail.folders import ALICE, BOB, CAROL, TEAM, leftovers, make_team, member, opened, records
+from tests.support.mail.folders import ALICE, BOB, CAROL, TEAM, leftovers, make_team, member, opened, records, until
 from tests.support.patience import PATIENCE
 
 HELLO = Outgoing(text="hello")
@@ -145,6 +145,27 @@ async def test_a_message_is_acknowledged_once_and_answered(tmp_path: Path, inbox
     assert "acknowledgedAt" in record
     others = [record for place, record in enumerate(records(inboxes, "bob")) if place != 1]
     assert others == [record for place, record in enumerate(json.loads(inbox_bytes("atm-legacy"))) if place != 1]
+
+
+@pytest.mark.parametrize("cut", [0, 60], ids=["emptied", "cut"])
+async def test_a_mark_waits_for_a_writer_that_holds_the_lock_and_writes_in_place(
+    tmp_path: Path, inboxes: Path, cut: int
+) -> None:
+    inbox, tried = inboxes / "bob.json", inboxes / "bob.lock"
+    async with opened(tmp_path) as store:
+        sent = await store.send(ALICE, BOB, HELLO)
+        assert sent.id is not None
+        whole = inbox.read_bytes()
+        os.mkdir(f"{inbox}.lock")
+        inbox.write_bytes(whole[:cut])
+        tried.unlink()
+        async with asyncio.TaskGroup() as tasks:
+            marking = tasks.create_task(store.mark(BOB, [sent.id]))
+            await until(lambda: marking.done() or tried.exists())  # its first try for the locks, after its first look
+            inbox.write_bytes(whole)
+            os.rmdir(f"{inbox}.lock")
+        assert marking.result() == [sent.id]
+        assert await store.pending(BOB) == 0
 
 
 async def test_a_message_cannot_have_a_team_made(tmp_path: Path, inboxes: Path) -> None:

@@ -21,7 +21,7 @@ from codex_mcp.mail import inbox_file
 from codex_mcp.mail.address import Address, address_of, checked
 from codex_mcp.mail.database import MailDatabase
 from codex_mcp.mail.files.layout import Layout
-from codex_mcp.mail.files.rewriting import Rewrite, rewrite
+from codex_mcp.mail.files.rewriting import Rewrite, read_whole, rewrite
 from codex_mcp.mail.files.versions import contents
 from codex_mcp.mail.message import Inbox, Message, NewMessage, record_of
 from codex_mcp.mail.outbox import Outbox
@@ -189,7 +189,7 @@ class MailStore:
     # From here on everything runs in a thread.
 
     def _read(self, address: Address) -> Inbox:
-        return inbox_file.read_inbox(contents(self.layout.inbox(address)))
+        return inbox_file.read_inbox(read_whole(self.layout.inbox(address)))
 
     def _register(self, team: str, agents: Sequence[NewMember], us: Owner, patience: float) -> frozenset[str] | None:
         names: frozenset[str] | None = frozenset()
@@ -202,7 +202,7 @@ class MailStore:
             return None if found is None or found.data == data else Rewrite(found.data)
 
         path = self.layout.config(checked(Address("a", team)).team)
-        if os.path.exists(path):
+        if os.path.exists(path) and (change(contents(path)) is not None or names is None):
             rewrite(path, f"{path}.tmp.{self._draft_id()}", change, patience)
         return names
 

@@ -1,12 +1,14 @@
 import os
 import stat
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from codex_mcp.mail.files import versions
 from codex_mcp.mail.files.locks import Locked
-from codex_mcp.mail.files.rewriting import Rewrite, rewrite
+from codex_mcp.mail.files.rewriting import Rewrite, read_whole, rewrite
 from codex_mcp.mail.files.versions import TooLarge, contents
 
 
@@ -43,6 +45,41 @@ def test_nothing_to_change_changes_nothing(inbox: Path) -> None:
     assert not rewrite(str(inbox), draft(inbox), lambda _: None)
     assert inbox.stat() == before
     assert contents(str(inbox.with_name("other.json"))) == b""
+
+
+def test_a_file_that_a_holder_of_the_lock_has_cut_is_looked_at_again_under_the_locks(inbox: Path) -> None:
+    os.mkdir(f"{inbox}.lock")
+    inbox.write_bytes(b"")
+    has_looked = threading.Event()
+
+    def write() -> None:
+        assert has_looked.wait(60)
+        inbox.write_bytes(b"[1]")
+        os.rmdir(f"{inbox}.lock")
+
+    def change(data: bytes) -> Rewrite | None:
+        has_looked.set()
+        return None if data == b"" else Rewrite(b"[1, 2]")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert rewrite(str(inbox), draft(inbox), change)
+    writer.join()
+    assert inbox.read_bytes() == b"[1, 2]"
+
+
+def test_a_reader_waits_for_a_file_that_is_being_written_under_the_lock(inbox: Path) -> None:
+    inbox.write_bytes(b"[1")
+    os.mkdir(f"{inbox}.lock")
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(read_whole(str(inbox))))
+    reader.start()
+    while reader.is_alive() and not inbox.with_suffix(".lock").exists():  # its first try for the locks
+        time.sleep(0)
+    inbox.write_bytes(b"[1, 2]")
+    os.rmdir(f"{inbox}.lock")
+    reader.join()
+    assert found == [b"[1, 2]"]
 
 
 def test_what_another_writer_wrote_between_our_read_and_the_locks_stays(inbox: Path) -> None:

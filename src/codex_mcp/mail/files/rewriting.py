@@ -1,8 +1,10 @@
 """Replace a file that other programs write too: draft, fsync, both locks, check, exchange, fsync of the folder.
 
 The draft is written before the locks are taken, so that they are usually held for one read and one exchange. Only if
-the file changed in between is the draft written again under the locks. A writer that takes no lock can still overwrite
-ours; `outbox` finds that out. Ours never replaces what it does not contain: see `placing`.
+the file changed in between is the draft written again under the locks. That there is nothing to change is decided under
+the locks too: a program that holds them may just be writing the file, which is empty or cut meanwhile. A writer that
+takes no lock can still overwrite ours; `outbox` finds that out. Ours never replaces what it does not contain: see
+`placing`.
 """
 
 from __future__ import annotations
@@ -30,6 +32,10 @@ Code waits only 0.7 s for the lock."""
 
 HEALING: Final = 0.02
 """Seconds that a broken file is given, twice: a writer that does not rename may be in the middle of it."""
+
+
+READING: Final = 2.0
+"""Seconds that a reader waits for a program that holds a lock and has cut the file. Programs write for milliseconds."""
 
 
 class Rewrite(Struct, frozen=True):
@@ -63,38 +69,56 @@ def rewrite(path: str, draft: str, change: Change, patience: float = PATIENCE) -
     try:
         first = version_of(path)
         new = change(first.data)
+        if new is None and first.status is None:
+            return False
         if new is not None:
             write_draft(draft, new.data, first.status)
-        base: Version | None = first
-        while new is not None:
+        attempt = _Prepared(first, new)
+        while True:
             with both_locks(path, max(0.0, deadline - time.monotonic())) as held:
-                attempt = _under_locks(path, draft, change, _Prepared(base, new), held)
+                attempt = _under_locks(path, draft, change, attempt, held)
             if attempt.is_done:
-                sync_folder(os.path.dirname(path))
-                return True
-            base, new = attempt.base, attempt.new
-            if new is not None:
-                _wait_for_others(path, deadline)
+                break
+            _wait_for_others(path, deadline)
+        if attempt.new is not None:
+            sync_folder(os.path.dirname(path))
+        return attempt.new is not None
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft)
-    return False
+
+
+def read_whole(path: str) -> bytes:
+    """The bytes of a file, none if there is no file. One that is being written is waited for. Raises OSError, TooLarge.
+
+    It blocks, so call it on a thread.
+    """
+    version = version_of(path)
+    if _is_whole(version):
+        return version.data
+    try:
+        with both_locks(path, READING):
+            return _settled(path).data
+    except Locked:
+        return version.data
 
 
 def _under_locks(path: str, draft: str, change: Change, prepared: _Prepared, held: HeldLocks) -> _Prepared:
     """Replace the file if it is as it was when the draft was made; otherwise make the draft again, a few times."""
     base, new = prepared.base, prepared.new
     for _ in range(ATTEMPTS):
-        if new is None:
-            break
-        has_settled = new.is_repair
-        now = _settled(path) if has_settled else version_of(path)
+        now = version_of(path)
+        has_settled = (new is not None and new.is_repair) or not _is_whole(now)
+        if has_settled:
+            now = _settled(path)
         if base is None or now.data != base.data:
             new = change(now.data)
             if new is not None:
                 write_draft(draft, new.data, now.status)
         base = now
-        if new is None or (new.is_repair and not has_settled):
+        if new is None:
+            return _Prepared(base, None, is_done=True)
+        if new.is_repair and not has_settled:
             continue
         if not held.are_ours():
             break
@@ -135,6 +159,12 @@ def _settled(path: str) -> Version:
         if version.data != before.data:
             break
     return version
+
+
+def _is_whole(version: Version) -> bool:
+    """Whether a file of JSON ends as one. A program that writes without a rename leaves it empty or cut for a while."""
+    data = version.data.strip()
+    return version.status is None or (data[:1] + data[-1:]) in (b"[]", b"{}")
 
 
 def _keep_aside(broken: str, path: str) -> None:
