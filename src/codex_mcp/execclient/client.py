@@ -27,6 +27,7 @@ from codex_mcp.execclient.ordering import Event
 from codex_mcp.execclient.process import Process
 from codex_mcp.execclient.recovery import ConnectionState
 from codex_mcp.rpc.errors import ConnectionLost
+from codex_mcp.rpc.peer import PendingCall
 from codex_mcp.wire.exec import protocol
 from codex_mcp.wire.exec.files import MissingChanged
 from codex_mcp.wire.jsonrpc import Notification
@@ -55,7 +56,7 @@ class ExecServerClient:
         self._watches = Watches(self._link)
         self.files = RemoteFiles(self._link, self._watches)
         self._processes: dict[str, Process] = {}
-        self._starting: set[str] = set()
+        self._starting: dict[str, PendingCall] = {}
         self._unwanted: set[str] = set()
         """Processes to end on the server: starts without an answer, and processes that can no longer be followed."""
         self._tasks = TaskSet()
@@ -107,21 +108,21 @@ class ExecServerClient:
         if process_id in self._processes or process_id in self._unwanted:
             raise ExecServerError(f"cannot start process {process_id}: another process with this id has not ended")
         params = self._start_params(process_id, argv, options)
-        # Before the call: its first output may come before the answer.
+        pending = self._starting[process_id] = connection.start("process/start", params)
+        # Before the answer: its first output may come before that.
         process = self._processes[process_id] = Process(process_id, self._link)
-        self._starting.add(process_id)
         try:
-            await connection.call("process/start", params, protocol.ProcessStarted)
+            await connection.answer("process/start", pending, protocol.ProcessStarted)
         except ConnectionLost as exc:
             raise outcome_unknown("process/start") from exc
         except RequestRefused:
             self._forget(process)
             raise
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ExecServerError):
             self._give_up(process)
             raise
         finally:
-            self._starting.discard(process_id)
+            del self._starting[process_id]
         return process
 
     async def adopt(self, process_id: str) -> Process:
@@ -177,9 +178,10 @@ class ExecServerClient:
             self._forget_if_over(process)
 
     def connection_lost(self) -> None:
-        for process_id in self._starting:
-            self._unwanted.add(process_id)
-            self._processes.pop(process_id, None)
+        for process_id, pending in self._starting.items():
+            if not pending.is_answered:
+                self._unwanted.add(process_id)
+                self._processes.pop(process_id, None)
         self._watches.connection_lost()
 
     async def connection_resumed(self, connection: Connection) -> None:

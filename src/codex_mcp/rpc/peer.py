@@ -66,6 +66,13 @@ class PendingCall(Struct, frozen=True):
     id: int
     answer: asyncio.Future[Raw]
 
+    @property
+    def is_answered(self) -> bool:
+        """The answer has arrived, though the caller that waits for it may not have run since."""
+        if not self.answer.done() or self.answer.cancelled():
+            return False
+        return not isinstance(self.answer.exception(), ConnectionLost)
+
 
 REFUSALS: Final = {
     Verdict.DUPLICATE: ErrorObject(INVALID_REQUEST, "Invalid Request: a request with this id is still running"),
