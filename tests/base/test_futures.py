@@ -2,7 +2,10 @@
 
 import asyncio
 
-from codex_mcp.base.futures import Waiter, Waiters, resolve
+import pytest
+
+from codex_mcp.base.futures import Waiter, Waiters, in_time, resolve
+from codex_mcp.base.tasks import TaskSet
 
 
 async def test_only_the_first_result_counts() -> None:
@@ -39,3 +42,38 @@ async def test_waiters_that_were_cancelled_are_not_kept() -> None:
         waiters.add(waiter)
         waiter.cancel()
     assert len(waiters._waiting) == 1
+
+
+async def test_a_result_that_has_come_when_the_time_is_up_counts() -> None:
+    """Its waiter has not run yet when the time limit stops it."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[int] = loop.create_future()
+    async with asyncio.timeout(None) as limit:
+
+        def both() -> None:
+            limit.reschedule(loop.time() - 1)
+            resolve(future, 1)
+
+        loop.call_soon(both)
+        assert await in_time(future, limit) == 1
+    assert limit.expired()
+
+
+async def test_without_a_result_the_time_limit_counts_and_a_cancellation_always_does() -> None:
+    loop = asyncio.get_running_loop()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0) as limit:
+            await in_time(loop.create_future(), limit)
+    future: asyncio.Future[int] = loop.create_future()
+
+    async def waiting() -> int:
+        async with asyncio.timeout(None) as limit:
+            return await in_time(future, limit)
+
+    tasks = TaskSet()
+    task = tasks.spawn(waiting(), name="waiting")
+    await asyncio.sleep(0)
+    resolve(future, 1)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()

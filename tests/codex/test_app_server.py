@@ -22,6 +22,7 @@ from codex_mcp.codex.core import (
 )
 from codex_mcp.wire.app.requests import TextInput
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY
+from tests.support.clock import Clock, run_with_clock
 from tests.support.core.cores import Listener, no_pace
 from tests.support.rpc.far_end import FarEnd, Json
 from tests.support.rpc.memory_channel import memory_pair
@@ -276,6 +277,19 @@ async def test_a_core_that_does_not_answer_is_given_up() -> None:
     async with core(request_timeout=0.05) as c:
         with pytest.raises(CoreError, match=r"Codex did not answer thread/unsubscribe within 0\.05 seconds"):
             await c.app.unload_thread("t")
+
+
+def test_an_answer_that_arrives_in_the_moment_when_the_time_is_up_counts() -> None:
+    """The core is not ended for having been late: its caller only has not run yet."""
+
+    @run_with_clock
+    async def _(clock: Clock) -> None:
+        async with core(request_timeout=30) as c:
+            calling = c.tasks.spawn(c.app.request("thread/loaded/list", {}, dict[str, object]), name="call")
+            asked = await c.hear()
+            c.say(id=asked["id"], result={"data": []})
+            clock.jump(30)
+            assert await calling == {"data": []}
 
 
 async def test_a_request_with_its_own_timeout_may_take_longer_and_holds_no_other_back() -> None:

@@ -172,7 +172,7 @@ async def test_what_waits_for_an_answer_is_in_the_store_for_all_servers_until_it
         turn = await local.submit(arch, GATE)
         await local.model.wait_for_gate("gate")
         tasks = TaskSet()
-        asking = [tasks.spawn(turn.parked.park(ASKED), name="question") for _ in range(2)]
+        asking = [tasks.spawn(turn.parked.park(ASKED, asyncio.timeout(None)), name="question") for _ in range(2)]
         await asyncio.sleep(0)  # they ask
         await local.team.session.writer.flush()
         asked = await other.records.find(QUESTION)

@@ -69,7 +69,7 @@ async def test_cancelling_the_question_cancels_the_asking() -> None:
 
 
 async def parked(questions: ParkedQuestions, tasks: TaskSet) -> asyncio.Task[Decision]:
-    task = tasks.spawn(questions.park(QUESTION), name="question")
+    task = tasks.spawn(questions.park(QUESTION, asyncio.timeout(None)), name="question")
     await asyncio.sleep(0)
     return task
 
@@ -93,6 +93,20 @@ async def test_only_the_first_answer_counts() -> None:
     questions.answer("question-1", Approved())
     assert await waiting == Denied("first")
     questions.answer("question-1", Approved())
+
+
+async def test_a_decision_in_the_moment_when_the_time_is_up_counts() -> None:
+    """Whoever decided was told that the decision counts."""
+    loop, questions = asyncio.get_running_loop(), ParkedQuestions()
+    async with asyncio.timeout(None) as limit:
+
+        def decide() -> None:
+            limit.reschedule(loop.time() - 1)
+            questions.answer("question-1", Approved())
+
+        loop.call_soon(decide)
+        assert await questions.park(QUESTION, limit) == Approved()
+    assert limit.expired()
 
 
 async def test_an_answer_to_nothing_changes_nothing() -> None:

@@ -22,6 +22,16 @@ def resolve(future: asyncio.Future[T] | None, result: T) -> None:
         future.set_result(result)
 
 
+async def in_time(future: asyncio.Future[T], limit: asyncio.Timeout) -> T:
+    """Wait within a block of `limit`. A result that has come when the time is up counts, though its waiter has not run."""
+    try:
+        return await future
+    except asyncio.CancelledError:
+        if limit.expired() and future.done() and not future.cancelled():
+            return future.result()
+        raise
+
+
 class Waiters(Struct, eq=False):
     """Futures that wait for the same event."""
 

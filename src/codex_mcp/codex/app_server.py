@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from codex_mcp import __version__
+from codex_mcp.base.futures import in_time
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.config.overrides import Config, flattened, merged
 from codex_mcp.codex.config.permissions import READ_ONLY, Grant, Permissions, needs_configuration, permissions_for
@@ -281,8 +282,12 @@ class AppServer:
         return await self._ask_once(method, params, patience)
 
     async def _ask_once(self, method: str, params: object, patience: float) -> Raw:
-        async with asyncio.timeout(patience):
-            return await self._peer.call(method, params)
+        pending = self._peer.start(method, params)
+        try:
+            async with asyncio.timeout(patience) as limit:
+                return await in_time(pending.answer, limit)
+        finally:
+            self._peer.forget(pending)
 
     def _notification_received(self, message: Notification) -> None:
         if message.method == "configWarning":

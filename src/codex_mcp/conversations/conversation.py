@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct
 
+from codex_mcp.base.futures import in_time
 from codex_mcp.base.logs import Subject
 from codex_mcp.base.tasks import spawn
 from codex_mcp.codex.events.translator import Event
@@ -165,7 +166,7 @@ class Conversation:
             caller = listener.caller
             pending = caller.ask(request.method, request.params)
             try:
-                return decision_of(question, msgspec.json.decode(await pending.answer))
+                return decision_of(question, msgspec.json.decode(await in_time(pending.answer, limit)))
             except asyncio.CancelledError:
                 caller.withdraw(pending, NOT_IN_TIME if limit.expired() else WITHDRAWN)
                 raise

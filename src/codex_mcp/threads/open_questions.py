@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
-from codex_mcp.base.futures import Waiter, Waiters, resolve
+from codex_mcp.base.futures import Waiter, Waiters, in_time, resolve
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.threads.questions.decisions import Decision, Denied, word_for
 from codex_mcp.threads.questions.questions import Question
@@ -83,10 +83,10 @@ class ParkedQuestions:
         """Call this whenever a question is listed or removed from the list."""
         self._changed = listener
 
-    async def park(self, question: Question) -> Decision:
-        """List the question until it is decided; cancelling removes it."""
+    async def park(self, question: Question, limit: asyncio.Timeout) -> Decision:
+        """List the question until it is decided, within a block of `limit`; cancelling removes it."""
         with self.listed(question) as answer:
-            return await answer
+            return await in_time(answer, limit)
 
     @contextlib.contextmanager
     def listed(self, question: Question) -> Iterator[asyncio.Future[Decision]]:

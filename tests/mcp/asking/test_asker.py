@@ -168,6 +168,33 @@ async def test_a_client_that_goes_away_has_said_no() -> None:
         assert await at.asked() == Denied(SESSION_GONE)
 
 
+def test_an_answer_that_arrives_in_the_moment_when_the_time_is_up_counts() -> None:
+    @run_with_clock
+    async def _(clock: Clock) -> None:
+        async with scene() as at:
+            decision = at.asked()
+            question = await at.far.next()
+            at.answer(question, {"action": "accept", "content": {}})
+            clock.jump(60)
+            assert await decision == Approved()
+            await at.is_not_asked()
+
+
+def test_a_decision_from_the_list_in_the_moment_when_the_time_is_up_counts() -> None:
+    @run_with_clock
+    async def _(clock: Clock) -> None:
+        connections = Connections()
+        async with scene(lists=True, reach=connections) as at:
+            decision = at.asked()
+            await at.far.next()
+            connections.cut()
+            key = await at.listed()
+            loop = asyncio.get_running_loop()
+            loop.call_soon(at.turn.parked.answer, key, Approved())
+            clock.jump(60)
+            assert await decision == Approved()
+
+
 def test_where_questions_are_not_listed_a_cancel_at_once_denies_like_any_other() -> None:
     @run_with_clock
     async def _(clock: Clock) -> None:

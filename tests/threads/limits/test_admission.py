@@ -15,11 +15,12 @@ from codex_mcp.codex.launch import launcher
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from codex_mcp.state.embedded.owners import EmbeddedOwners
-from codex_mcp.threads.limits.admission import WAITING
+from codex_mcp.threads.limits.admission import WAITING, Admission
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turn_queue import TurnQueue
 from tests.support.core.cores import Watcher, environment_below, no_pace, settings_below
 from tests.support.patience import PATIENCE
 from tests.support.servers.mcp_server import TOUR
@@ -106,6 +107,21 @@ async def test_a_turn_that_waits_for_room_ends_as_soon_as_it_is_cancelled(tmp_pa
         model.release("gate")
         assert await ended(held) is Status.COMPLETED
         assert await ended(submit(thread, SAY)) is Status.COMPLETED
+
+
+async def test_a_turn_that_is_cancelled_after_it_was_let_in_and_before_it_noticed_does_not_start() -> None:
+    admission, queue, tasks = Admission(turns_each=1, starts=1), TurnQueue(max_waiting=1), TaskSet()
+    turn = Turn("t", TurnSpec(SAY), Watcher(), full_events=False)
+    queue.offer(turn.place)
+    async with admission.opening("ada"):
+        entering = tasks.spawn(admission.enter(turn, "ada"), name="turn")
+        await asyncio.sleep(0)
+    queue.cancel(turn.place)
+    admission.withdraw(turn)
+    assert not await entering
+    async with asyncio.timeout(PATIENCE), admission.opening("ada"):
+        pass  # its place is free again
+    await tasks.aclose()
 
 
 async def test_the_one_principal_of_a_server_without_tokens_never_waits(tmp_path: Path) -> None:

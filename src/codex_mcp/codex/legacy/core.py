@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from codex_mcp.base.futures import resolve
+from codex_mcp.base.futures import in_time, resolve
 from codex_mcp.base.processes.marks import variables
 from codex_mcp.base.processes.termination import end_processes
 from codex_mcp.base.settings.core import CoreSettings
@@ -174,8 +174,8 @@ class LegacyCore:
         self._beginning[known] = began
         pending.answer.add_done_callback(partial(self._answered, known, pending.id))
         try:
-            async with asyncio.timeout(self._settings.request_timeout):
-                return await began
+            async with asyncio.timeout(self._settings.request_timeout) as limit:
+                return await in_time(began, limit)
         except CoreLost as exc:
             raise await self._lost(str(exc)) from exc
         except TimeoutError as exc:

@@ -70,7 +70,7 @@ class Asker(Struct, frozen=True):
                     taken = after_failure(decision, self.terms)
                 if taken.step is Step.DENY and taken.obstacle is not None:
                     return Denied(reason_for(taken.obstacle, question))
-                return await (await self.turn()).parked.park(question)
+                return await (await self.turn()).parked.park(question, limit)
         except TimeoutError:
             return timed_out(self.timeout)
 
@@ -90,7 +90,7 @@ class Asker(Struct, frozen=True):
         pending = self.client.start_elicitation(params, self.request_id)
         try:
             with parked.asking(question):
-                decision = await self._answer_or_listed(question, pending, parked)
+                decision = await self._answer_or_listed(question, pending, parked, limit)
             if decision is not None:
                 self.client.withdraw(pending, WITHDRAWN)
                 return decision
@@ -105,20 +105,25 @@ class Asker(Struct, frozen=True):
         return self.answered(question, answer, loop.time() - began)
 
     async def _answer_or_listed(
-        self, question: Question, pending: PendingCall, parked: ParkedQuestions
+        self, question: Question, pending: PendingCall, parked: ParkedQuestions, limit: asyncio.Timeout
     ) -> Decision | None:
         """Wait for the client's answer, None; or, once no connection reads the question, for a decision by others."""
         unheard: Waiter = asyncio.get_running_loop().create_future()
         if self.lists:
             self.client.watch_unheard(self.request_id, unheard)
-        await _first(pending.answer, unheard)
+        await _first(limit, pending.answer, unheard)
         unheard.cancel()
         if pending.answer.done():
             return None
         with parked.listed(question) as listed:
-            await _first(pending.answer, listed)
+            await _first(limit, pending.answer, listed)
             return None if pending.answer.done() else listed.result()
 
 
-async def _first(*futures: asyncio.Future[Any]) -> None:
-    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+async def _first(limit: asyncio.Timeout, *futures: asyncio.Future[Any]) -> None:
+    """Wait for one of them within a block of `limit`. One that is done when the time is up counts."""
+    try:
+        await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        if not limit.expired() or not any(each.done() for each in futures):
+            raise

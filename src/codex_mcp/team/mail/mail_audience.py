@@ -32,7 +32,7 @@ class MailAudience:
         if turn is None or self._approval_timeout == 0:
             return Denied("this turn was begun by mail, and no person is asked")
         try:
-            async with asyncio.timeout(self._approval_timeout):
-                return await turn.parked.park(question)
+            async with asyncio.timeout(self._approval_timeout) as limit:
+                return await turn.parked.park(question, limit)
         except TimeoutError:
             return timed_out(self._approval_timeout)

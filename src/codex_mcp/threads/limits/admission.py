@@ -59,6 +59,8 @@ class Admission:
         may_begin = False
         try:
             may_begin = await self._asked(principal, turn, opens=False)
+            # It may have been cancelled after it was let in, and before this runs.
+            may_begin = may_begin and turn.place.state is not TurnQueueState.STOPPING
         finally:
             if not may_begin:
                 self._tell(self._queue.ended(turn))
