@@ -52,6 +52,28 @@ def test_after_eight_failures_handshakes_pause_while_streams_continue() -> None:
     assert admission.handshake_received("0", 1 + PAUSE) is Verdict.REPLAY
 
 
+def test_failures_are_counted_for_each_connection_and_a_pause_outlasts_it() -> None:
+    admission = Admission()
+    for number in range(2 * (MAX_FAILURES - 1)):
+        if number == MAX_FAILURES - 1:
+            admission.connected()
+        assert admission.handshake_received(str(number), 1) is Verdict.ACCEPTED
+        admission.failed(str(number), 1)
+    assert admission.handshake_received("last", 1) is Verdict.ACCEPTED
+    admission.failed("last", 1)
+    admission.connected()
+    assert admission.handshake_received("later", 1 + PAUSE - 0.1) is Verdict.PAUSED
+
+
+def test_a_stream_that_ended_before_it_was_validated_is_not_opened() -> None:
+    admission = Admission()
+    admission.handshake_received("a", 0)
+    assert admission.ended("a")
+    assert not admission.validated("a")
+    assert not admission.ended("a")
+    assert len(admission) == 0
+
+
 def test_the_ids_of_ended_streams_are_limited() -> None:
     admission = Admission()
     for number in range(REMEMBERED + 1):

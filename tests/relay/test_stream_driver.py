@@ -80,7 +80,15 @@ async def test_a_reset_ends_both_sides_once() -> None:
     far_driver.greet()
     far_driver.connection_lost()
     far_driver.connection_resumed()
-    assert decode(far.written[-1]).body == Resume(0)
+    assert decode(far.written[-1]).body == Reset("noise_relay_protocol_error")
+
+
+async def test_a_reset_is_answered_with_a_reset_so_that_a_forged_one_is_noticed_by_both_sides() -> None:
+    near, driver, far, _ = paired()
+    driver.frame_received(Frame("s", Reset("forged by the relay")))
+    assert near.ends == ["the other side ended the stream: forged by the relay"]
+    assert near.written[-1] == far.written[-1] == reset_frame("s")
+    assert far.ends == ["the other side ended the stream: noise_relay_protocol_error"]
 
 
 async def test_a_violation_of_the_protocol_resets_the_stream() -> None:

@@ -104,6 +104,24 @@ class HostileRendezvous(RunningRendezvous):
         await self.said("turned")
 
 
+class ResettingRendezvous(RunningRendezvous):
+    """One that forges resets."""
+
+    PROGRAM = "tests.support.resetting_rendezvous"
+
+    async def arm(self, towards: str, behind: int) -> None:
+        """Send this end, "harness" or "executor", a reset behind this frame for it, counted from now on."""
+        order = self.tokens.with_name("order")
+        order.write_text(f"{towards} {behind}")
+        self.signal(signal.SIGUSR1)
+        await self.said("armed: ", self.stderr.count("armed: ") + 1)
+
+    @property
+    def resets(self) -> int:
+        """Forged so far."""
+        return self.stderr.count("forged a reset")
+
+
 class MeasuredRendezvous(RunningRendezvous):
     """One that can tell how much memory it has in use."""
 

@@ -23,7 +23,7 @@ def resolve(future: asyncio.Future[T] | None, result: T) -> None:
 
 
 async def in_time(future: asyncio.Future[T], limit: asyncio.Timeout) -> T:
-    """Wait within a block of `limit`. A result that has come when the time is up counts, though its waiter has not run."""
+    """Wait within a block of `limit`. A result that is there when the time is up counts: its waiter has not run yet."""
     try:
         return await future
     except asyncio.CancelledError:

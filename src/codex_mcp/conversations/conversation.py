@@ -166,7 +166,8 @@ class Conversation:
             caller = listener.caller
             pending = caller.ask(request.method, request.params)
             try:
-                return decision_of(question, msgspec.json.decode(await in_time(pending.answer, limit)))
+                answer = await in_time(pending.answer, limit)
+                return decision_of(question, msgspec.json.decode(answer))
             except asyncio.CancelledError:
                 caller.withdraw(pending, NOT_IN_TIME if limit.expired() else WITHDRAWN)
                 raise

@@ -93,13 +93,16 @@ class RelayAddress:
             socket.send(encode(Frame(stream_id, Handshake(first))))
             try:
                 async with asyncio.timeout(HANDSHAKE_SECONDS):
-                    ciphers = initiator.finish(await _handshake(socket, stream_id))
+                    second, more = await _handshake(socket, stream_id)
+                    ciphers = initiator.finish(second)
             except BaseException:
                 await socket.aclose()
                 raise
         except RelayError as exc:
             raise ConnectionError(f"no secure connection to {self.environment_id!r}: {exc}") from exc
-        return RelayChannel(self, answer.executor_registration_id, RelayStream(stream_id, ciphers), socket)
+        channel = RelayChannel(self, answer.executor_registration_id, RelayStream(stream_id, ciphers), socket)
+        channel.frames_received(more)
+        return channel
 
 
 async def open_socket(url: str) -> DialledSocket:
@@ -112,14 +115,15 @@ async def open_socket(url: str) -> DialledSocket:
         raise CannotConnect(f"the registry gave an address that cannot be used: {exc}") from exc
 
 
-async def _handshake(socket: DialledSocket, stream_id: str) -> bytes:
+async def _handshake(socket: DialledSocket, stream_id: str) -> tuple[bytes, Sequence[bytes]]:
+    """The executor's answer, and the frames that came with it."""
     while frames := await socket.receive():
-        for raw in frames:
+        for number, raw in enumerate(frames, 1):
             frame = decode(raw)
             if frame.stream_id != stream_id:
                 continue
             if isinstance(frame.body, Handshake):
-                return frame.body.payload
+                return frame.body.payload, frames[number:]
             if isinstance(frame.body, Reset):
                 raise RelayError(f"the executor or the rendezvous refused: {frame.body.reason[:200]}")
     raise RelayError("the rendezvous closed the connection")
@@ -211,10 +215,13 @@ class RelayChannel:
 
     async def _read(self, socket: DialledSocket) -> None:
         while not self._driver.is_over and (frames := await socket.receive()):
-            for raw in frames:
-                self._frame_received(raw)
-            self._wake_writers()
+            self.frames_received(frames)
             await self._has_room.wait()
+
+    def frames_received(self, frames: Sequence[bytes]) -> None:
+        for raw in frames:
+            self._frame_received(raw)
+        self._wake_writers()
 
     def _frame_received(self, raw: bytes) -> None:
         try:

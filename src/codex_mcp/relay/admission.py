@@ -1,4 +1,4 @@
-"""Pure. Which handshakes an executor takes up, on one connection to the relay.
+"""Pure. Which handshakes an executor takes up.
 
     stream is   handshake received                    validated    failed             ended
     ----------  ------------------------------------  -----------  -----------------  -------
@@ -7,8 +7,8 @@
     open        ignored: an echo                      -            -                  -> over
     over        refused: a replay                     -            -                  -
 
-After `MAX_FAILURES` failures handshakes are refused for `PAUSE` seconds; open streams continue. The limits are those of
-Codex's own executor.
+After `MAX_FAILURES` failures on one connection to the relay, handshakes are refused for `PAUSE` seconds; open streams
+continue. The limits are those of Codex's own executor.
 """
 
 from __future__ import annotations
@@ -47,6 +47,10 @@ class Admission:
     def __len__(self) -> int:
         return len(self._open) + len(self._pending)
 
+    def connected(self) -> None:
+        """Failures are counted for each connection to the relay; a pause goes on."""
+        self._failures = 0
+
     def handshake_received(self, stream_id: str, now: float) -> Verdict:
         if stream_id in self._pending or stream_id in self._open:
             return Verdict.ECHO
@@ -59,10 +63,13 @@ class Admission:
         self._pending.add(stream_id)
         return Verdict.ACCEPTED
 
-    def validated(self, stream_id: str) -> None:
-        if stream_id in self._pending:
-            self._pending.discard(stream_id)
-            self._open.add(stream_id)
+    def validated(self, stream_id: str) -> bool:
+        """The registry knows its harness. False: the stream has ended in the meantime."""
+        if stream_id not in self._pending:
+            return False
+        self._pending.discard(stream_id)
+        self._open.add(stream_id)
+        return True
 
     def failed(self, stream_id: str, now: float) -> None:
         """The handshake was not authentic, or the registry does not know its harness."""
@@ -72,10 +79,13 @@ class Admission:
             if self._failures >= MAX_FAILURES:
                 self._failures, self._paused_until = 0, now + PAUSE
 
-    def ended(self, stream_id: str) -> None:
-        if stream_id in self._pending or stream_id in self._open:
-            self._pending.discard(stream_id)
-            self._open.discard(stream_id)
-            self._over[stream_id] = None
-            if len(self._over) > REMEMBERED:
-                self._over.popitem(last=False)
+    def ended(self, stream_id: str) -> bool:
+        """False: there is no such stream."""
+        if stream_id not in self._pending and stream_id not in self._open:
+            return False
+        self._pending.discard(stream_id)
+        self._open.discard(stream_id)
+        self._over[stream_id] = None
+        if len(self._over) > REMEMBERED:
+            self._over.popitem(last=False)
+        return True

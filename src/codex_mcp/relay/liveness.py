@@ -15,8 +15,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-QUIET: Final = 30.0
-"""Seconds without a record until the executor is asked."""
+QUIET: Final = 10.0
+"""Seconds without a record until the executor is asked, which happens after at most twice that time. An executor that
+has ended the stream says so then, and still has the session, which it keeps for 30 seconds."""
 
 ANSWER: Final = 90.0
 """Seconds for its answer: Codex 0.166.0 answers requests one after another, and some take long."""

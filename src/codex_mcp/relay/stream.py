@@ -1,7 +1,7 @@
 """Pure. One stream between a harness and an executor: whole messages in order, over frames that may get lost.
 
 The caller sends the frames that each call returns, and calls `due` at `next_due`. An error ends the stream: the caller
-sends a reset, unless it received one, and forgets the stream.
+sends a reset, even if it received one, and forgets the stream.
 
 Every frame says what has arrived (`ack`, `ack_bits`). What was sent is kept and repeated only for a peer that does the
 same (`retention`). A `resume` after the handshake tells it so, and an `ack` frame means that at least frame 0 is here.

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from codex_mcp.relay.errors import RelayError, StreamReset
+from codex_mcp.relay.errors import RelayError
 from codex_mcp.relay.frames import Frame
 from codex_mcp.relay.stream import RelayStream, reset_frame
 
@@ -95,24 +95,25 @@ class StreamDriver:
     def reset(self, reason: str) -> None:
         """End the stream, and tell the other side."""
         if not self.is_over:
+            self._stop()
             self._listener.write([reset_frame(self._stream.stream_id)])
-            self.end(reason)
+            self._listener.stream_ended(reason)
 
     def end(self, reason: str) -> None:
         """May be called twice."""
-        if self.is_over:
-            return
+        if not self.is_over:
+            self._stop()
+            self._listener.stream_ended(reason)
+
+    def _stop(self) -> None:
         self.is_over = True
         for timer in (self._timer, self._patience):
             if timer is not None:
                 timer.cancel()
-        self._listener.stream_ended(reason)
 
     def _fail(self, exc: RelayError) -> None:
-        if isinstance(exc, StreamReset):
-            self.end(str(exc))
-        else:
-            self.reset(str(exc))
+        """Also a reset is answered with one: the relay may have forged it, and then the other side must learn of it."""
+        self.reset(str(exc))
 
     def _set_timer(self) -> None:
         """Wake up at the next due time. A timer that comes too early does no harm, so it is only ever moved forward."""

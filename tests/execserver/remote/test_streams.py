@@ -111,6 +111,46 @@ async def test_an_executor_asks_about_32_harnesses_at_once_and_refuses_the_other
             await harness.aclose()
 
 
+async def test_a_reset_while_the_registry_is_asked_ends_the_stream_and_is_answered(tmp_path: Path) -> None:
+    async with (
+        RunningRendezvous(tmp_path / "rendezvous") as rendezvous,
+        TcpProxy(rendezvous.port) as wire,
+        RunningExecutor(wire.url, tmp_path / "executor") as executor,
+    ):
+        await rendezvous.said(ONLINE)
+        harness, other = await raw_harness(rendezvous), await raw_harness(rendezvous)
+        wire.gate.clear()  # the executor's questions wait
+        knocks = wire.accepted
+        harness.send_raw(encode(Frame(harness.stream_id, Handshake(harness.first))))
+        await wire.knocks(knocks + 1)
+        # Two, because the rendezvous forgets the stream with the first; the other harness shows that both were read.
+        harness.send_raw(encode(Frame(harness.stream_id, Reset("no longer"))))
+        assert await other.asked(Data(0, b"of a stream that is over"), other.stream_id) is not None
+        wire.gate.set()
+        assert isinstance(await opened(other), Handshake)
+        assert f"relay {harness.stream_id}: opened" not in executor.stderr
+        for each in (harness, other):
+            await each.aclose()
+
+
+async def test_the_failures_of_an_earlier_connection_do_not_count(tmp_path: Path) -> None:
+    async with (
+        RunningRendezvous(tmp_path / "rendezvous") as rendezvous,
+        TcpProxy(rendezvous.port) as wire,
+        RunningExecutor(wire.url, tmp_path / "executor"),
+    ):
+        for connection in range(2):
+            await rendezvous.said(ONLINE, connection + 1)
+            harness = await raw_harness(rendezvous)
+            for number in range(MAX_FAILURES - 1):
+                bad = Handshake(bytes(FIRST_BYTES))
+                assert await harness.asked(bad, f"bad-{connection}-{number}") == REFUSED
+            if connection:
+                assert isinstance(await opened(harness), Handshake)
+            await harness.aclose()
+            wire.cut()
+
+
 async def test_any_frames_leave_the_other_streams_alone(tmp_path: Path) -> None:
     chance = random.Random(13)
     async with (

@@ -57,6 +57,7 @@ class Streams:
         """Continue on this connection. Streams of an earlier registration end."""
         is_same = self._identity == identity
         self._socket, self._identity = socket, identity
+        self._admission.connected()
         self._write([reset_frame(stream_id) for stream_id in self._untold])
         self._untold.clear()
         for transport in list(self._streams.values()):
@@ -87,7 +88,8 @@ class Streams:
         elif isinstance(frame.body, Handshake):
             self._handshake_received(frame.stream_id, frame.body.payload)
         elif isinstance(frame.body, Reset):
-            self._admission.ended(frame.stream_id)
+            if self._admission.ended(frame.stream_id):  # its harness is still being asked about
+                self._write([reset_frame(frame.stream_id)])
         elif isinstance(frame.body, Data) or (isinstance(frame.body, Resume) and frame.body.next_seq):
             self._write([reset_frame(frame.stream_id)])  # of a stream that is over here
 
@@ -126,7 +128,8 @@ class Streams:
         if self._socket is None or self._identity != identity:
             self._admission.ended(stream_id)
             return
-        self._admission.validated(stream_id)
+        if not self._admission.validated(stream_id):
+            return  # a reset came in the meantime
         self._write([encode(Frame(stream_id, Handshake(second)))])
         stream = RelayStream(stream_id, ciphers)
         transport = StreamTransport(stream, self._write, self._server.accept, self._ended)

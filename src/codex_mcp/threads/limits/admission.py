@@ -16,7 +16,7 @@ from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.threads.limits.fairness import FairQueue
 from codex_mcp.threads.turn import Turn
-from codex_mcp.threads.turn_queue import TurnQueueState
+from codex_mcp.threads.turn_queue import STOPPED
 
 STARTS: Final = max(4, 2 * (os.cpu_count() or 1))
 """Threads and turns that may start at the same time. A start takes about 50 ms of CPU time, so twice the number of CPUs
@@ -54,13 +54,13 @@ class Admission:
         """Wait until this turn may start; False if it was stopped first. Its place is freed when it ends."""
         if principal == LOCAL:
             return True
-        if turn.place.state is TurnQueueState.STOPPING:
+        if _is_stopped(turn):
             return False
         may_begin = False
         try:
             may_begin = await self._asked(principal, turn, opens=False)
             # It may have been cancelled after it was let in, and before this runs.
-            may_begin = may_begin and turn.place.state is not TurnQueueState.STOPPING
+            may_begin = may_begin and not _is_stopped(turn)
         finally:
             if not may_begin:
                 self._tell(self._queue.ended(turn))
@@ -103,3 +103,7 @@ class Admission:
 
     async def aclose(self) -> None:
         await self._tasks.aclose()
+
+
+def _is_stopped(turn: Turn) -> bool:
+    return turn.place.state in STOPPED
