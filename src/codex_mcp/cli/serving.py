@@ -26,7 +26,7 @@ from codex_mcp.codex.launch import launcher
 from codex_mcp.config.load import Loaded, add_arguments, load
 from codex_mcp.mcp.methods import Around
 from codex_mcp.mcp.serve import serve_stdio
-from codex_mcp.mcp.server_secrets import server_key, token_path
+from codex_mcp.mcp.server_secrets import secret_places, server_key, token_path
 from codex_mcp.mcp.tools.product import MakeProduct
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,9 @@ async def _serve(settings: Settings, environment: Mapping[str, str], make: MakeP
     async with _model(settings.core.scripted) as overrides:
         core = replace(settings.core, overrides=(*settings.core.overrides, *overrides))
         settings = replace(settings, core=core)
-        launch = launcher(core, environment, _reach(core))
+        files = [settings.http.tokens, settings.http.tls_key]
+        files += [each.token_file for each in core.environments.values()]
+        launch = launcher(core, environment, _reach(core), partial(secret_places, core.codex_home, *files))
         if settings.http.port is None:
             await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, settings, launch, make)
             return

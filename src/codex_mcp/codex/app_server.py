@@ -9,18 +9,27 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
 from codex_mcp import __version__
 from codex_mcp.base.futures import in_time
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.config.overrides import Config, flattened, merged
-from codex_mcp.codex.config.permissions import READ_ONLY, Grant, Permissions, needs_configuration, permissions_for
+from codex_mcp.codex.config.permissions import (
+    READ_ONLY,
+    Grant,
+    Permissions,
+    names_sandbox,
+    needs_configuration,
+    permissions_for,
+    with_entries,
+)
+from codex_mcp.codex.config.sandbox_profile import OURS
 from codex_mcp.codex.core import (
     AFTER_LOSS,
     PLAIN,
@@ -40,11 +49,13 @@ from codex_mcp.codex.process import CoreProcess
 from codex_mcp.codex.reading import must_be_whole, read_notification, read_question, thread_of, too_long
 from codex_mcp.codex.refusals import refusal
 from codex_mcp.codex.rollout import sandbox_to_restore
+from codex_mcp.codex.thread_requests import given, opening_of, setup_of, turn_of
 from codex_mcp.rpc.channel import Channel
 from codex_mcp.rpc.errors import AnswerTooLong, ConnectionLost, RequestFailed, request_failed
 from codex_mcp.rpc.peer import Handlers, Pace, Peer
 from codex_mcp.rpc.watched import watched
 from codex_mcp.wire.app import requests
+from codex_mcp.wire.app.history import ReadThread, ReadThreadAnswer
 from codex_mcp.wire.app.items import UNREADABLE
 from codex_mcp.wire.jsonrpc import METHOD_NOT_FOUND, SERVER_BUSY, Malformed, Notification, Request
 
@@ -69,6 +80,8 @@ class AppServerSetup(Struct, frozen=True):
     """Of every thread's configuration."""
     reach: Reach = reach_directly
     """How it reaches environments."""
+    hidden: Callable[[], Sequence[str]] = tuple
+    """Existing paths that no thread with network access may read."""
 
 
 class AppServer:
@@ -90,6 +103,7 @@ class AppServer:
         self._listener = listener
         self._settings = settings
         self._overrides = setup.overrides
+        self._hidden = setup.hidden
         self.process: CoreProcess | None = None
         self._environments = CoreEnvironments(settings.environments, setup.reach, self._asked)
         self._slots = asyncio.Semaphore(settings.max_requests_in_flight)
@@ -127,9 +141,10 @@ class AppServer:
         async with self._environments.used(spec.environment) as stays:
             spec = self._overridden(spec)
             permissions = await self._permissions(spec)
-            opened = await self._open(*_opening(spec, _setup(spec) | {"sandbox": _given(permissions.start)}))
-            if permissions.grant is not None:
-                opened = await self._granted(opened, permissions.grant)
+            grant = permissions.grant and with_entries(permissions.grant, spec, self._hidden())
+            opened = await self._open(*opening_of(spec, setup_of(spec, grant) | {"sandbox": given(permissions.start)}))
+            if grant is not None:
+                opened = await self._granted(opened, grant)
             stays(opened.thread_id)
             return opened
 
@@ -139,7 +154,7 @@ class AppServer:
     async def _permissions(self, spec: ThreadSpec) -> Permissions:
         if not needs_configuration(spec):
             return permissions_for(spec, requests.Configuration(), "")
-        read = requests.ConfigRead(cwd=_given(spec.cwd))
+        read = requests.ConfigRead(cwd=given(spec.cwd))
         try:
             configured = await self.request("config/read", read, requests.Configuration)
         except CoreLost:
@@ -147,7 +162,7 @@ class AppServer:
         except CoreError as exc:
             # The error of thread/start names the line.
             config = dict(spec.config) or UNSET
-            start = requests.ThreadStart(cwd=_given(spec.cwd), sandbox=READ_ONLY, config=config)
+            start = requests.ThreadStart(cwd=given(spec.cwd), sandbox=READ_ONLY, config=config)
             opened = await self._open("thread/start", start)
             await self.unload_thread(opened.thread_id)
             raise ConfigRefused(str(exc)) from exc
@@ -155,13 +170,8 @@ class AppServer:
 
     async def _granted(self, opened: OpenedThread, grant: Grant) -> OpenedThread:
         """Give a thread that was started read-only its sandbox. A thread that cannot get it is unloaded."""
-        params = requests.ThreadSettings(
-            opened.thread_id,
-            sandbox_policy=UNSET if grant.policy is None else dict(grant.policy),
-            permissions=_given(grant.profile),
-        )
         try:
-            await self.request("thread/settings/update", params, Raw)
+            await self._set_sandbox(opened.thread_id, grant)
         except CoreError:
             with contextlib.suppress(CoreError):
                 await self.unload_thread(opened.thread_id)
@@ -171,13 +181,47 @@ class AppServer:
         sandbox = msgspec.convert(grant.policy, requests.Sandbox)
         return replace(opened, answer=replace(opened.answer, sandbox=sandbox))
 
+    async def _set_sandbox(self, thread_id: str, grant: Grant) -> None:
+        policy = UNSET if grant.policy is None else dict(grant.policy)
+        params = requests.ThreadSettings(thread_id, sandbox_policy=policy, permissions=given(grant.profile))
+        if grant.entries:
+            try:
+                await self.request("thread/settings/update", requests.ThreadSettings(thread_id, permissions=OURS), Raw)
+            except CoreLost:
+                raise
+            except CoreError as exc:  # an administrator may allow only certain profiles
+                logger.warning("a thread has only its plain sandbox: Codex refused our permission profile: %s", exc)
+            else:
+                return
+        await self.request("thread/settings/update", params, Raw)
+
     async def resume_thread(self, thread_id: str, spec: ThreadSpec) -> OpenedThread:
         """Load a thread from disk, with its last sandbox unless `spec` names another."""
         asked, spec = spec, self._overridden(spec)
-        params = requests.ThreadResume(thread_id=thread_id, exclude_turns=True, **_setup(spec))
+        before = await self._entries_to_restore(thread_id, asked, spec)
+        setup = setup_of(spec, before) | ({} if before is None else {"sandbox": READ_ONLY})
+        params = requests.ThreadResume(thread_id=thread_id, exclude_turns=True, **setup)
         opened = await self._open("thread/resume", params)
-        grant = await asyncio.to_thread(sandbox_to_restore, asked, opened.rollout_path)
+        grant = before or await asyncio.to_thread(sandbox_to_restore, asked, opened.rollout_path)
         return opened if grant is None else await self._granted(opened, grant)
+
+    async def _entries_to_restore(self, thread_id: str, asked: ThreadSpec, spec: ThreadSpec) -> Grant | None:
+        """The grant of a thread that is to be loaded, if it has entries: they are part of its configuration."""
+        hidden = self._hidden()
+        if not hidden and not spec.entries:
+            return None
+        if names_sandbox(asked):
+            grant = (await self._permissions(spec)).grant
+        else:
+            try:
+                found = await self.request("thread/read", ReadThread(thread_id), ReadThreadAnswer)
+            except CoreLost:
+                raise
+            except CoreError:
+                return None  # thread/resume says what is wrong
+            grant = await asyncio.to_thread(sandbox_to_restore, asked, found.thread.path)
+        grant = None if grant is None else with_entries(grant, spec, hidden)
+        return grant if grant is not None and grant.entries else None
 
     async def start_turn(self, thread_id: str, spec: TurnSpec, thread: ThreadSpec = PLAIN) -> str:
         async with self._environments.used(thread.environment if spec.runs_commands else None) as stays:
@@ -189,7 +233,7 @@ class AppServer:
             if spec.review is not None:
                 review = requests.ReviewStart(thread_id, spec.review)
                 return (await self.request("review/start", review, requests.TurnStartResponse)).turn.id
-            params = _turn(thread_id, spec, thread)
+            params = turn_of(thread_id, spec, thread)
             return (await self.request("turn/start", params, requests.TurnStartResponse)).turn.id
         except AnswerUnreadable as exc:
             self._give_up(f"has begun a turn that is not known here ({exc})")
@@ -322,47 +366,3 @@ def decoded(method: str, raw: Raw, answer_type: type[Answer]) -> Answer:
 
 def _home() -> str:
     return os.path.expanduser("~")
-
-
-def _setup(spec: ThreadSpec) -> dict[str, Any]:
-    """The fields of `requests.ThreadSetup`."""
-    names = ("cwd", "model", "approval_policy", "sandbox", "base_instructions", "developer_instructions")
-    return {name: _given(getattr(spec, name)) for name in names} | {"config": dict(spec.config) or UNSET}
-
-
-def _opening(spec: ThreadSpec, setup: dict[str, Any]) -> tuple[str, requests.ThreadSetup]:
-    """The request that opens a new thread."""
-    if spec.fork is not None:
-        before = _given(spec.fork.before_turn)
-        fork = requests.ThreadFork(thread_id=spec.fork.thread_id, exclude_turns=True, before_turn_id=before, **setup)
-        return "thread/fork", fork
-    start = requests.ThreadStart(
-        **setup,
-        environments=_environments(spec),
-        experimental_raw_events=spec.raw_events,
-        dynamic_tools=spec.tools,
-    )
-    return "thread/start", start
-
-
-def _turn(thread_id: str, spec: TurnSpec, thread: ThreadSpec) -> requests.TurnStart:
-    changed = {} if spec.settings is None else msgspec.structs.asdict(spec.settings)
-    thread = replace(thread, cwd=changed.get("cwd") or thread.cwd)
-    return requests.TurnStart(
-        thread_id,
-        spec.input,
-        output_schema=dict(spec.output_schema) if spec.output_schema is not None else UNSET,
-        environments=_environments(thread) if spec.runs_commands or thread.environment is None else [],
-        **{name: value for name, value in changed.items() if value is not None},
-    )
-
-
-def _environments(spec: ThreadSpec) -> list[requests.Environment] | UnsetType:
-    # A thread that names no environment would get all of them.
-    if spec.environment is None:
-        return UNSET
-    return [requests.Environment(spec.environment, spec.cwd or "/")]
-
-
-def _given(value: str | None) -> str | UnsetType:
-    return UNSET if value is None else value

@@ -79,6 +79,8 @@ class ThreadSpec(Struct, frozen=True):
     """Tools that we answer, as the app-server spells them. It stores them with the thread; an old Codex has none."""
     fork: Fork | None = None
     """Of which thread it is a copy when it starts; it then has the instructions and tools of that thread."""
+    entries: Mapping[str, str] = field(default_factory=dict)
+    """Further rights of its commands, by path: `read`, `write` or `deny` (see `codex.config.sandbox_profile`)."""
     base: str | None = None
     """The commit from which its worktree began, if it has one: results say what was done since."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -29,7 +29,13 @@ SNAPSHOTS: Final = "shell_snapshots"
 """The folder in which Codex stores the state of the user's shell for its commands."""
 
 
-def launcher(settings: CoreSettings, environment: Mapping[str, str], reach: Reach = reach_directly) -> Launcher:
+def launcher(
+    settings: CoreSettings,
+    environment: Mapping[str, str],
+    reach: Reach = reach_directly,
+    hidden: Callable[[], Sequence[str]] = tuple,
+) -> Launcher:
+    """`hidden`: existing paths that no thread with network access may read."""
     search_path = environment.get("PATH", os.defpath)
 
     async def launch() -> CoreLaunch:
@@ -48,7 +54,7 @@ def launcher(settings: CoreSettings, environment: Mapping[str, str], reach: Reac
             return _old(binary, config, child_environment, settings)
         arguments = [word for text in (UNLOAD_DELAY, *visible(config.overrides)) for word in ("-c", text)]
         argv = [binary.path, "app-server", *arguments]
-        converse = partial(AppServer, setup=AppServerSetup(config.overrides, reach))
+        converse = partial(AppServer, setup=AppServerSetup(config.overrides, reach, hidden))
         return CoreLaunch(argv, child_environment, converse, version=shown(binary.version), is_guarded=True)
 
     return launch

@@ -54,3 +54,11 @@ def own_token(codex_home: str) -> str:
     except OSError as exc:
         raise Refused(f"cannot store the server's token in {path}: {exc.strerror}; check its permissions") from exc
     return token
+
+
+def secret_places(codex_home: str, *files: str | None) -> list[str]:
+    """Existing paths with secrets of a server: our folder in Codex's home, once it has one, and these files."""
+    names = [os.path.join(codex_home, name) for name in (KEY_FILE, TOKEN_FILE)]
+    folders = {os.path.dirname(path) for path in names if os.path.exists(path)}
+    found = [*folders, *(path for path in files if path is not None and os.path.exists(path))]
+    return [os.path.realpath(path) for path in found]

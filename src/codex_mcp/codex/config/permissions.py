@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import BadOverride
 from codex_mcp.codex.config.overrides import UNTRUSTED, Config, expanded, merged
+from codex_mcp.codex.config.sandbox_profile import DENY, OURS
 from codex_mcp.codex.core import ThreadSpec, TurnSettings
 from codex_mcp.wire.app.requests import ConfigLayer, Configuration, TurnContext, WorkspacePolicy
 
@@ -51,6 +52,8 @@ class Grant(Struct, frozen=True):
 
     policy: Mapping[str, object] | None = None
     profile: str | None = None
+    entries: Mapping[str, str] = {}
+    """Further entries beside the policy, which then becomes a profile (`sandbox_profile`)."""
 
 
 class Permissions(Struct, frozen=True):
@@ -100,6 +103,18 @@ def permissions_for(spec: ThreadSpec, configured: Configuration, home: str) -> P
     return Permissions(spec.sandbox)
 
 
+def with_entries(grant: Grant, spec: ThreadSpec, hidden: Sequence[str]) -> Grant:
+    """The grant with the entries of its thread. `hidden`: paths that a thread with network access cannot read.
+
+    Without network nobody can be told what they contain, and hiding them costs time (see `sandbox_profile`).
+    """
+    policy = grant.policy
+    if policy is None or policy.get("type") != "workspaceWrite" or spec.is_remote:
+        return grant
+    denied = dict.fromkeys(hidden, DENY) if policy.get("networkAccess") is True else {}
+    return msgspec.structs.replace(grant, entries={**denied, **spec.entries})
+
+
 def names_sandbox(spec: ThreadSpec) -> bool:
     """Whether a resumed thread gets a sandbox from its call instead of its last one."""
     return spec.sandbox is not None or not {MODE, PROFILE, WORKSPACE}.isdisjoint(expanded(spec.config))
@@ -134,7 +149,7 @@ def restored(last: TurnContext) -> Grant | None:
 
     Codex restores every sandbox except a `workspace-write` that is not a named profile.
     """
-    if last.active_permission_profile is not None:
+    if last.active_permission_profile is not None and last.active_permission_profile.get("id") != OURS:
         return None
     try:
         policy = msgspec.json.decode(last.sandbox_policy, type=WorkspacePolicy)
