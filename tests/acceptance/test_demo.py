@@ -125,7 +125,7 @@ def test_yes_asks_nobody_and_keep_keeps_the_folder(tmp_path: Path) -> None:
         assert terminal.exit_code() == 0
     assert QUESTION not in terminal.shown
     assert "--yes was given" in terminal.shown
-    [folder] = tmp_path.iterdir()
+    [folder] = (tmp_path / ".codex/codex-mcp/demos").iterdir()
     assert f"The folder is kept: {folder}" in terminal.shown
     changed = subprocess.run(
         ["git", "diff", "--name-only"], cwd=folder / "shop", check=True, capture_output=True, text=True

@@ -113,8 +113,9 @@ def test_a_diff_has_new_files_renames_and_binaries_and_can_be_applied(checkout: 
     git(checkout, "mv", "moved", "here")
     (checkout / "binary").write_bytes(b"\0\1")
     (checkout / 'q"uote').write_text("x\n")
+    home = str(tmp_path / "home")
     before = (checkout / ".git/index").read_bytes()
-    found = diff_of(str(checkout), Wanted(), 1 << 20)
+    found = diff_of(str(checkout), Wanted(), 1 << 20, home)
     assert "rename from moved\nrename to here" in found.text
     assert 'b/q\\"uote' in found.text
     assert "+untracked before the turn" in found.text
@@ -124,16 +125,16 @@ def test_a_diff_has_new_files_renames_and_binaries_and_can_be_applied(checkout: 
     git(tmp_path, "clone", "-q", str(checkout), str(clone))
     subprocess.run(["git", "apply", "--exclude=binary"], cwd=clone, check=True, input=found.text, text=True)
     assert (clone / "here").read_text() == "1\n2\n3\n"
-    some = diff_of(str(checkout), Wanted(paths=["dirty"], is_stat=True), 1 << 20)
+    some = diff_of(str(checkout), Wanted(paths=["dirty"], is_stat=True), 1 << 20, home)
     assert (some.text.count("|"), some.is_cut) == (1, False)
-    assert diff_of(str(checkout), Wanted(paths=[]), 1).text == ""
-    cut = diff_of(str(checkout), Wanted(), 200)
+    assert diff_of(str(checkout), Wanted(paths=[]), 1, home).text == ""
+    cut = diff_of(str(checkout), Wanted(), 200, home)
     assert cut.is_cut
     assert found.text.startswith(cut.text)
     with pytest.raises(Refused, match="is not in a git repository"):
-        diff_of(str(tmp_path), Wanted(), 1)
+        diff_of(str(tmp_path), Wanted(), 1, home)
     with pytest.raises(Refused, match="has no commit 1234"):
-        diff_of(str(checkout), Wanted("1234"), 1)
+        diff_of(str(checkout), Wanted("1234"), 1, home)
 
 
 def test_lists_of_git_are_read() -> None:

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import stat
+from typing import BinaryIO
 
 PRIVATE = 0o600
 """Our files may name projects, prompts and threads, so other users must not read them."""
@@ -14,26 +15,71 @@ PRIVATE = 0o600
 PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY)
 """macOS has no descriptors that only name a folder."""
 
+LONGEST = 16 * 1024 * 1024
+"""Bytes of a file that is read as a whole, unless the caller has another limit: ten times the largest configuration or
+record that we know of, and little enough to be read many times at once."""
+
+COPIED_AT_ONCE = 1024 * 1024
+"""Bytes."""
+
 DRAFT = ".draft"
 """The suffix of a file that is still being written."""
 
 
-def read_if_there(path: str) -> bytes | None:
-    """The file's bytes, or None if it does not exist. Raises OSError for other problems."""
+def read_if_there(path: str, limit: int = LONGEST, *, links: bool = True) -> bytes | None:
+    """The file's bytes, or None if it does not exist. Raises OSError as `read_regular` does."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return read_regular(path, limit, links=links)
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
+def read_regular(path: str, limit: int = LONGEST, *, links: bool = True) -> bytes:
+    """The bytes of a regular file. Raises OSError, also if it is longer than `limit` bytes, or still grows."""
+    with opened(path, links=links) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"it is longer than {limit} bytes", path)
+    return data
+
+
+def read_beginning(path: str, limit: int, *, links: bool = True) -> bytes:
+    """At most so many bytes of a regular file, from its beginning. Raises OSError."""
+    with opened(path, links=links) as file:
+        return file.read(limit)
+
+
+def opened(path: str, *, links: bool = True) -> BinaryIO:
+    """A regular file to read from. The caller reads a limited number of bytes, or in a limited loop. Raises OSError."""
+    return open(open_regular(path, os.O_RDONLY if links else os.O_RDONLY | os.O_NOFOLLOW), "rb", closefd=True)
+
+
 def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> int:
-    """A descriptor of a regular file. Raises OSError for a folder, and for a pipe or a device, which could block."""
-    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    """A descriptor of a regular file. Raises OSError for a folder, and for a pipe or a device, which could block.
+
+    With `opened` and what uses it, this is the only way to read files here (tests/test_house_rules.py): whoever can
+    write a file could put a pipe, a device or a file without end in its place.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY, mode)
+    kind = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(kind):
         os.close(descriptor)
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder", path)
         raise OSError(errno.EINVAL, "it is not a regular file", path)
     return descriptor
+
+
+def copy_regular(source: str, target: str, limit: int) -> None:
+    """Copy a regular file, which is no link, to a private file that does not exist yet. Raises OSError."""
+    with opened(source, links=False) as reader:
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE)
+        with open(descriptor, "wb") as writer:
+            while data := reader.read(min(COPIED_AT_ONCE, limit + 1)):
+                limit -= len(data)
+                if limit < 0:
+                    raise OSError(errno.EFBIG, "it is too long to be copied", source)
+                writer.write(data)
 
 
 def open_without_links(folder: str, *, create: bool = False) -> int:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import copy_regular
 from codex_mcp.base.git import position_of
+from codex_mcp.base.scratch import scratch_folder
 from codex_mcp.git.looking import DIFF
 from codex_mcp.git.running import Git, GitFailed
+
+LONGEST_INDEX: Final = 512 * 1024 * 1024
+"""Bytes of git's index: some millions of files."""
 
 
 class Diff(Struct, frozen=True):
@@ -31,8 +37,11 @@ class Wanted(Struct, frozen=True):
     is_stat: bool = False
 
 
-def diff_of(cwd: str, wanted: Wanted, limit: int) -> Diff:
-    """The differences in the checkout around this folder, at most so many bytes. Raises Refused, GitFailed."""
+def diff_of(cwd: str, wanted: Wanted, limit: int, codex_home: str) -> Diff:
+    """The differences in the checkout around this folder, at most so many bytes. Raises Refused, GitFailed.
+
+    A copy of git's index, with the new files, is made in a scratch folder in Codex's home.
+    """
     position = position_of(cwd)
     if position is None:
         raise Refused(f"there is no diff of {cwd}: it is not in a git repository")
@@ -45,7 +54,8 @@ def diff_of(cwd: str, wanted: Wanted, limit: int) -> Diff:
     how = ("--stat=120",) if wanted.is_stat else ("--patch", "--find-renames")
     words = [word for word in DIFF if wanted.is_stat or word != "--no-renames"]
     chosen = [f":(top,literal){path}" for path in wanted.paths or ()]
-    with _with_new_files(git, position.git) if wanted.until is None else contextlib.nullcontext() as index:
+    new_files = contextlib.nullcontext() if wanted.until is not None else _with_new_files(git, position.git, codex_home)
+    with new_files as index:
         ends = (commit,) if wanted.until is None else (commit, wanted.until)
         ran = git.run(*words, *how, *ends, "--", *chosen, limit=limit, variables=index)
     if ran.code:
@@ -55,15 +65,17 @@ def diff_of(cwd: str, wanted: Wanted, limit: int) -> Diff:
 
 
 @contextlib.contextmanager
-def _with_new_files(git: Git, git_folder: str) -> Iterator[Mapping[str, str]]:
+def _with_new_files(git: Git, git_folder: str, codex_home: str) -> Iterator[Mapping[str, str]]:
     """Variables that make git use a copy of its index in which untracked files are listed. No object is written."""
-    import shutil  # noqa: PLC0415  not at the server's start
-    import tempfile  # noqa: PLC0415  not at the server's start
-
-    with tempfile.TemporaryDirectory(prefix="codex-mcp-index-") as folder:
-        index = os.path.join(folder, "index")
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(os.path.join(git_folder, "index"), index)
+    source = os.path.join(git_folder, "index")
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(scratch_folder(codex_home))
+            index = os.path.join(folder, "index")
+            with contextlib.suppress(FileNotFoundError):
+                copy_regular(source, index, LONGEST_INDEX)
+        except OSError as exc:
+            raise GitFailed(f"cannot copy {source} to look for new files: {exc.filename}: {exc.strerror}") from exc
         variables = {"GIT_INDEX_FILE": index}
         git.run("add", "--intent-to-add", "--ignore-errors", "--", ".", variables=variables)
         yield variables

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from typing import IO, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -116,12 +116,9 @@ def _inherited() -> Mapping[str, str]:
 
 
 def _run(folder: str, words: tuple[str, ...], environment: Mapping[str, str], limit: int, patience: float) -> Ran:
-    import tempfile  # noqa: PLC0415  not at the server's start
-
     deadline = time.monotonic() + patience
-    with tempfile.TemporaryFile() as errors, _started(folder, words, environment, errors) as process:
-        assert process.stdout is not None
-        out = _read(process, process.stdout, limit + 1, deadline)
+    with _started(folder, words, environment) as process:
+        out, errors = _read(process, limit + 1, deadline)
         is_cut = len(out) > limit
         if is_cut:
             _end(process)
@@ -129,15 +126,11 @@ def _run(folder: str, words: tuple[str, ...], environment: Mapping[str, str], li
             code = process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired as exc:
             raise GitFailed(f"git {words[0]} took longer than {patience:g} s in {folder} and was stopped") from exc
-        errors.seek(0)
-        told = errors.read(LONGEST_ERROR).decode(errors="replace").strip()
-        return Ran(0 if is_cut else code, out[:limit], told, is_cut)
+        return Ran(0 if is_cut else code, out[:limit], errors.decode(errors="replace").strip(), is_cut)
 
 
 @contextlib.contextmanager
-def _started(
-    folder: str, words: tuple[str, ...], environment: Mapping[str, str], errors: IO[bytes]
-) -> Iterator[subprocess.Popen[bytes]]:
+def _started(folder: str, words: tuple[str, ...], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """git while it runs. Afterwards it has ended, with all its children."""
     import shutil  # noqa: PLC0415  not at the server's start
 
@@ -152,7 +145,7 @@ def _started(
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=errors,
+                stderr=subprocess.PIPE,
                 start_new_session=True,
             )
             note(process.pid)
@@ -164,28 +157,32 @@ def _started(
         _end(process)
         process.wait()
         no_longer_awaited(process.pid)
-        if process.stdout is not None:
-            process.stdout.close()
+        for pipe in filter(None, (process.stdout, process.stderr)):
+            pipe.close()
 
 
-def _read(process: subprocess.Popen[bytes], pipe: IO[bytes], most: int, deadline: float) -> bytes:
-    """What it writes, until it ends, has written `most` bytes, or is out of time.
+def _read(process: subprocess.Popen[bytes], most: int, deadline: float) -> tuple[bytes, bytes]:
+    """What it writes and the beginning of its errors, until it ends, has written `most` bytes, or is out of time.
 
-    A program that it leaves in the background may hold the pipe open for ever.
+    A program that it leaves in the background may hold the pipes open for ever.
     """
-    found = bytearray()
+    out, errors = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        while len(found) < most and time.monotonic() < deadline:
+        for pipe, found in ((process.stdout, out), (process.stderr, errors)):
+            assert pipe is not None
+            selector.register(pipe, selectors.EVENT_READ, found)
+        while selector.get_map() and len(out) < most and time.monotonic() < deadline:
             has_ended = process.poll() is not None
-            if selector.select(0.0 if has_ended else LOOK_EVERY):
-                data = os.read(pipe.fileno(), 1 << 16)
-                if not data:
-                    break
-                found += data
-            elif has_ended:
+            ready = selector.select(0.0 if has_ended else LOOK_EVERY)
+            if has_ended and not ready:
                 break
-    return bytes(found)
+            for key, _ in ready:
+                data = os.read(key.fd, 1 << 16)
+                key.data.extend(data)
+                if not data:
+                    selector.unregister(key.fileobj)
+            del errors[LONGEST_ERROR:]
+    return bytes(out), bytes(errors)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -24,14 +24,16 @@ def test_its_flags(words: list[str], given: str | None) -> None:
 
 
 def test_where_it_cannot_be_run_one_sentence_and_exit_code_2_say_so(tmp_path: Path) -> None:
-    done = subprocess.run(DEMO, env={"PATH": "/nowhere", "TMPDIR": str(tmp_path)}, capture_output=True, text=True)
+    done = subprocess.run(
+        DEMO, env={"PATH": "/nowhere", "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}, capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == ("codex-mcp demo: cannot make a repository to work in: git is not on PATH; install git\n")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_reader_that_goes_away_ends_it(tmp_path: Path) -> None:
-    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
     with subprocess.Popen(DEMO, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as demo:
         assert demo.stdout is not None
         demo.stdout.readline()

@@ -9,17 +9,15 @@ import pytest
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.demo.workshop import Check, open_workshop
 
-ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "OPENAI_API_KEY": "sk-secret"}
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """The user's, with the test's own folder as home."""
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "OPENAI_API_KEY": "sk-secret"}
 
 
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the folder be made in the test's own."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-
-
-def test_the_test_fails_until_the_program_is_mended(tmp_path: Path) -> None:
-    with open_workshop(ENVIRONMENT, keep=False) as workshop:
+def test_the_test_fails_until_the_program_is_mended(tmp_path: Path, environment: dict[str, str]) -> None:
+    with open_workshop(environment, keep=False) as workshop:
         assert workshop.run_test() == Check(passed=False, last_line="FAILED (failures=1)")
         program = workshop.repository / "prices.py"
         program.write_text(program.read_text().replace("[1:]", ""))
@@ -27,8 +25,8 @@ def test_the_test_fails_until_the_program_is_mended(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_repository_is_clean_and_has_one_commit() -> None:
-    with open_workshop(ENVIRONMENT, keep=False) as workshop:
+def test_the_repository_is_clean_and_has_one_commit(environment: dict[str, str]) -> None:
+    with open_workshop(environment, keep=False) as workshop:
         status, log = (
             subprocess.run(
                 ["git", *words], cwd=workshop.repository, check=True, capture_output=True, text=True
@@ -38,8 +36,8 @@ def test_the_repository_is_clean_and_has_one_commit() -> None:
     assert (status, len(log)) == ([], 1)
 
 
-def test_nothing_of_the_users_environment_is_passed_on_but_how_to_find_and_read() -> None:
-    with open_workshop(ENVIRONMENT, keep=False) as workshop:
+def test_nothing_of_the_users_environment_is_passed_on_but_how_to_find_and_read(environment: dict[str, str]) -> None:
+    with open_workshop(environment, keep=False) as workshop:
         assert set(workshop.environment) == {
             *("PATH", "HOME", "CODEX_HOME", "TMPDIR", "GIT_CONFIG_NOSYSTEM", "PYTHONDONTWRITEBYTECODE")
         }
@@ -47,15 +45,19 @@ def test_nothing_of_the_users_environment_is_passed_on_but_how_to_find_and_read(
         assert workshop.codex_home.is_dir()
 
 
-def test_a_folder_that_is_kept_is_kept(tmp_path: Path) -> None:
-    with open_workshop(ENVIRONMENT, keep=True) as workshop:
+def test_a_folder_that_is_kept_is_kept(tmp_path: Path, environment: dict[str, str]) -> None:
+    with open_workshop(environment, keep=True) as workshop:
         pass
-    assert list(tmp_path.iterdir()) == [workshop.folder]
+    assert workshop.folder.parent == tmp_path / ".codex/codex-mcp/demos"
+    assert workshop.repository.is_dir()
+    with open_workshop(environment, keep=False):
+        pass
+    assert workshop.repository.is_dir()
 
 
-def test_a_test_without_end_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_without_end_has_failed(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("codex_mcp.cli.demo.workshop.TEST_PATIENCE", 0.2)
-    with open_workshop(ENVIRONMENT, keep=False) as workshop:
+    with open_workshop(environment, keep=False) as workshop:
         (workshop.repository / "prices.py").write_text("import time\ntime.sleep(60)\n")
         assert workshop.run_test() == Check(passed=False, last_line="not finished after 0 s")
 
@@ -63,7 +65,7 @@ def test_a_test_without_end_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_git_one_sentence_says_so(tmp_path: Path) -> None:
     with (
         pytest.raises(Refused, match="git is not on PATH; install git"),
-        open_workshop({"PATH": "/nowhere"}, keep=False),
+        open_workshop({"PATH": "/nowhere", "HOME": str(tmp_path)}, keep=False),
     ):
         pass
     assert list(tmp_path.iterdir()) == []
@@ -75,7 +77,16 @@ def test_a_git_that_fails_is_quoted(tmp_path: Path) -> None:
     git.chmod(0o755)
     with (
         pytest.raises(Refused, match="git init failed: the disk is full"),
-        open_workshop({"PATH": str(tmp_path)}, keep=False),
+        open_workshop({"PATH": str(tmp_path), "HOME": str(tmp_path)}, keep=False),
     ):
         pass
     assert list(tmp_path.iterdir()) == [git]
+
+
+def test_a_home_that_cannot_be_used_is_named(tmp_path: Path, environment: dict[str, str]) -> None:
+    (tmp_path / ".codex").write_text("a file")
+    with (
+        pytest.raises(Refused, match=r"cannot make a folder to work in: .*/\.codex.*; set CODEX_HOME to a folder"),
+        open_workshop(environment, keep=False),
+    ):
+        pass

@@ -100,7 +100,8 @@ def test_a_turn_that_fails_is_explained(tmp_path: Path) -> None:
     program = tmp_path / "codex"
     program.write_text("#!/bin/sh\necho codex-cli 0.163.0\n")
     program.chmod(0o755)
-    turn = core_facts.run_turn(Binary(str(program), (0, 163, 0), Origin.SETTING), {"PATH": "/usr/bin:/bin"})
+    binary = Binary(str(program), (0, 163, 0), Origin.SETTING)
+    turn = core_facts.run_turn(binary, {"PATH": "/usr/bin:/bin"}, str(tmp_path / "home"))
     assert "cannot start Codex" in turn.error
 
 

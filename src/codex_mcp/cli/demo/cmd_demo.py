@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let the agent work on an executor behind a rendezvous, all on this machine",
     )
-    parser.add_argument("--keep", action="store_true", help="keep the temporary folder and print its path")
+    parser.add_argument("--keep", action="store_true", help="keep the demo's folder and print its path")
 
 
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:

@@ -1,6 +1,6 @@
-"""A temporary folder with a git repository whose test fails, and a home for Codex.
+"""A scratch folder with a git repository whose test fails, and a home for Codex.
 
-The user's home folder and the settings of git and Codex are not touched.
+Nothing else in the user's home folder is touched, nor are the settings of git and Codex.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -19,6 +18,8 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.scratch import new_private_folder, scratch_folder
+from codex_mcp.config.load import likely_codex_home
 
 PROGRAM: Final = '''\
 """What a basket costs."""
@@ -39,6 +40,9 @@ class TestPrices(unittest.TestCase):
     def test_total(self) -> None:
         self.assertEqual(total([2, 3, 4]), 9)
 """
+
+KEPT: Final = os.path.join("codex-mcp", "demos")
+"""In Codex's home: the folders of demos that the user wanted to keep."""
 
 FILES: Final = {"prices.py": PROGRAM, "test_prices.py": TEST}
 
@@ -102,17 +106,24 @@ def open_workshop(environment: Mapping[str, str], *, keep: bool) -> Iterator[Wor
     git = shutil.which("git", path=environment.get("PATH"))
     if git is None:
         raise Refused("cannot make a repository to work in: git is not on PATH; install git")
-    # Codex creates no helper programs below the temporary folder, so it gets its own beside its home.
-    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="codex-mcp-demo-")))
-    try:
-        workshop = Workshop(folder, _private(environment, folder))
-        for place in (workshop.codex_home, folder / "temporary", workshop.repository):
-            place.mkdir(parents=True)
+    home = likely_codex_home(None, environment)
+    with contextlib.ExitStack() as stack:
+        try:
+            if keep:
+                place = new_private_folder(os.path.join(os.path.realpath(home), KEPT))
+            else:
+                place = stack.enter_context(scratch_folder(home))
+        except OSError as exc:
+            raise Refused(
+                f"cannot make a folder to work in: {exc.filename}: {exc.strerror}; set CODEX_HOME to a folder that you "
+                "may write to"
+            ) from exc
+        # Codex creates no helper programs below the temporary folder, so it gets its own beside its home.
+        workshop = Workshop(Path(place), _private(environment, Path(place)))
+        for folder in (workshop.codex_home, workshop.folder / "temporary", workshop.repository):
+            folder.mkdir(parents=True)
         _make_repository(git, workshop)
         yield workshop
-    finally:
-        if not keep:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _private(environment: Mapping[str, str], folder: Path) -> dict[str, str]:

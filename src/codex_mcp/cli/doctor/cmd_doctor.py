@@ -93,7 +93,7 @@ def _codex_facts(
     if not with_turn:
         return codex, core, sandbox, None
     with _progress("running a scripted turn"):
-        return codex, core, sandbox, run_turn(binary, environment)
+        return codex, core, sandbox, run_turn(binary, environment, settings.core.codex_home)
 
 
 @contextlib.contextmanager

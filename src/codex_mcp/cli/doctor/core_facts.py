@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from typing import Final
@@ -14,6 +12,7 @@ from typing import Final
 from msgspec import Raw
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.scratch import scratch_folder
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.demo.client import ServerLaunch, connected
 from codex_mcp.cli.demo.messages import Decision, Event, Question
@@ -62,18 +61,17 @@ def _kind(account: object) -> str | None:
     return kind if isinstance(kind, str) else UNKNOWN_ACCOUNT
 
 
-def run_turn(binary: Binary, environment: Mapping[str, str]) -> facts.Turn:
+def run_turn(binary: Binary, environment: Mapping[str, str], codex_home: str) -> facts.Turn:
     """One call of the tool `codex` to a server of its own, in a temporary home, with a scripted model."""
-    folder = os.path.realpath(tempfile.mkdtemp(prefix="codex-mcp-doctor-"))
-    home = os.path.join(folder, "home", ".codex")
     try:
-        for name in (home, os.path.join(folder, "work"), os.path.join(folder, "temporary")):
-            os.makedirs(name)
-        began = time.monotonic()
-        error = asyncio.run(_turn(binary, _environment(environment, folder), os.path.join(folder, "work")))
-        return facts.Turn(error, time.monotonic() - began)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with scratch_folder(codex_home) as folder:
+            for name in (os.path.join("home", ".codex"), "work", "temporary"):
+                os.makedirs(os.path.join(folder, name))
+            began = time.monotonic()
+            error = asyncio.run(_turn(binary, _environment(environment, folder), os.path.join(folder, "work")))
+            return facts.Turn(error, time.monotonic() - began)
+    except OSError as exc:
+        return facts.Turn(f"cannot make a folder for it in {codex_home}: {exc.strerror}", 0.0)
 
 
 def _environment(environment: Mapping[str, str], folder: str) -> dict[str, str]:

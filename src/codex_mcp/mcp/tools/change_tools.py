@@ -46,12 +46,14 @@ REMOVED: Final = (
 class _Asked(Struct, frozen=True):
     agent: Agent
     is_stat: bool
+    codex_home: str
 
 
 class ChangeTools:
     def __init__(self, threads: Threads, team: Team, codex_home: str) -> None:
         self._threads = threads
         self._team = team
+        self._codex_home = codex_home
         self._history = History(threads, codex_home, READ_AHEAD)
 
     def bodies(self) -> dict[str, Body]:
@@ -60,7 +62,8 @@ class ChangeTools:
     async def _codex_diff(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_DIFF, given, DiffArguments)
         reference = await self._team.directory.find_one(arguments.references, call.principal)
-        asked = _Asked(await self._team.directory.find(reference, call.principal), arguments.stat)
+        agent = await self._team.directory.find(reference, call.principal)
+        asked = _Asked(agent, arguments.stat, self._codex_home)
         if is_elsewhere(asked.agent.environment) and arguments.of == "uncommitted":
             raise Refused("there is no such diff: the agent's files are on another machine; use `of: thread`")
         match arguments.of:
@@ -129,7 +132,7 @@ def _compared(asked: _Asked, base: str | None, paths: Sequence[str] | None = Non
         if base != worktree.base:
             raise Refused(REMOVED.format(identity=worktree.identity, branch=worktree.branch))
         cwd, until = worktree.checkout, worktree.tip
-    found = diff_of(cwd, Wanted(base, paths, until, asked.is_stat), LONGEST)
+    found = diff_of(cwd, Wanted(base, paths, until, asked.is_stat), LONGEST, asked.codex_home)
     ends = " ".join(filter(None, (found.base, until)))
     return _shown(found, f"`git -C {cwd} diff {ends}` shows all of it; `stat: true` lists the files.")
 
