@@ -17,6 +17,8 @@ from codex_mcp.wire.jsonrpc import Id
 
 class TurnStarted(Struct, frozen=True):
     turn_id: str
+    root_turn_id: str = ""
+    """The turn that led to it; itself, if a client or Codex began it. Empty if the core does not say."""
 
 
 class TurnEnded(Struct, frozen=True):
@@ -94,6 +96,13 @@ class TokensCounted(Struct, frozen=True):
     last: Tokens
 
 
+class ResponseUsed(Struct, frozen=True):
+    """The tokens of one request. Of a review, whose thread is hidden, these are the only ones that are reported."""
+
+    turn_id: str
+    tokens: Tokens
+
+
 class Tokens(Struct, frozen=True, rename="camel"):
     input_tokens: int = 0
     cached_input_tokens: int = 0
@@ -133,6 +142,7 @@ TurnFact: TypeAlias = (
     | ToolStarted
     | FilesChanged
     | TokensCounted
+    | ResponseUsed
     | ErrorReported
 )
 
@@ -211,19 +221,24 @@ def _tokens_counted(note: notifications.UsageUpdated) -> Fact:
     return TokensCounted(note.turn_id, tokens_of(note.token_usage.total), tokens_of(note.token_usage.last))
 
 
+def _response_used(note: notifications.RawResponseCompleted) -> Fact | None:
+    return None if note.usage is None else ResponseUsed(note.turn_id, tokens_of(note.usage))
+
+
 def _error_reported(note: notifications.ErrorReported) -> Fact:
     return ErrorReported(note.turn_id, note.error.message, note.will_retry, note.error.additional_details or "")
 
 
 _READERS: Final[dict[type[object], Callable[[Any], Fact | None]]] = {
     notifications.MessageDelta: lambda note: MessageStreamed(note.turn_id, note.item_id, note.delta),
-    notifications.TurnStarted: lambda note: TurnStarted(note.turn.id),
+    notifications.TurnStarted: lambda note: TurnStarted(note.turn.id, note.turn.root_turn_id or ""),
     notifications.TurnCompleted: _turn_ended,
     notifications.ItemStarted: _item_started,
     notifications.OtherItemStarted: _item_started,
     notifications.ItemCompleted: _item_ended,
     notifications.OtherItemCompleted: _item_ended,
     notifications.UsageUpdated: _tokens_counted,
+    notifications.RawResponseCompleted: _response_used,
     notifications.ErrorReported: _error_reported,
     notifications.RequestResolved: lambda note: QuestionWithdrawn(note.request_id),
     notifications.OtherNotification: lambda note: ThreadUnloaded() if note.method == "thread/closed" else None,

@@ -31,6 +31,9 @@ from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.turn import Audience, Turn
 from codex_mcp.threads.turn_queue import QueueFull, QueueShut, Source
 
+REVIEWS_KEPT: Final = 1_000
+"""Threads of reviews that are remembered; an older one cannot be continued."""
+
 OUTCOMES: Final = {
     Status.COMPLETED: AuditOutcome.OK,
     Status.FAILED: AuditOutcome.FAILED,
@@ -64,6 +67,10 @@ class Work:
         self._describe_question = describe_question
         self._team_tokens = 0
         """As last counted, and what this server's turns have used since."""
+        self._reviews: dict[str, Member | None] = {}
+        """The threads of reviews, and the agents that they are for."""
+        self._reviewed = 0
+        """Tokens of reviews for no agent, which only this server counts."""
 
     @property
     def has_team_limit(self) -> bool:
@@ -79,7 +86,7 @@ class Work:
             if agent.team == self._settings.team
         }
         used |= {member.agent.codex_id: member.agent.tokens for member in self._roster}  # maybe not stored yet
-        self._team_tokens = sum(used.values())
+        self._team_tokens = sum(used.values()) + self._reviewed
         return self._team_tokens
 
     def pause(self, member: Member, team_tokens: int) -> Paused | None:
@@ -88,6 +95,26 @@ class Work:
     def warnings(self, member: Member) -> list[str]:
         """What a caller should know about the agent's limits before they pause it."""
         return member.warnings(self._settings, self._team_tokens)
+
+    def review_opened(self, thread: Thread, member: Member | None) -> None:
+        """The tokens of this thread are this agent's, or the team's."""
+        self._reviews[thread.id] = member
+        if len(self._reviews) > REVIEWS_KEPT:
+            del self._reviews[next(iter(self._reviews))]
+
+    def is_review(self, thread_id: str) -> bool:
+        return thread_id in self._reviews
+
+    def _of(self, thread: Thread) -> Member | None:
+        """The agent whose limits bind this thread."""
+        return self._roster.of_thread(thread.id) or self._reviews.get(thread.id)
+
+    async def check_review(self, member: Member | None) -> None:
+        """Refuse a review, or a prompt after it, that the limits do not allow. Raises TeamRefused."""
+        if member is None:
+            await self.check_team()
+        elif (pause := self.pause(member, await self.team_tokens())) is not None:
+            raise refusals.paused(member.agent, pause.reason)
 
     async def check_team(self) -> None:
         """Refuse a new agent that could not have its first turn. Raises TeamRefused."""
@@ -157,14 +184,16 @@ class Work:
 
     def why_not(self, thread: Thread, turn: Turn) -> str:
         """Told by threads when a turn is about to begin: earlier turns may have used up the tokens while it waited."""
-        member = self._roster.of_thread(thread.id)
-        pause = None if member is None else limits.check_tokens(self._settings, member.usage, self._team_tokens)
+        member = self._of(thread)
+        usage = limits.Usage() if member is None else member.usage
+        pause = limits.check_tokens(self._settings, usage, self._team_tokens)
         return "" if pause is None else pause.reason
 
     def turn_concluded(self, thread: Thread, turn: Turn) -> None:
         """Told by threads: count the turn, and write it into the record, the journal and the audit."""
         member = self._roster.of_thread(thread.id)
         if member is None:
+            self._review_concluded(thread, turn)
             return
         outcome = turn.outcome
         if turn.joins is not None:  # it was counted and written with the turn that it has joined
@@ -185,6 +214,18 @@ class Work:
         )
         how = AuditOutcome.TIMED_OUT if turn.record.timed_out else OUTCOMES[outcome.status]
         self._audit_turn(member, turn, how, error=error, duration_ms=round(outcome.seconds * 1000), tokens=tokens)
+
+    def _review_concluded(self, thread: Thread, turn: Turn) -> None:
+        """Count what a review has used, for its agent or for the team."""
+        usage, member = turn.outcome.usage, self._reviews.get(thread.id)
+        if usage is None or turn.joins is not None or thread.id not in self._reviews:
+            return
+        self._team_tokens += usage.total_tokens
+        if member is None:
+            self._reviewed += usage.total_tokens
+        else:
+            member.turn_concluded(turn, usage.total_tokens)
+            self._session.writer.note(member)
 
     def turn_goes_on(self, thread: Thread, turn: Turn) -> None:
         """Write a call into the audit that was answered before its turn has ended."""

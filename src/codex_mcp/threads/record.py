@@ -18,6 +18,7 @@ from codex_mcp.codex.facts import (
     ItemEnded,
     MessageSaid,
     MessageStreamed,
+    ResponseUsed,
     Tokens,
     TokensCounted,
     ToolStarted,
@@ -60,8 +61,9 @@ class Outcome(Struct, frozen=True):
 
 
 class Record:
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float, *, is_review: bool = False) -> None:
         self.began = now
+        self._is_review = is_review
         self.activity = "starting"
         self.failure: str | None = None
         self.warnings: tuple[str, ...] = ()
@@ -126,14 +128,19 @@ class Record:
                     self._files[change.path] = _merged(self._files.get(change.path), change)
             case TurnStarted():
                 self.has_begun = True
-            # A resumed thread reports the usage of its last turn again, perhaps after the next turn was submitted.
-            case TokensCounted(last=last) if self.has_begun:
-                self._usage = added(self._usage, last)
+            case TokensCounted(last=used) | ResponseUsed(tokens=used) if self._is_counted(fact):
+                self._usage = added(self._usage, used)
             case ErrorReported(message=message, will_retry=False):
                 self.failure = message
             case TurnEnded(status=status, error=error):
                 self._ended(status, error)
         self.activity = _activity(fact) or self.activity
+
+    def _is_counted(self, fact: Fact) -> bool:
+        if isinstance(fact, ResponseUsed):
+            return self._is_review
+        # A resumed thread reports the usage of its last turn again, perhaps after the next turn was submitted.
+        return self.has_begun
 
     def _speak(self, fact: MessageSaid | MessageStreamed) -> None:
         item = fact.item_id if isinstance(fact, MessageStreamed) else ""

@@ -221,6 +221,8 @@ class Thread:
         self._publish(events)
 
     def _turn_fact_received(self, fact: facts.TurnFact) -> None:
+        if self.current is not None:
+            fact = self.current.own_fact(fact)
         turn = self.turn(fact.turn_id)
         is_news = turn is not None and turn.add(fact)
         if turn is not None:

@@ -16,7 +16,7 @@ from codex_mcp.base.futures import Waiter, Waiters, resolve
 from codex_mcp.base.logs import Subject, about_only
 from codex_mcp.codex.core import Core, TurnSpec
 from codex_mcp.codex.events.translator import Event
-from codex_mcp.codex.facts import ErrorReported, Fact, ItemEnded, TurnEnded, TurnStarted
+from codex_mcp.codex.facts import ErrorReported, Fact, ItemEnded, TurnEnded, TurnFact, TurnStarted
 from codex_mcp.threads.open_questions import ParkedQuestions
 from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
@@ -63,6 +63,8 @@ class Turn:
     """The running turn that its prompt steers; None if it is a turn of its own."""
     has_parted = False
     """It was to steer another turn, and became one of its own."""
+    inner_id = ""
+    """The turn within a review, by which Codex stops it. Codex begins it on the same thread, and never ends it."""
     _shares_end = False
     _is_sent = False
     _steered_by: frozenset[str] = frozenset()
@@ -87,7 +89,7 @@ class Turn:
         self.parked = ParkedQuestions()
         self.core: Core | None = None
         """The core that was asked to start it."""
-        self.record = Record(time.monotonic())
+        self.record = Record(time.monotonic(), is_review=spec.review is not None)
         self.stopped: asyncio.Future[None] | None = None
         """Exists once it is being interrupted; done when its commands are dead."""
         self.item_ended = asyncio.Event()
@@ -240,6 +242,15 @@ class Turn:
         """The error, or the end of a review that Codex refuses: it then announces neither its start nor its end."""
         is_refusal = self.spec.review is not None and not self.record.has_begun and not error.will_retry
         return TurnEnded(error.turn_id, "failed", error.message) if is_refusal else error
+
+    def own_fact(self, fact: TurnFact) -> TurnFact:
+        """The fact; as one of the review, if it is about the turn within."""
+        if isinstance(fact, TurnStarted) and self.spec.review is not None:
+            root = fact.root_turn_id
+            if root not in ("", fact.turn_id) and self.place.turn_id in ("", root):
+                self.inner_id = fact.turn_id
+                return TurnStarted(root, root)
+        return replace(fact, turn_id=self.place.turn_id) if self.inner_id and fact.turn_id == self.inner_id else fact
 
     def add(self, fact: Fact) -> bool:
         """Record the fact; return whether the turn's activity has changed."""

@@ -10,7 +10,7 @@ from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team
 from tests.support.team.team_server import TeamServer, refusal, structured
 
-FOUND = {
+FOUND: Json = {
     "findings": [
         {
             "title": "[P1] Off by one",
@@ -44,11 +44,17 @@ def repository(server: TeamServer) -> Path:
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Path:
+def found() -> Json:
+    """What the model finds."""
+    return FOUND
+
+
+@pytest.fixture
+def script(tmp_path: Path, found: Json) -> Path:
     """A model that finds something in every review."""
     path = tmp_path / "review.toml"
     scenes = (
-        f"[scenes.found]\nwhen = \"review\"\nsteps = [{{ gate = 'look' }}, {{ say = '''{json.dumps(FOUND)}''' }}]\n"
+        f"[scenes.found]\nwhen = \"review\"\nsteps = [{{ gate = 'look' }}, {{ say = '''{json.dumps(found)}''' }}]\n"
     )
     path.write_text(f"default = 'say'\n{scenes}[scenes.say]\nsteps = [{{ say = 'Hello.' }}]\n")
     return path
@@ -73,6 +79,49 @@ async def test_the_findings_of_a_review_are_data_and_words(team: Team, script: P
         assert "It breaks." in result["content"][0]["text"]
         assert await server.threads() == {}  # a review is no agent
         assert [entry["outcome"] for entry in server.audit() if entry["event"] == "codex_review"] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    "found", [{**FOUND, "findings": [{**FOUND["findings"][0], "priority": None, "title": "Off by one"}]}]
+)
+async def test_findings_without_a_priority_are_data_too(team: Team, script: Path) -> None:
+    async with team(script=script) as (server, model):
+        model.release("look")
+        folder = repository(server)
+        (folder / "a.py").write_text("changed\n")
+        told = structured(await server.run("codex_review", {"cwd": str(folder)}))
+        (finding,) = told["findings"]
+        text = "The loop ends too early."
+        assert finding == {"file": "/repo/a.py", "lines": [3, 5], "title": "Off by one", "text": text}
+
+
+async def test_the_tokens_of_a_review_count_for_its_agent_and_for_the_team(team: Team, script: Path) -> None:
+    async with team("--tokens-per-team", "350", "--tokens-per-thread", "200", script=script) as (server, model):
+        model.release("look")
+        folder = repository(server)
+        (folder / "a.py").write_text("changed\n")
+        of_nobody = structured(await server.run("codex_review", {"cwd": str(folder)}))
+        assert of_nobody["usage"]["totalTokens"] == 120
+        arch = await server.start("hello", identity="arch", cwd=str(folder))
+        assert structured(await server.run("codex_review", {"id": "arch"}))["usage"]["totalTokens"] == 120
+        assert (await server.threads())[arch["codex_id"]]["tokens"] == 240
+        for tool, arguments in (("codex_review", {"id": "arch"}), ("codex-reply", {"id": "arch", "prompt": "more"})):
+            assert "the team has used 360 tokens" in refusal(await server.run(tool, arguments))
+        assert len(model.requests) == 3
+
+
+async def test_a_review_can_be_stopped_and_its_conversation_continued(team: Team, script: Path) -> None:
+    async with team(script=script) as (server, model):
+        folder = repository(server)
+        (folder / "a.py").write_text("changed\n")
+        begun = structured(await server.run("codex_review", {"cwd": str(folder), "background": True}))
+        await model.wait_for_gate("look")
+        stopped = structured(await server.run("codex_interrupt", {"threadId": begun["threadId"]}))
+        assert stopped["status"] == "interrupted"
+        model.release("look")
+        told = structured(await server.run("codex-reply", {"threadId": begun["threadId"], "prompt": "Hello again"}))
+        assert (told["status"], told["content"]) == ("completed", "Hello."), told["content"]
+        assert "runs no turn" in refusal(await server.run("codex_interrupt", {"threadId": begun["threadId"]}))
 
 
 @pytest.mark.parametrize(("target", "of"), [("base", "same"), ("commit", "HEAD"), ("custom", "Review the names.")])

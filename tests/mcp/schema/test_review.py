@@ -25,7 +25,7 @@ Full review comments:
 
 
 def test_each_finding_has_its_place_its_priority_and_its_text() -> None:
-    first, second, third = findings_in(REVIEW)
+    first, second, third = findings_in(REVIEW) or ()
     assert first == {
         "file": "/x/a.py",
         "lines": (3, 5),
@@ -39,13 +39,27 @@ def test_each_finding_has_its_place_its_priority_and_its_text() -> None:
     assert (third["file"], third["priority"], third["text"]) == ("d.py", 0, "")
 
 
-@pytest.mark.parametrize("review", ["", "All is well.", "Full review comments:", "- [P1] A — /b:1-2", "{}"])
+@pytest.mark.parametrize(
+    "review", ["", "All is well.", "Full review comments:", "- [P1] A — /b:1-2", '{"findings": []}']
+)
 def test_a_text_without_findings_has_none(review: str) -> None:
     assert findings_in(review) == []
 
 
 def test_a_single_finding_has_another_heading() -> None:
-    assert len(findings_in("Review comment:\n\n- [P2] A — /b:1-2\n  c")) == 1
+    assert len(findings_in("Review comment:\n\n- [P2] A — /b:1-2\n  c") or []) == 1
+
+
+@pytest.mark.parametrize("review", ["{}", '{"findings": [{"title": 1}]}', "{", "```json\n{\n```", '{"findings": null}'])
+def test_json_that_cannot_be_read_is_not_called_a_review_without_findings(review: str) -> None:
+    assert findings_in(review) is None
+
+
+def test_the_models_own_json_is_read_even_in_a_code_block() -> None:
+    place = '{"absolute_file_path": "/a.py", "line_range": {"start": 3, "end": 5}}'
+    one = f'{{"title": "[P0] A", "body": " b ", "confidence_score": 1, "priority": null, "code_location": {place}}}'
+    told = [{"file": "/a.py", "lines": (3, 5), "title": "A", "text": "b", "priority": 0}]
+    assert findings_in(f'```json\n{{"findings": [{one}]}}\n```') == told
 
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1)
@@ -66,7 +80,7 @@ def test_what_codex_writes_is_read_back(written: list[Finding]) -> None:
         mark = "" if each.priority is None else f"[P{each.priority}] "
         first, last = each.lines
         blocks.append(f"- {mark}{each.title} — {each.file}:{first}-{last}\n  {each.text}")
-    read = findings_in("Words.\n\nFull review comments:\n\n" + "\n\n".join(blocks))
+    read = findings_in("Words.\n\nFull review comments:\n\n" + "\n\n".join(blocks)) or []
     assert [(each["file"], each["title"], each["text"], each.get("priority")) for each in read] == [
         (each.file, each.title, each.text, each.priority) for each in written
     ]

@@ -107,7 +107,8 @@ class Follower:
         names = self._says.names(outcome.thread_id)
         if turn.spec.review is None or outcome.status is not Status.COMPLETED:
             return names
-        return {**names, "findings": findings_in(outcome.content)}
+        findings = findings_in(outcome.content)
+        return names if findings is None else {**names, "findings": findings}
 
     def _unchanged(self, turn: Turn) -> tuple[dict[str, object], GoesOn]:
         return self._described(turn), self._says.goes_on(turn.thread_id)

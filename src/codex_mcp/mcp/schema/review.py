@@ -1,6 +1,6 @@
 """Pure. `codex_review`: its arguments, what they ask Codex to review, and the findings in Codex's answer.
 
-Codex returns a review as text in a fixed form, whichever way its model wrote it:
+Codex returns a review as text in a fixed form, or its model's own JSON if Codex cannot read that:
 
     It breaks.
 
@@ -30,6 +30,8 @@ FINDING: Final = re.compile(
     r":(?P<first>\d+)-(?P<last>\d+)$"
 )
 """A file is named by its absolute path, which may contain a dash; a title, too."""
+
+PRIORITY: Final = re.compile(r"^\[P(\d)\] ")
 
 INDENT: Final = "  "
 
@@ -94,10 +96,60 @@ def _refused(text: str) -> BadArguments:
     return BadArguments(f"{BAD_ARGUMENTS}{text}")
 
 
-def findings_in(review: str) -> list[dict[str, object]]:
-    """The findings of a review, in its order; empty if it has none, or is not in Codex's form."""
+def findings_in(review: str) -> list[dict[str, object]] | None:
+    """The findings of a review, in its order; None if it is in no form that is known here."""
+    found = _written(review) if review.lstrip().startswith(("{", "```")) else _listed(review)
+    return None if found is None else [msgspec.to_builtins(each) for each in found]
+
+
+class _Lines(Struct):
+    start: int
+    end: int
+
+
+class _Location(Struct):
+    absolute_file_path: str
+    line_range: _Lines
+
+
+class _Written(Struct):
+    title: str
+    body: str
+    code_location: _Location
+    priority: int | None = None
+
+
+class _Review(Struct):
+    findings: list[_Written]
+
+
+def _written(review: str) -> list[Finding] | None:
+    """The model's own JSON, which Codex passes on as it is when one of its fields is not as expected."""
+    begin, end = review.find("{"), review.rfind("}")
+    try:
+        found = msgspec.json.decode(review[begin : end + 1], type=_Review, strict=False).findings
+    except (msgspec.MsgspecError, UnicodeError):
+        return None
+    return [
+        Finding(
+            file=each.code_location.absolute_file_path,
+            lines=(each.code_location.line_range.start, each.code_location.line_range.end),
+            title=PRIORITY.sub("", each.title),
+            text=each.body.strip(),
+            priority=each.priority if each.priority is not None else _priority_in(each.title),
+        )
+        for each in found
+    ]
+
+
+def _priority_in(title: str) -> int | None:
+    found = PRIORITY.match(title)
+    return None if found is None else int(found[1])
+
+
+def _listed(review: str) -> list[Finding]:
     heading = HEADING.search(review)
-    return [] if heading is None else [msgspec.to_builtins(each) for each in _findings(review[heading.end() :])]
+    return [] if heading is None else _findings(review[heading.end() :])
 
 
 def _findings(listed: str) -> list[Finding]:

@@ -171,6 +171,13 @@ def interrupt_result(agent: Agent, outcome: Outcome, waiting: int) -> Result:
     return _result(described(outcome, names_of(agent)), lines)
 
 
+def stopped_result(outcome: Outcome) -> Result:
+    """The result of `codex_interrupt` for the thread of a review."""
+    stopped = outcome.status is Status.INTERRUPTED
+    text = f"The review was stopped after {outcome.seconds:.0f} s." if stopped else "The review had just ended."
+    return _result(described(outcome), [text, *([outcome.content] if outcome.content else [])])
+
+
 def idle_result(agent: Agent) -> Result:
     status, says = ("closed", "is closed") if agent.is_closed else ("idle", "runs no turn")
     text = f"Agent {agent.identity} ({agent.codex_id}) {says}; nothing was stopped."

@@ -17,6 +17,7 @@ from codex_mcp.mcp.calls.follower import Follower
 from codex_mcp.mcp.schema.arguments import CodexArguments, HowToWait
 from codex_mcp.mcp.schema.results import Result
 from codex_mcp.mcp.tools.specs import in_default_folder, new_thread
+from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
@@ -36,14 +37,25 @@ class OneTurn:
         self._follower = follower
         self._check = check
 
-    async def run(self, call: Call, setup: CodexArguments, spec: TurnSpec, how: HowToWait) -> Result:
+    async def run(
+        self,
+        call: Call,
+        setup: CodexArguments,
+        spec: TurnSpec,
+        how: HowToWait,
+        opened: Callable[[Thread], None] = lambda _: None,
+    ) -> Result:
+        """`opened` is told of the thread before its turn."""
         setup = await in_default_folder(call, setup, self._settings.core)
         setup = replace(setup, sandbox="read-only", approval_policy="never")
         new = new_thread(setup, self._settings)
+        # A review is reported in raw events only: without them, nobody would know its tokens.
+        new = replace(new, spec=replace(new.spec, raw_events=new.spec.raw_events or spec.review is not None))
         await asyncio.to_thread(self._check, new.spec, spec)
         async with call.opening():
             thread = await self._threads.start(new.spec, call.principal)
         stay_about(call.subject._replace(thread=thread.id))
         logger.info("thread started in %s", thread.cwd)
+        opened(thread)
         turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
         return await self._follower.followed(call, thread, turn, how)

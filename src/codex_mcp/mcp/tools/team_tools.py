@@ -172,7 +172,7 @@ class TeamTools:
         member = self._team.roster.of_thread(thread_id)
         if member is None:
             if not self._team.roster.names(thread_id):
-                return GoesOn.NO_AGENT
+                return GoesOn.REPLY if self._team.work.is_review(thread_id) else GoesOn.NO_AGENT
             taken = self._team.roster.was_taken_over(thread_id)
             return GoesOn.OTHER_SERVER if taken else GoesOn.RESUME
         if member.closing:
@@ -273,6 +273,8 @@ class TeamTools:
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:
         arguments = team_arguments(catalogue.CODEX_REPLY, given, TeamReplyArguments)
+        if self._turns.is_review(arguments.references):
+            return await self._turns.reply(call, arguments)
         return await self._once(call, arguments, lambda: self._replied(call, arguments))
 
     async def _replied(self, call: Call, arguments: TeamReplyArguments) -> TeamTurn:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from msgspec.structs import replace
 
+from codex_mcp.base.errors import Refused
+from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.groups import Settings
-from codex_mcp.codex.core import ThreadSpec, TurnSpec
+from codex_mcp.base.settings.kinds import Events
+from codex_mcp.codex.core import ThreadSpec, TurnSpec, plain_id
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.follower import Follower
 from codex_mcp.mcp.schema import team_catalogue as catalogue
 from codex_mcp.mcp.schema.arguments import CodexArguments
-from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
+from codex_mcp.mcp.schema.results import Result, refused
 from codex_mcp.mcp.schema.review import TeamReviewArguments, team_review_target
-from codex_mcp.mcp.schema.team_arguments import AgentArguments, team_arguments
-from codex_mcp.mcp.schema.team_results import idle_result, interrupt_result
+from codex_mcp.mcp.schema.team_arguments import AgentArguments, TeamReplyArguments, team_arguments
+from codex_mcp.mcp.schema.team_results import idle_result, interrupt_result, stopped_result
 from codex_mcp.mcp.tools.dispatch import Body, Json
 from codex_mcp.mcp.tools.one_turn import OneTurn
 from codex_mcp.mcp.tools.review_checks import check_review
+from codex_mcp.mcp.tools.specs import events_of, reply_turn
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records.audit_entry import AuditOutcome
@@ -25,11 +33,14 @@ from codex_mcp.team.team import Team
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
+from codex_mcp.threads.turn_queue import QueueFull
 
 
 class TurnTools:
     def __init__(self, team: Team, threads: Threads, settings: Settings, follower: Follower) -> None:
         self._team = team
+        self._threads = threads
+        self._settings = settings
         self._follower = follower
         self._time_limit = settings.team.turn_timeout or None
         self._once = OneTurn(threads, settings, follower, _check)
@@ -41,17 +52,53 @@ class TurnTools:
         """Review the changes in a folder, in a thread that is no agent's."""
         arguments = team_arguments(catalogue.CODEX_REVIEW, given, TeamReviewArguments)
         spec = TurnSpec(review=team_review_target(arguments), time_limit=self._time_limit)
-        await self._team.work.check_team()
         setup = CodexArguments(prompt="", model=arguments.model, cwd=arguments.cwd)
+        member = None
         if arguments.references:
             reference = await self._team.directory.find_one(arguments.references, call.principal)
             agent = await self._team.directory.find(reference, call.principal)
+            member = self._team.roster.called(agent.codex_id, call.principal)
             setup = replace(setup, cwd=agent.cwd, environment=agent.environment)
-        return await self._once.run(call, setup, spec, arguments)
+        await self._team.work.check_review(member)
+        opened = partial(self._team.work.review_opened, member=member)
+        return await self._once.run(call, setup, spec, arguments, opened)
+
+    def is_review(self, references: Sequence[str]) -> bool:
+        """Whether these name the thread of a review, which is no agent."""
+        return len(references) == 1 and self._team.work.is_review(plain_id(references[0]))
+
+    async def reply(self, call: Call, arguments: TeamReplyArguments) -> Result:
+        """Go on with the conversation of a review. Raises BadArguments, Refused, CoreError."""
+        if arguments.request_id is not None:
+            raise BadArguments(f"{BAD_ARGUMENTS}`request_id` is for agents, and this thread is that of a review")
+        async with call.opening():
+            thread = await self._threads.find(arguments.references[0], call.principal)
+        await self._team.work.check_team()
+        stay_about(call.subject._replace(thread=thread.id))
+        call.send_events(events_of(arguments, self._settings.calls))
+        spec = replace(reply_turn(arguments, thread.cwd), time_limit=self._time_limit)
+        try:
+            turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
+        except QueueFull as exc:
+            raise Refused(f"Thread {thread.id} is busy, and {exc.limit} more prompts wait.") from exc
+        return await self._follower.followed(call, thread, turn, arguments)
+
+    async def _stop_review(self, call: Call, thread_id: str) -> Result:
+        thread = self._threads.known(thread_id, call.principal)
+        turn = None if thread is None else thread.current
+        if thread is None or turn is None or turn.ended:
+            return refused(f"Thread {thread_id} runs no turn; nothing was stopped.")
+        thread.cancel(turn)
+        await turn.wait()  # no longer than the grace period
+        if not self._follower.waiter.is_waited_for(call.caller, thread.id):
+            self._follower.waiter.report(call, [turn])
+        return stopped_result(turn.outcome)
 
     async def interrupt(self, call: Call, given: Json) -> Result:
         """Stop the current turn of an agent, whoever asked for it."""
         arguments = team_arguments(catalogue.CODEX_INTERRUPT, given, AgentArguments)
+        if self.is_review(arguments.references):
+            return await self._stop_review(call, plain_id(arguments.references[0]))
         reference = await self._team.directory.find_one(arguments.references, call.principal)
         agent, thread = await self._running(reference, call.principal)
         turn = None if thread is None else thread.current

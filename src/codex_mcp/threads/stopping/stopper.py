@@ -140,7 +140,7 @@ class Stopper:
         """Interrupt a turn and end its commands. The core announces the end of the turn separately."""
         already_orphans = self._cores.orphans()
         with contextlib.suppress(CoreError):
-            await core.interrupt_turn(turn.thread_id, turn.place.turn_id)
+            await core.interrupt_turn(turn.thread_id, turn.inner_id or turn.place.turn_id)
         if turn.record.running_commands:
             with contextlib.suppress(CoreError, TimeoutError):
                 async with asyncio.timeout(COMMAND_GRACE):

@@ -67,6 +67,8 @@ class Turn(Wire, frozen=True):
     id: str
     status: str = "inProgress"
     error: Failure | None = None
+    root_turn_id: str | None = None
+    """The turn that led to it: itself, or one of another thread, or that of a review."""
     started_at: object = None
     completed_at: object = None
     duration_ms: object = None
