@@ -37,17 +37,22 @@ class Client:
         self._reach = reach
         self.info: mcp.ClientInfo | None = None
         self.capabilities: Mapping[str, object] = {}
+        self.revision = ""
+        """The revision of MCP that it speaks; empty before it is known, which is older than any."""
         self.is_stateless = False
         """It cannot be asked: its call is answered `input_required`, and its next request brings the answers."""
 
-    def introduce(self, info: mcp.ClientInfo | None, capabilities: Mapping[str, object]) -> None:
+    def introduce(
+        self, info: mcp.ClientInfo | None, capabilities: Mapping[str, object], revision: str = mcp.REVISIONS[0]
+    ) -> None:
         self.info = info
         self.capabilities = capabilities
+        self.revision = revision
 
-    def stateless(self, info: mcp.ClientInfo | None, capabilities: Mapping[str, object]) -> Client:
+    def stateless(self, info: mcp.ClientInfo | None, capabilities: Mapping[str, object], revision: str) -> Client:
         """The same client, as it describes itself in one stateless request."""
         client = Client(self._peer, self._reach)
-        client.introduce(info, capabilities)
+        client.introduce(info, capabilities, revision)
         client.is_stateless = True
         return client
 

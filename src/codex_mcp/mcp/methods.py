@@ -119,7 +119,7 @@ class Methods(Struct, frozen=True):
             raise not_found(request.method)
         client = session.client
         if isinstance(era, Stateless):
-            client = client.stateless(era.client, era.capabilities)
+            client = client.stateless(era.client, era.capabilities, era.revision)
         try:
             exchange = Exchange(request, session, client, self.capabilities, self.instructions)
             if isinstance(era, Stateless) and era.log_level is not None and self.logged is not None:

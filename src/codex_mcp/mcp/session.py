@@ -141,7 +141,7 @@ class Session:
 
     def introduce(self, params: mcp.Initialize) -> None:
         """Take note of who the client is, and start the core, which it will need soon."""
-        self.client.introduce(params.client_info, params.capabilities)
+        self.client.introduce(params.client_info, params.capabilities, mcp.negotiated(params.protocol_version))
         info = params.client_info
         said = (info.name, info.version, params.protocol_version)
         with about_only(self.subject):

@@ -50,6 +50,27 @@ async def test_a_call_that_says_something_first_is_answered_by_a_stream(tmp_path
         assert len({priming.id, first.id, second.id, answer.id}) == 4
 
 
+@pytest.mark.parametrize(
+    ("revision", "is_primed"),
+    [("2024-11-05", False), ("2025-03-26", False), ("2025-06-18", False), ("2025-11-25", True)],
+)
+async def test_only_sessions_that_know_it_get_an_event_without_a_message(
+    tmp_path: Path, revision: str, *, is_primed: bool
+) -> None:
+    """Older SDKs parse its empty data as JSON, and disconnect. A restored session is of the same revision."""
+    async with serving(tmp_path) as (server, _):
+        door = await shake_hands(server.port, revision)
+        async with door.stream("POST", request(1, "talk")) as events:
+            first = await events.next()
+    async with serving(tmp_path) as (server, _):
+        door.port, door.headers["host"] = server.port, f"127.0.0.1:{server.port}"
+        async with door.stream("POST", request(2, "talk")) as events:
+            again = await events.next()
+    for event in (first, again):
+        assert event is not None
+        assert (event.data == "", event.id != "") == (is_primed, True)
+
+
 async def test_who_does_not_take_streams_gets_the_answer_alone_and_the_rest_on_its_get_stream(tmp_path: Path) -> None:
     async with serving(tmp_path) as (server, _methods):
         door = await shake_hands(server.port)

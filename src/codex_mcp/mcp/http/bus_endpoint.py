@@ -18,7 +18,15 @@ from uuid import uuid4
 
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.mcp.http.channel import InboxFull
-from codex_mcp.mcp.http.endpoint import RETRY_LATER, Refusal, answer_json, read_message, refusal, stream_out
+from codex_mcp.mcp.http.endpoint import (
+    RETRY_LATER,
+    Refusal,
+    StreamStyle,
+    answer_json,
+    read_message,
+    refusal,
+    stream_out,
+)
 from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions
 from codex_mcp.transports.http import Header, HttpExchange
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, ErrorObject, Id, Message, Request
@@ -74,7 +82,7 @@ class BusEndpoint:
         tell_session(http, session.id)
         subscriber = session.channel.subscribe()
         try:
-            await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
+            await stream_out(http, subscriber, 0, StreamStyle(self._settings.ping_interval))
         finally:
             session.channel.unsubscribe(subscriber)
 
@@ -98,7 +106,7 @@ class BusEndpoint:
         answer.when_ended(subscriber.end)
         try:
             deliver(session, message)
-            await stream_out(http, subscriber, 0, ping=self._settings.ping_interval, resumable=False)
+            await stream_out(http, subscriber, 0, StreamStyle(self._settings.ping_interval))
         finally:
             session.channel.unsubscribe(subscriber)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.http.streams.live_stream import LiveStream, dropped_marker
@@ -92,22 +93,32 @@ async def answer_json(http: HttpExchange, stream: LiveStream, status: int = 200)
     await http.respond(status, frame, JSON)
 
 
-async def stream_out(http: HttpExchange, stream: LiveStream, number: int, *, ping: float, resumable: bool) -> bool:
+class StreamStyle(Struct, frozen=True):
+    """How a stream is written."""
+
+    ping: float
+    """Seconds of silence after which a comment is sent."""
+    is_resumable: bool = False
+    """Its events have ids."""
+    is_primed: bool = False
+    """It begins with an event that has an id and no message."""
+
+
+async def stream_out(http: HttpExchange, stream: LiveStream, number: int, style: StreamStyle) -> bool:
     """Write a stream from after this number until it ends or the client is gone. True: it was written to the end.
 
-    A stream without messages sends a ping every `ping` seconds. Each message goes to one connection only: when another
-    connection reads the same stream, this one ends.
+    Each message goes to one connection only: when another connection reads the same stream, this one ends.
     """
     is_replaced = stream.take_over()
     stream.add_reader()
     tasks = TaskSet()
     gone = http.disconnected(tasks)
     gone.add_done_callback(lambda _: stream.wake())
-    name = stream.name.encode() if resumable else b""
+    name = stream.name.encode() if style.is_resumable else b""
     try:
-        await http.start_stream(priming(name, number, RETRY_MS) if resumable else b"")
+        await http.start_stream(priming(name, number, RETRY_MS) if style.is_primed else b"")
         while not gone.done():
-            batch = await stream.take(number, ping)
+            batch = await stream.take(number, style.ping)
             if gone.done():
                 return False
             if is_replaced():

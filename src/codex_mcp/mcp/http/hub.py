@@ -167,7 +167,8 @@ class Hub:
             return None
         restored = self._add(principal, session_id, address, is_bus=False)
         capabilities = {} if ticket.elicitation is None else {"elicitation": ticket.elicitation}
-        restored.session.client.introduce(mcp.ClientInfo(ticket.client_name, ticket.client_version), capabilities)
+        info = mcp.ClientInfo(ticket.client_name, ticket.client_version)
+        restored.session.client.introduce(info, capabilities, ticket.revision)
         with about_only(restored.session.subject):
             logger.info("session of %s restored", ticket.client_name)
         return restored
@@ -182,6 +183,7 @@ class Hub:
             client_name=params.client_info.name[:64],
             client_version=params.client_info.version[:64],
             elicitation=elicitation if isinstance(elicitation, dict) else None,
+            revision=mcp.negotiated(params.protocol_version),
         )
         return self._add(principal, tickets.written(self._key, ticket), address, is_bus=False)
 

@@ -31,10 +31,20 @@ from codex_mcp.mcp.eras import (
     unsupported,
 )
 from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, BusEndpoint, deliver, sent_with, too_many
-from codex_mcp.mcp.http.endpoint import RETRY_LATER, Refusal, accepts, answer_json, read_message, refusal, stream_out
+from codex_mcp.mcp.http.endpoint import (
+    RETRY_LATER,
+    Refusal,
+    StreamStyle,
+    accepts,
+    answer_json,
+    read_message,
+    refusal,
+    stream_out,
+)
 from codex_mcp.mcp.http.hub import Hub, HubSession, TooManySessions, no_pace
 from codex_mcp.mcp.http.streams.answer_channel import AnswerChannel
 from codex_mcp.mcp.http.streams.live_stream import LiveStream
+from codex_mcp.mcp.known_clients import takes_priming
 from codex_mcp.mcp.session import Origin, Session
 from codex_mcp.rpc.peer import Handlers, Peer
 from codex_mcp.rpc.watched import watched
@@ -110,7 +120,7 @@ class McpEndpoint:
         http.when_lost(lambda: session.session.answer_unread(message.id))
         try:
             deliver(session, message)
-            was_read = await self._answer(http, stream, resumable=True)
+            was_read = await self._answer(http, stream, session.session)
         finally:
             session.channel.reader_left(stream)
             if not http.is_stream:
@@ -120,8 +130,11 @@ class McpEndpoint:
                 if not stream.readers:
                     session.session.answer_unread(message.id)
 
-    async def _answer(self, http: HttpExchange, stream: LiveStream, *, resumable: bool) -> bool:
-        """Send JSON if the answer comes soon and alone, else a stream. True: the client has got all of it."""
+    async def _answer(self, http: HttpExchange, stream: LiveStream, session: Session | None = None) -> bool:
+        """Send JSON if the answer comes soon and alone, else a stream. True: the client has got all of it.
+
+        A stream of a session can be resumed.
+        """
         if not accepts(http.headers, "text/event-stream"):
             await answer_json(http, stream)
             return True
@@ -129,9 +142,15 @@ class McpEndpoint:
         is_whole = stream.ended and batch.last >= stream.ring.last
         if is_whole and len(batch.messages) == 1:
             frame = batch.messages[0].frame
-            await http.respond(200 if resumable else _status(frame), frame, JSON)
+            await http.respond(_status(frame) if session is None else 200, frame, JSON)
             return True
-        return await stream_out(http, stream, 0, ping=self._settings.ping_interval, resumable=resumable)
+        return await stream_out(http, stream, 0, self._style(session))
+
+    def _style(self, session: Session | None) -> StreamStyle:
+        if session is None:
+            return StreamStyle(self._settings.ping_interval)
+        is_primed = takes_priming(session.client.revision)
+        return StreamStyle(self._settings.ping_interval, is_resumable=True, is_primed=is_primed)
 
     async def _get(self, http: HttpExchange, principal: str) -> None:
         if not accepts(http.headers, "text/event-stream"):
@@ -156,7 +175,7 @@ class McpEndpoint:
         if request_id is not None:
             http.when_lost(lambda: session.session.answer_unread(request_id))
         try:
-            was_read = await stream_out(http, stream, number, ping=self._settings.ping_interval, resumable=True)
+            was_read = await stream_out(http, stream, number, self._style(session.session))
         finally:
             session.channel.reader_left(stream)
             if request_id is not None and not was_read:
@@ -258,7 +277,7 @@ class McpEndpoint:
         http.when_lost(lambda: session.answer_unread(request.id))
         watching = asyncio.get_running_loop().call_later(WATCH_AFTER, watch)
         try:
-            was_read = await self._answer(http, stream, resumable=False)
+            was_read = await self._answer(http, stream)
             if not was_read:
                 http.when_lost(None)
                 leave(None)

@@ -26,6 +26,7 @@ class Ticket(Struct, frozen=True):
     client_name: str = ""
     client_version: str = ""
     elicitation: dict[str, object] | None = None
+    revision: str = ""
 
 
 def written(key: bytes, ticket: Ticket) -> str:

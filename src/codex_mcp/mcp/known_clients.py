@@ -1,0 +1,86 @@
+"""Pure. What each client does that the protocol does not tell: one table, by the name that a client gives itself.
+
+An unknown client gets the safe behaviour: its model may see the text of a result, the structured content or both, so
+that each is complete; its time limit may be short; and it may not know messages that the specification lacks. Most
+frameworks in Python call themselves `mcp`, as their SDK does, and are unknown in this sense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+
+class Shows(StrEnum):
+    """What a client shows its model of a result that is no error. Of an error, every client shows the text."""
+
+    TEXT = "the text"
+    DATA = "the structured content"
+    BOTH = "both"
+    UNKNOWN = "one of them, or both"
+
+
+class KnownClient(Struct, frozen=True):
+    shows: Shows = Shows.UNKNOWN
+    chars: int = 36_000
+    """The longest answer that one result holds; the rest is fetched."""
+    with_progress: float | None = 240
+    """Seconds after which a call with a progress token returns `running`; None: never. A margin is left for the answer
+    to arrive."""
+    without_progress: float | None = 45
+    """The same for a call without one."""
+    hangs_up_to_cancel: bool = False
+    """A person stops a stateless call by closing its connection; the client itself does so for no other reason."""
+    keeps_server: bool = False
+    """It starts one server and uses it for all calls."""
+
+
+UNKNOWN: Final = KnownClient()
+"""Cursor and others give up at 300 s, with or without progress. A client that sends no progress token most likely uses
+the TypeScript SDK's default of 60 s. Codex, as a client, holds the least of a long answer."""
+
+CLIENTS: Final[Mapping[str, KnownClient]] = {
+    # No limit while there is progress; silent calls over stdio end after 30 minutes. It moves a result of more than
+    # 25,000 tokens into a file.
+    "claude-code": KnownClient(
+        Shows.DATA, 60_000, None, without_progress=1500, hangs_up_to_cancel=True, keeps_server=True
+    ),
+    # Claude Desktop has been seen to end calls at 60 s and at 240 s.
+    "claude-ai": KnownClient(with_progress=45, keeps_server=True),
+    # Codex as a client: 300 s (`tool_timeout_sec`), progress or not. It cuts a result of more than 10,000 tokens.
+    "codex-mcp-client": KnownClient(Shows.DATA, 36_000, 240, without_progress=240, keeps_server=True),
+    "gemini-cli-mcp-client": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
+    "qwen-cli-mcp-client": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
+    "opencode": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
+    "copilot-cli": KnownClient(Shows.BOTH, 36_000, hangs_up_to_cancel=True, keeps_server=True),
+    "cline": KnownClient(Shows.BOTH, 36_000, keeps_server=True),
+}
+"""By lower-case name. Some clients append the name that the user gave the server: `qwen-cli-mcp-client-codex`."""
+
+
+def known_client(name: str) -> KnownClient:
+    name = name.lower()
+    found = CLIENTS.get(name)
+    if found is None:
+        found = next((client for known, client in CLIENTS.items() if name.startswith(f"{known}-")), UNKNOWN)
+    return found
+
+
+PRIMED_SINCE: Final = "2025-11-25"
+"""Older SDKs parse the empty data of the event that begins a stream, and disconnect."""
+
+LINKS_SINCE: Final = "2025-06-18"
+"""Older SDKs refuse a result with a block of another kind than they know."""
+
+
+def takes_priming(revision: str) -> bool:
+    """Whether a stream of a session with this revision may begin with an event without a message."""
+    return revision >= PRIMED_SINCE
+
+
+def takes_links(revision: str) -> bool:
+    """Whether results may contain links to resources."""
+    return revision >= LINKS_SINCE
