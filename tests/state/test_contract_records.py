@@ -2,7 +2,7 @@
 
 import pytest
 
-from codex_mcp.state.contract import Binding, Earlier, IdentityTaken
+from codex_mcp.state.contract import Binding, Earlier, IdentityTaken, Name, NameOwned, TooManyNames
 from tests.support.state.worlds import BOUNDS, MakeWorld, claimed, member, opened, silence
 
 
@@ -124,3 +124,40 @@ async def test_only_the_newest_requests_are_remembered(make_world: MakeWorld) ->
             assert await store.records.once(claim, "p", str(number)) is None
         assert await store.records.once(claim, "p", "2") == Earlier("a")
         assert await store.records.once(claim, "p", "1") is None
+
+
+async def test_a_name_belongs_to_the_principal_that_used_it_first(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        one, two = await member(world), await member(world)
+        assert await one.records.own("team", "arch", "p") == Name("arch", "p")
+        assert await two.records.own("team", "arch", "p") == Name("arch", "p")
+        with pytest.raises(NameOwned):
+            await two.records.own("team", "arch", "q")
+        assert await two.records.own("other team", "arch", "q") == Name("arch", "q")
+        await two.records.disown("team", "arch", "q", 5.0)
+        await one.aclose()
+        assert await two.records.names("team") == [Name("arch", "p")]
+
+
+async def test_a_released_name_keeps_the_mail_of_its_earlier_owner_from_the_next(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        store = await member(world)
+        await store.records.own("team", "arch", "p")
+        await store.records.disown("team", "arch", "p", 5.0)
+        await store.records.disown("team", "arch", "p", 6.0)
+        assert await store.records.own("team", "arch", "p") == Name("arch", "p"), "its own mail is still there"
+        await store.records.disown("team", "arch", "p", 7.0)
+        assert await store.records.own("team", "arch", "q") == Name("arch", "q", since=7.0)
+        with pytest.raises(NameOwned):
+            await store.records.own("team", "arch", "p")
+
+
+async def test_a_principal_cannot_take_every_name(make_world: MakeWorld) -> None:
+    async with opened(make_world) as world:
+        store = await member(world)
+        for number in range(BOUNDS.names_kept):
+            await store.records.own("team", f"n{number}", "p")
+        with pytest.raises(TooManyNames):
+            await store.records.own("team", "more", "p")
+        await store.records.own("team", "n0", "p")
+        await store.records.own("team", "more", "q")

@@ -21,6 +21,7 @@ NODES = range(3)
 who = st.sampled_from(NODES)
 thread = st.sampled_from(["a", "b", "c"])
 name = st.sampled_from(["x", "y"])
+principal = st.sampled_from(["p", "q"])
 text = st.binary(max_size=3)
 
 
@@ -71,7 +72,13 @@ class Side:
         store = self.stores[number]
         nodes = sorted(await store.leases.nodes(), key=lambda node: self.ids.index(node.id))
         journals = [await self._stream(store, place) for place in "abc"]
-        return nodes, await store.records.find("k"), await store.records.bindings("team"), journals
+        return (
+            nodes,
+            await store.records.find("k"),
+            await store.records.bindings("team"),
+            await store.records.names("team"),
+            journals,
+        )
 
     async def _stream(self, store: Store, place: str) -> object:
         start, head = await store.journal.start(place, "s"), await store.journal.head(place, "s")
@@ -158,6 +165,14 @@ class TwoWorlds(RuleBasedStateMachine):
     @rule(n=who, claim=claims, name=name)
     def unbind(self, n: int, claim: int, name: str) -> None:
         self.both(lambda side: side.stores[n].records.unbind(side.claims[claim], "team", name))
+
+    @rule(n=who, name=st.sampled_from(["x", "y", "z"]), principal=principal)
+    def own(self, n: int, name: str, principal: str) -> None:
+        self.both(lambda side: side.stores[n].records.own("team", name, principal))
+
+    @rule(n=who, name=name, principal=principal, now=st.sampled_from([1.0, 2.0]))
+    def disown(self, n: int, name: str, principal: str, now: float) -> None:
+        self.both(lambda side: side.stores[n].records.disown("team", name, principal, now))
 
     @rule(n=who, claim=claims, request=st.sampled_from("12345"))
     def once(self, n: int, claim: int, request: str) -> None:

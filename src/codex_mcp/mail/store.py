@@ -55,10 +55,21 @@ class MailStore:
     async def aclose(self) -> None:
         await self.database.aclose()
 
-    async def send(self, sender: Address, to: Address, mail: Outgoing, *, allow_unknown: bool = False) -> Delivered:
-        """Send a message to one inbox. A recipient that the team does not know is refused unless it is allowed."""
+    async def send(
+        self,
+        sender: Address,
+        to: Address,
+        mail: Outgoing,
+        *,
+        allow_unknown: bool = False,
+        also: Collection[str] = (),
+    ) -> Delivered:
+        """Send a message to one inbox. A recipient that the team does not know is refused unless it is allowed.
+
+        `also` are names of the team that its files may not know yet.
+        """
         check_text(mail.text)
-        is_rechecked = await self._in_thread(self._prepare, checked(to), allow_unknown)
+        is_rechecked = await self._in_thread(self._prepare, checked(to), None if allow_unknown else also)
         now = self._clock()
         message = NewMessage(
             id=ulid(now, os.urandom(RANDOM_BYTES)),
@@ -210,10 +221,13 @@ class MailStore:
         data = contents(self.layout.config(team))
         return config_in(data) if data else NO_TEAM
 
-    def _prepare(self, to: Address, allow_unknown: bool) -> bool:  # noqa: FBT001  to_thread passes it
-        """Check the recipient and make its folder. Returns whether a missing message there means a lost one."""
-        if not allow_unknown:
-            self._check_recipient(to)
+    def _prepare(self, to: Address, also: Collection[str] | None) -> bool:
+        """Check the recipient and make its folder. Returns whether a missing message there means a lost one.
+
+        `also` are known besides those in the files; None: everyone is.
+        """
+        if also is not None and to.agent not in also:
+            self._check_recipient(to, also)
         inboxes = self.layout.inboxes(to.team)
         if not os.path.isdir(inboxes):
             make_private_folder(inboxes)
@@ -221,12 +235,12 @@ class MailStore:
         member = self._config(to.team).member(to.agent)
         return member is None or member.is_external
 
-    def _check_recipient(self, to: Address) -> None:
-        if not self.layout.has_team(to.team):
+    def _check_recipient(self, to: Address, also: Collection[str]) -> None:
+        if not also and not self.layout.has_team(to.team):
             raise UnknownRecipient(
                 f"cannot send to {to}: there is no team {to.team}; the teams are {listed(self.layout.teams())}"
             )
-        known = self._known(to.team)
+        known = list(dict.fromkeys([*self._known(to.team), *also]))
         if to.agent not in known:
             raise UnknownRecipient(f"cannot send to {to}: the team has no {to.agent}; it has {listed(known)}")
 

@@ -1,8 +1,8 @@
 """Pure. The state that servers share: which servers are alive, which may write about a thread, and what was written.
 
-Every write names its claim. The store checks the claim's node and token in the same transaction and raises `Fenced` if
-it is stale. Reads need no claim and may be out of date, so no decision may rest on a read alone. Every method may raise
-`Unavailable`.
+Every write names its claim, except who owns a name. The store checks the claim's node and token in the same transaction
+and raises `Fenced` if it is stale. Reads need no claim and may be out of date, so no decision may rest on a read alone.
+Every method may raise `Unavailable`.
 
 Positions in a journal are boundaries: position n has n entries before it, even if some of them were trimmed.
 """
@@ -28,12 +28,17 @@ REQUESTS_KEPT: Final = 10_000
 """Newest request ids kept, of all principals together. Clients retry within minutes."""
 
 
+NAMES_KEPT: Final = 1_000
+"""Names that one principal may have in a team: far more than it uses, and too few to take all good ones."""
+
+
 class Bounds(Struct, frozen=True):
     """How long a lease lasts, and how much is kept. All servers of a store must use the same values."""
 
     ttl: float = TTL
     journal_kept: int = JOURNAL_KEPT
     requests_kept: int = REQUESTS_KEPT
+    names_kept: int = NAMES_KEPT
 
 
 class Claim(Struct, frozen=True):
@@ -76,6 +81,17 @@ class Binding(Struct, frozen=True):
     """A living node claims the thread. Otherwise another thread may take the identity."""
 
 
+class Name(Struct, frozen=True):
+    """A name of a team belongs to the principal that used it first, also while no thread has it."""
+
+    name: str
+    principal: str
+    since: float = 0.0
+    """Mail to this name that was sent before is another principal's. In seconds since the epoch."""
+    released: float | None = None
+    """When its principal gave it up. Another one may take it since then."""
+
+
 class Renewed(Struct, frozen=True):
     """The lease was extended; no other node has taken over this one."""
 
@@ -110,6 +126,21 @@ class IdentityTaken(Explained):
             f'The identity "{identity}" of team "{team}" is taken by {thread}. Choose another, or close that one first.'
         )
         self.thread = thread
+
+
+class NameOwned(Explained):
+    """The name belongs to another principal, whether or not a thread has it."""
+
+    def __init__(self, team: str, name: str) -> None:
+        super().__init__(f'The name "{name}" of team "{team}" belongs to another user. Choose another one.')
+
+
+class TooManyNames(Explained):
+    def __init__(self, team: str, limit: int) -> None:
+        super().__init__(
+            f'You have {limit} names in team "{team}", which is the limit. Use one of them, or remove agents that are '
+            "not needed any longer with `codex-mcp threads --prune`, which releases their names."
+        )
 
 
 class WrongPosition(Explained):
@@ -175,6 +206,12 @@ class Records(Protocol):
     async def unbind(self, claim: Claim, team: str, identity: str) -> None:
         """Free the identity, if it is bound to this thread."""
 
+    async def own(self, team: str, name: str, principal: str) -> Name:
+        """This principal uses a name. NameOwned if it belongs to another one; TooManyNames."""
+
+    async def disown(self, team: str, name: str, principal: str, now: float) -> None:
+        """Release the name, if it belongs to this principal."""
+
     async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
         """Remember the request; if it came before, return its thread."""
 
@@ -186,6 +223,9 @@ class Records(Protocol):
 
     async def bindings(self, team: str) -> list[Binding]:
         """All identities of a team, in order."""
+
+    async def names(self, team: str) -> list[Name]:
+        """All names of a team that belong or belonged to a principal, in order."""
 
 
 class Journal(Protocol):

@@ -84,6 +84,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     last_error: str | None = None
     backend: str = ""
     auto_mail: bool = True
+    mail_since: float = 0.0
+    """Older mail to its name is another principal's. Not in the registry."""
     worktree: str | None = None
     """The folder of its own worktree, if it has one. Not in the registry: its `cwd` is in it."""
     owner: Owner | None = None
@@ -110,6 +112,28 @@ class Agent(Struct, frozen=True, kw_only=True):
     def is_closed(self) -> bool:
         """Only `codex` with its codex_id resumes it; `codex-reply` does not."""
         return self.status in (AgentStatus.CLOSED, AgentStatus.INTERRUPTED)
+
+
+class Mailbox(Struct, frozen=True, kw_only=True):
+    """A name with mail, and the agent that has it or had it last."""
+
+    identity: str
+    team: str
+    principal: str
+    mail_since: float = 0.0
+    codex_id: str | None = None
+    thread_id: str | None = None
+
+
+def mailbox_of(agent: Agent) -> Mailbox:
+    return Mailbox(
+        identity=agent.identity,
+        team=agent.team,
+        principal=agent.principal,
+        mail_since=agent.mail_since,
+        codex_id=agent.codex_id,
+        thread_id=agent.thread_id,
+    )
 
 
 class AskedElsewhere(Struct, frozen=True):

@@ -12,7 +12,7 @@ from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, AskedElsewhere, RequestKey, find_request, last_used, with_living_owner
 from codex_mcp.team.records.agent_store import read_agent, read_questions
 from codex_mcp.team.records.store_session import StoreSession
-from codex_mcp.team.roster import Roster
+from codex_mcp.team.roster import Member, Roster
 
 logger = logging.getLogger(__name__)
 
@@ -65,11 +65,25 @@ class Directory:
 
     async def last_used(self, identity: str | None, principal: str) -> Agent | None:
         """The inactive agent used last, of this identity if one is given. Waits for the session."""
-        return last_used(await self.agents(principal), await self.taken_identities(), identity)
+        return last_used(await self.agents(principal), await self.taken_identities(principal), identity)
 
-    async def taken_identities(self) -> set[str]:
-        bindings = await self._session.store.records.bindings(self._settings.team)
-        return {binding.identity for binding in bindings if binding.stands}
+    async def taken_identities(self, principal: str) -> set[str]:
+        """Names that a new agent of this principal cannot have: other agents have them, or other principals."""
+        records = self._session.store.records
+        others = {name for name, owner in (await self.owners()).items() if owner != principal}
+        return others | {each.identity for each in await records.bindings(self._settings.team) if each.stands}
+
+    async def owners(self) -> dict[str, str]:
+        """The principals of all names that belong to one."""
+        names = await self._session.store.records.names(self._settings.team)
+        return {name.name: name.principal for name in names if name.released is None}
+
+    async def bind(self, claim: Claim, member: Member, identity: str) -> None:
+        """Give an agent a name, of which its principal becomes the owner. Raises NameOwned, IdentityTaken."""
+        agent = member.agent
+        name = await self._session.store.records.own(agent.team, identity, agent.principal)
+        member.change(identity=identity, mail_since=name.since)
+        await self._session.store.records.bind(claim, agent.team, identity)
 
     async def living_owner(self, agent: Agent) -> Node | None:
         owner = await self._session.store.leases.owner(agent.codex_id)

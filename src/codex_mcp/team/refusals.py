@@ -61,12 +61,12 @@ def not_found(reference: str, known: Iterable[str] = ()) -> TeamRefused:
     return TeamRefused(Why.NOT_FOUND, text, asked=reference)
 
 
-def not_an_agent_here(identity: str) -> TeamRefused:
+def name_owned(identity: str) -> TeamRefused:
     text = (
-        f"No agent {identity[:100]} of yours runs on this server, so its mail cannot be used here; codex_status lists "
-        "those that run."
+        f"{identity[:100]} is not a name of yours, so you cannot use its mail: another user or program has it. Use the "
+        "name of an agent of yours, or one that nobody has used."
     )
-    return TeamRefused(Why.NOT_FOUND, text, asked=identity)
+    return TeamRefused(Why.IDENTITY_TAKEN, text, asked=identity)
 
 
 def cannot_resume(reference: str) -> TeamRefused:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.settings.team import TeamSettings
-from codex_mcp.state.contract import Claim, IdentityTaken
+from codex_mcp.state.contract import Claim, IdentityTaken, NameOwned
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent, AgentStatus, abandoned
 from codex_mcp.team.directory import Directory
@@ -110,7 +110,9 @@ class Resuming:
     async def _rejoin(self, member: Member, claim: Claim) -> None:
         agent = member.agent
         try:
-            await self._session.store.records.bind(claim, agent.team, agent.identity)
+            await self._directory.bind(claim, member, agent.identity)
+        except NameOwned as exc:
+            raise refusals.identity_taken(agent.identity, None) from exc
         except IdentityTaken as exc:
             raise await self._directory.identity_taken(agent.identity, exc.thread, agent.principal) from exc
         summary = await asyncio.to_thread(

@@ -19,7 +19,16 @@ from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.state.contract import Claim
 from codex_mcp.team import limits
-from codex_mcp.team.agent import Agent, AgentState, RequestKey, names_of, with_request, without_request
+from codex_mcp.team.agent import (
+    Agent,
+    AgentState,
+    Mailbox,
+    RequestKey,
+    mailbox_of,
+    names_of,
+    with_request,
+    without_request,
+)
 from codex_mcp.team.limits import Paused, Usage
 from codex_mcp.team.profile.context import Surroundings
 from codex_mcp.threads.record import Outcome
@@ -81,6 +90,10 @@ class Member:
     def record(self) -> Agent:
         state = self.state if self.agent.is_active else AgentState.CLOSED
         return replace(self.agent, thread_id=self.thread_id, thread_state=state)
+
+    @property
+    def mailbox(self) -> Mailbox:
+        return mailbox_of(self.agent)
 
     @property
     def names(self) -> dict[str, object]:

@@ -15,7 +15,7 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.identity import choose_identity, why_invalid
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.codex.core import ThreadSpec
-from codex_mcp.state.contract import Claim, IdentityTaken
+from codex_mcp.state.contract import Claim, IdentityTaken, NameOwned
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import CODEX_ID_PREFIX, Agent
 from codex_mcp.team.directory import Directory
@@ -145,14 +145,16 @@ class Starting:
 
     async def _name(self, member: Member, claim: Claim, order: Order) -> None:
         for _attempt in range(NAME_ATTEMPTS):
-            taken = await self._directory.taken_identities()
+            taken = await self._directory.taken_identities(order.principal)
             identity = choose_identity(order.identity, order.default_identity, taken)
-            member.change(identity=identity)
             try:
-                await self._session.store.records.bind(claim, self._settings.team, identity)
+                await self._directory.bind(claim, member, identity)
             except IdentityTaken as exc:
                 if order.identity is not None:
                     raise await self._directory.identity_taken(identity, exc.thread, order.principal) from exc
+            except NameOwned as exc:
+                if order.identity is not None:
+                    raise refusals.identity_taken(identity, None) from exc
             else:
                 return
         raise refusals.identity_taken(member.agent.identity, None)

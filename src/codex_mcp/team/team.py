@@ -121,7 +121,7 @@ class Team:
     async def _pending_mail(self, members: Sequence[Member]) -> int | None:
         """The unread messages of these agents; None if the files cannot be read."""
         try:
-            return sum([await self.mail.pending(member) for member in members])
+            return sum([await self.mail.pending(member.mailbox) for member in members])
         except Explained as exc:
             logger.warning("cannot count the mail: %s", exc)
             return None

@@ -17,7 +17,7 @@ from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.codex.core import TurnSpec
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.team import limits, refusals
-from codex_mcp.team.agent import Agent, RequestKey
+from codex_mcp.team.agent import Agent, Mailbox, RequestKey
 from codex_mcp.team.limits import Paused
 from codex_mcp.team.profile import context
 from codex_mcp.team.records.agent_store import SUMMARY, TURN
@@ -266,7 +266,7 @@ class Work:
         call = {"request_id": turn.audience.label or None, "what": turn.spec.prompt}
         self.audit(member.agent, turn.purpose, outcome, **call, **details)
 
-    def audit(self, agent: Agent, event: str, outcome: AuditOutcome, **details: Any) -> None:
+    def audit(self, agent: Agent | Mailbox, event: str, outcome: AuditOutcome, **details: Any) -> None:
         """Add an entry about an agent to the audit; `details` are further fields of the entry."""
         entry = AuditEntry(
             timestamp=format_timestamp(time.time()),

@@ -20,15 +20,19 @@ from codex_mcp.state.contract import (
     Fenced,
     IdentityTaken,
     LeaseLost,
+    Name,
+    NameOwned,
     Node,
     OwnedBy,
     Renewed,
     TakenOver,
+    TooManyNames,
     Trimmed,
     Unavailable,
     WrongPosition,
 )
 from codex_mcp.state.lease import Standing, after_renewal, joined, may_judge
+from codex_mcp.state.names import released_by, used_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,6 +76,7 @@ class World:
         self.claims: dict[str, Claim] = {}
         self.records: dict[tuple[str, str], bytes] = {}
         self.names: dict[tuple[str, str], str] = {}
+        self.owned: dict[tuple[str, str], Name] = {}
         self.requests: dict[tuple[str, str], str] = {}
         self.streams: dict[tuple[str, str], MemoryStream] = {}
         self._tokens = 0
@@ -246,6 +251,28 @@ class MemoryRecords:
         world = self._checked(claim)
         if world.names.get((team, identity)) == claim.thread:
             del world.names[team, identity]
+
+    async def own(self, team: str, name: str, principal: str) -> Name:
+        world = self._store.open_world()
+        found = world.owned.get((team, name))
+        used = used_by(found, name, principal)
+        if used is None:
+            raise NameOwned(team, name)
+        theirs = [each for (of, _), each in world.owned.items() if (of, each.principal) == (team, principal)]
+        if used != found and sum(each.released is None for each in theirs) >= world.bounds.names_kept:
+            raise TooManyNames(team, world.bounds.names_kept)
+        world.owned[team, name] = used
+        return used
+
+    async def disown(self, team: str, name: str, principal: str, now: float) -> None:
+        world = self._store.open_world()
+        released = released_by(world.owned.get((team, name)), principal, now)
+        if released is not None:
+            world.owned[team, name] = released
+
+    async def names(self, team: str) -> list[Name]:
+        owned = self._store.open_world().owned
+        return [owned[key] for key in sorted(owned) if key[0] == team]
 
     async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
         world = self._checked(claim)

@@ -14,7 +14,7 @@ from tests.support.state.memory import MemoryStore, World
 if TYPE_CHECKING:
     from codex_mcp.state.contract import Store
 
-BOUNDS = Bounds(ttl=10.0, journal_kept=5, requests_kept=3)
+BOUNDS = Bounds(ttl=10.0, journal_kept=5, requests_kept=3, names_kept=2)
 
 
 class StateWorld(Protocol):

@@ -24,13 +24,13 @@ LEAD = Address("lead", "default")
 async def write_to(team: LocalTeam, member: Member, text: str) -> None:
     """Send it a message from outside."""
     store = await team.team.mail.opened()
-    await store.send(LEAD, address_for(member), Outgoing(text=text), allow_unknown=True)
+    await store.send(LEAD, address_for(member.mailbox), Outgoing(text=text), allow_unknown=True)
 
 
 async def is_read(team: LocalTeam, member: Member) -> None:
     """Wait until it has no unread mail."""
     async with asyncio.timeout(PATIENCE):
-        while await team.team.mail.pending(member):
+        while await team.team.mail.pending(member.mailbox):
             pass
 
 
@@ -56,10 +56,10 @@ async def test_mail_of_a_paused_agent_stays_unread_and_does_not_count_as_deliver
         await write_to(team, arch, "no hurry")
         await team.ask(arch, "hello")
         await until(lambda: "mail of agent arch is not delivered now: Agent arch is paused" in caplog.text)
-        assert await team.team.mail.pending(arch) == 1
-        (message,) = (await team.team.mail.unread(arch, 1)).messages
+        assert await team.team.mail.pending(arch.mailbox) == 1
+        (message,) = (await team.team.mail.unread(arch.mailbox, 1)).messages
         ledger = Ledger((await team.team.mail.opened()).database)
-        assert await ledger.record(address_for(arch), [message.id], Step.WITHDRAW) == {message.id: None}
+        assert await ledger.record(address_for(arch.mailbox), [message.id], Step.WITHDRAW) == {message.id: None}
 
 
 async def test_an_agent_gets_an_inbox_once_its_team_has_a_folder_and_others_leave_it_as_it_is(tmp_path: Path) -> None:
@@ -69,11 +69,11 @@ async def test_an_agent_gets_an_inbox_once_its_team_has_a_folder_and_others_leav
         os.makedirs(os.path.dirname(layout.inboxes("default")))
         await team.ask(arch, "hello")
         await team.ask(dev, "hello")
-        await until(lambda: os.path.exists(layout.inbox(address_for(arch))))
-        assert await team.team.mail.pending(arch) == 0
+        await until(lambda: os.path.exists(layout.inbox(address_for(arch.mailbox))))
+        assert await team.team.mail.pending(arch.mailbox) == 0
         await write_to(team, arch, "a message")
-        await team.team.mail.files.make_inbox(address_for(arch))
-        assert len((await team.team.mail.files.read(address_for(arch))).messages) == 1
+        await team.team.mail.files.make_inbox(address_for(arch.mailbox))
+        assert len((await team.team.mail.files.read(address_for(arch.mailbox))).messages) == 1
         assert [name for name in os.listdir(layout.inboxes("default")) if name.endswith(".json")] == ["arch.json"]
 
 
@@ -83,5 +83,5 @@ async def test_without_a_folder_or_without_an_agent_that_wants_mail_nothing_is_o
         arch = await team.start("arch")
         (tmp_path / "teams/default/inboxes/arch.json").write_text(json.dumps([{"from": "lead", "text": "x"}]))
         await team.ask(arch, "hello")
-        assert await team.team.mail.pending(arch) == 1
+        assert await team.team.mail.pending(arch.mailbox) == 1
     assert not (tmp_path / "state/mail.db").exists()

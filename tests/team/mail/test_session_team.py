@@ -22,11 +22,11 @@ async def test_a_lock_that_another_holds_is_waited_for(tmp_path: Path) -> None:
     async with local_team(tmp_path, claude=CLAUDE) as team:
         dev = await team.start("dev")
         await team.ask(dev, "hello")
-        assert team.team.mail.session_team.address(dev) is None
+        assert team.team.mail.session_team.address("dev") is None
         lock.rmdir()
         await until(lambda: folder.members() == ["team-lead", "alice", "dev"])
         await team.team.mail.session_team.has_joined.wait()
-        assert [each.team for each in team.team.mail.addresses(dev)] == [SESSION_TEAM]
+        assert [each.team for each in team.team.mail.addresses(dev.mailbox)] == [SESSION_TEAM]
     assert folder.members() == ["team-lead", "alice"]
 
 
@@ -73,7 +73,7 @@ async def test_a_file_that_is_being_written_changes_nothing(tmp_path: Path) -> N
         whole = folder.config.read_bytes()
         folder.config.write_bytes(whole[: len(whole) // 2])
         await team.ask(await team.start("arch"), "hello")
-        assert team.team.mail.session_team.address(dev) is not None
+        assert team.team.mail.session_team.address("dev") is not None
         folder.config.write_bytes(whole)
         await until(lambda: b"arch" in folder.config.read_bytes())
         assert json.loads(folder.config.read_bytes())["members"][2]["name"] == "dev"
@@ -84,4 +84,4 @@ async def test_a_team_without_claude_code_has_no_tasks_of_it(tmp_path: Path) -> 
         dev = await team.start("dev")
         await team.ask(dev, "hello")
         assert team.team.mail.session_team.team is None
-        assert team.team.mail.addresses(dev) == []
+        assert team.team.mail.addresses(dev.mailbox) == []

@@ -41,6 +41,10 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
     )
     """The second such agent is called codex-2."""
 
+    lead_identity: str = setting("team-lead", identity, "NAME", "the name by which agents write to the lead")
+    """The client that leads the agents reads its mail with atm_read under this name, and its own agents may write to it
+    from the start. Of several principals it belongs to the first that uses it."""
+
     role: str | None = setting(None, text, "NAME", "the role of agents that are started without one")
     """A role is a table `[plugins.codex-mcp.roles.NAME]` of a file."""
 

@@ -17,7 +17,7 @@ from codex_mcp.mcp.schema.fields import Field, FieldKind, input_schema
 DEFAULT_READ: Final = 10
 MOST_READ: Final = 100
 
-IDENTITY: Final = Field("identity", "Your agent.", required=True)
+IDENTITY: Final = Field("identity", "Your agent, or team-lead.", required=True)
 
 _TEXT: Final = Field("message", "The text.", required=True)
 _MORE: Final = (
@@ -28,7 +28,7 @@ _MORE: Final = (
 ATM_SEND: Final = Tool(
     "atm_send",
     "",
-    "Send a message to another agent or to the lead of the team. It starts a turn of an idle agent.",
+    "Send a message to an agent or to team-lead. It starts a turn of an idle agent.",
     (IDENTITY, Field("to", "AGENT or AGENT@TEAM.", required=True), _TEXT),
     output(message_id="string"),
     read_only=False,

@@ -1,7 +1,7 @@
 """The tools for team mail, for the client of the server and for the agents themselves.
 
-Both come to `_done`, with the agent in whose name it is done: the client names one of its own agents, and for an agent
-it is the agent of the calling thread. Every call is audited with its agent.
+Both come to `_done`, with the mailbox in whose name it is done: the client names one of its own (`team/mail/names`),
+and for an agent it is that of the calling thread. Every call is audited with its name.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from codex_mcp.mcp.schema.results import Result
 from codex_mcp.mcp.schema.team_results import refused_by_team
 from codex_mcp.mcp.tools.dispatch import Body, Json
 from codex_mcp.team import refusals
+from codex_mcp.team.agent import Mailbox
 from codex_mcp.team.records.audit_entry import AuditOutcome
-from codex_mcp.team.roster import Member
 from codex_mcp.team.team import Team
 from codex_mcp.threads.questions.tool_calls import tool_answer
 from codex_mcp.wire.app.questions import ToolCallRequest
@@ -54,23 +54,17 @@ class MailTools:
         note = partial(self._team.note_call, tool.name, call.label, call.principal)
         try:
             arguments = _arguments(tool.accepted, given)
-            member = self._member(arguments.identity, call.principal)
+            is_sender = tool in (ATM_SEND, ATM_BROADCAST)
+            box = await self._team.mail.mailbox(arguments.identity, call.principal, is_sender=is_sender)
         except refusals.TeamRefused as exc:
             note(AuditOutcome.REFUSED, exc)
             return refused_by_team(exc)
-        except BadArguments as exc:
-            note(AuditOutcome.REFUSED, exc)
+        except (BadArguments, Explained) as exc:
+            note(AuditOutcome.REFUSED if isinstance(exc, BadArguments | Refused) else AuditOutcome.FAILED, exc)
             raise
         return results.mail_result(
-            await self._done(tool, member, arguments, call.label, is_unwanted=lambda: call.is_cancelled)
+            await self._done(tool, box, arguments, call.label, is_unwanted=lambda: call.is_cancelled)
         )
-
-    def _member(self, identity: str, principal: str) -> Member:
-        """One of this server's agents, of the same principal, by its identity alone. Raises TeamRefused."""
-        for member in self._team.roster.of(principal):
-            if member.agent.identity == identity:
-                return member
-        raise refusals.not_an_agent_here(identity)
 
     async def called_by_agent(self, thread_id: str, asked: ToolCallRequest) -> object:
         """The answer to a call of an agent, which is identified by its thread."""
@@ -80,64 +74,62 @@ class MailTools:
         try:
             arguments = _arguments(agent_fields(tool), asked.arguments if isinstance(asked.arguments, dict) else {})
         except BadArguments as exc:
-            self._audit(tool, member, AuditOutcome.REFUSED, error=str(exc))
+            self._audit(tool, member.mailbox, AuditOutcome.REFUSED, error=str(exc))
             return tool_answer(str(exc), is_error=True)
         try:
             arguments = replace(arguments, hops=self._team.injection.hops_of(member))
-            return tool_answer(results.in_words(await self._done(tool, member, arguments)))
+            return tool_answer(results.in_words(await self._done(tool, member.mailbox, arguments)))
         except Explained as exc:
             return tool_answer(str(exc), is_error=True)
 
     async def _done(
         self,
         tool: Tool,
-        member: Member,
+        box: Mailbox,
         arguments: MailArguments,
         request_id: str | None = None,
         is_unwanted: Callable[[], bool] = lambda: False,
     ) -> dict[str, object]:
         """Do it, and audit it. Raises Explained. A reader that `is_unwanted` marks nothing as read."""
-        audit = partial(self._audit, tool, member, request_id=request_id, what=_what(tool, arguments))
+        audit = partial(self._audit, tool, box, request_id=request_id, what=_what(tool, arguments))
         try:
             if tool is ATM_READ:
-                done = await self._read(member, arguments, is_unwanted)
+                done = await self._read(box, arguments, is_unwanted)
             else:
-                done = await self._other(tool, member, arguments)
+                done = await self._other(tool, box, arguments)
         except Explained as exc:
             audit(AuditOutcome.REFUSED if isinstance(exc, Refused) else AuditOutcome.FAILED, error=str(exc))
             raise
         audit(AuditOutcome.OK)
         return done
 
-    async def _other(self, tool: Tool, member: Member, arguments: MailArguments) -> dict[str, object]:
-        mail, identity = self._team.mail, member.agent.identity
+    async def _other(self, tool: Tool, box: Mailbox, arguments: MailArguments) -> dict[str, object]:
+        mail, identity = self._team.mail, box.identity
         outgoing = Outgoing(
             text=arguments.message, summary=arguments.summary, hops=arguments.hops, is_urgent=arguments.urgent
         )
         if tool is ATM_SEND:
-            return results.sent(identity, await mail.send(member, arguments.to, outgoing))
+            return results.sent(identity, await mail.send(box, arguments.to, outgoing))
         if tool is ATM_BROADCAST:
-            return results.broadcast(identity, await mail.broadcast(member, outgoing))
+            return results.broadcast(identity, await mail.broadcast(box, outgoing))
         assert tool is ATM_PENDING_COUNT
-        return {"identity": identity, "pending": await mail.pending(member)}
+        return {"identity": identity, "pending": await mail.pending(box)}
 
-    async def _read(
-        self, member: Member, arguments: MailArguments, is_unwanted: Callable[[], bool]
-    ) -> dict[str, object]:
+    async def _read(self, box: Mailbox, arguments: MailArguments, is_unwanted: Callable[[], bool]) -> dict[str, object]:
         mail = self._team.mail
         if arguments.message_id is not None:
-            reading = await mail.message(member, arguments.message_id)
+            reading = await mail.message(box, arguments.message_id)
         else:
-            reading = await mail.unread(member, arguments.limit)
-        done = results.messages(member.agent.identity, reading.messages, reading.remaining)
+            reading = await mail.unread(box, arguments.limit)
+        done = results.messages(box.identity, reading.messages, reading.remaining)
         if arguments.mark_read and reading.messages and not is_unwanted():
-            await mail.mark(member, reading)  # last, when nothing else can fail
+            await mail.mark(box, reading)  # last, when nothing else can fail
         return done
 
     def _audit(
-        self, tool: Tool, member: Member, outcome: AuditOutcome, request_id: str | None = None, **details: str | None
+        self, tool: Tool, box: Mailbox, outcome: AuditOutcome, request_id: str | None = None, **details: str | None
     ) -> None:
-        self._team.work.audit(member.agent, tool.name, outcome, request_id=request_id, **details)
+        self._team.work.audit(box, tool.name, outcome, request_id=request_id, **details)
 
 
 def _arguments(fields: tuple[Field, ...], given: Json) -> MailArguments:

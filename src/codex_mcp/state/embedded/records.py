@@ -1,11 +1,12 @@
-"""Records in the database: values, identities, and requests that came before."""
+"""Records in the database: values, identities, names and their owners, and requests that came before."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from codex_mcp.state.contract import Binding, Earlier, IdentityTaken
+from codex_mcp.state.contract import Binding, Earlier, IdentityTaken, Name, NameOwned, TooManyNames
 from codex_mcp.state.embedded.view import check
+from codex_mcp.state.names import released_by, used_by
 
 if TYPE_CHECKING:
     import sqlite3
@@ -40,6 +41,17 @@ class EmbeddedRecords:
         statement = "DELETE FROM identity WHERE team = ? AND name = ? AND thread = ?"
         await self._checked(claim, lambda db: db.execute(statement, (team, identity, claim.thread)))
 
+    async def own(self, team: str, name: str, principal: str) -> Name:
+        return await self._database.write(lambda db: self._own(db, team, name, principal))
+
+    async def disown(self, team: str, name: str, principal: str, now: float) -> None:
+        def job(db: sqlite3.Connection) -> None:
+            released = released_by(_name(db, team, name), principal, now)
+            if released is not None:
+                _write_name(db, team, released)
+
+        await self._database.write(job)
+
     async def once(self, claim: Claim, principal: str, request_id: str) -> Earlier | None:
         return await self._checked(claim, lambda db: self._once(db, claim.thread, principal, request_id))
 
@@ -58,6 +70,10 @@ class EmbeddedRecords:
             return [Binding(team, name, thread, self._stands(db, thread)) for name, thread in rows]
 
         return await self._database.read(job)
+
+    async def names(self, team: str) -> list[Name]:
+        statement = "SELECT name, principal, since, released FROM name WHERE team = ? ORDER BY name"
+        return [Name(*row) for row in await self._database.read(lambda db: db.execute(statement, (team,)).fetchall())]
 
     async def _checked(self, claim: Claim, job: Callable[[sqlite3.Connection], T]) -> T:
         def checked(db: sqlite3.Connection) -> T:
@@ -79,6 +95,19 @@ class EmbeddedRecords:
             raise IdentityTaken(team, identity, row[0])
         db.execute("INSERT OR REPLACE INTO identity VALUES (?, ?, ?)", (*place, thread))
 
+    def _own(self, db: sqlite3.Connection, team: str, name: str, principal: str) -> Name:
+        found = _name(db, team, name)
+        used = used_by(found, name, principal)
+        if used is None:
+            raise NameOwned(team, name)
+        if used != found:
+            statement = "SELECT count(*) FROM name WHERE team = ? AND principal = ? AND released IS NULL"
+            (count,) = db.execute(statement, (team, principal)).fetchone()
+            if count >= self._view.bounds.names_kept:
+                raise TooManyNames(team, self._view.bounds.names_kept)
+            _write_name(db, team, used)
+        return used
+
     def _once(self, db: sqlite3.Connection, thread: str, principal: str, request_id: str) -> Earlier | None:
         request = (principal, request_id)
         row = db.execute("SELECT thread FROM request WHERE principal = ? AND id = ?", request).fetchone()
@@ -87,3 +116,14 @@ class EmbeddedRecords:
         number = db.execute("INSERT INTO request VALUES (NULL, ?, ?, ?)", (*request, thread)).lastrowid or 0
         db.execute("DELETE FROM request WHERE number <= ?", (number - self._view.bounds.requests_kept,))
         return None
+
+
+def _name(db: sqlite3.Connection, team: str, name: str) -> Name | None:
+    statement = "SELECT name, principal, since, released FROM name WHERE team = ? AND name = ?"
+    row = db.execute(statement, (team, name)).fetchone()
+    return None if row is None else Name(*row)
+
+
+def _write_name(db: sqlite3.Connection, team: str, name: Name) -> None:
+    row = (team, name.name, name.principal, name.since, name.released)
+    db.execute("INSERT OR REPLACE INTO name VALUES (?, ?, ?, ?, ?)", row)

@@ -26,9 +26,13 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE TABLE journal (thread TEXT, stream TEXT, at INTEGER, token INTEGER NOT NULL, body BLOB NOT NULL,"
         " PRIMARY KEY (thread, stream, at))",
     ),
+    (
+        "CREATE TABLE name (team TEXT, name TEXT, principal TEXT NOT NULL, since REAL NOT NULL, released REAL,"
+        " PRIMARY KEY (team, name)) WITHOUT ROWID",
+    ),
 )
 
-TABLES: Final = frozenset({"node", "claim", "token", "record", "identity", "request", "stream", "journal"})
+TABLES: Final = frozenset({"node", "claim", "token", "record", "identity", "request", "stream", "journal", "name"})
 
 
 def steps_from(version: int) -> tuple[str, ...]:

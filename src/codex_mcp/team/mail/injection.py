@@ -180,12 +180,12 @@ class Injection:
         async with contextlib.aclosing(changes(self._mail.files.layout, self._watched)) as changed:
             async for inboxes in changed:
                 for member in self._roster:
-                    if not inboxes.isdisjoint(self._mail.addresses(member)):
+                    if not inboxes.isdisjoint(self._mail.addresses(member.mailbox)):
                         self._wake(member)
 
     def _watched(self) -> Collection[Address]:
         wanting = (member for member in self._roster if self._is_wanted_by(member))
-        return [address for member in wanting for address in self._mail.watched(member)]
+        return [address for member in wanting for address in self._mail.watched(member.mailbox)]
 
     async def _deliver(self, key: str, principal: str) -> None:
         delay = FIRST_DELAY
@@ -212,7 +212,7 @@ class Injection:
 
     async def _deliver_next(self, member: Member) -> bool:
         """Give the next messages to an agent. False: that failed, and is worth another try later."""
-        for address in self._mail.addresses(member):
+        for address in self._mail.addresses(member.mailbox):
             is_done = None
             if self._can_have_turn(member):
                 is_done = await self._give_turn(member, address)
@@ -226,7 +226,7 @@ class Injection:
         """A turn with mail of one inbox. None: nothing in it may begin one."""
         if address.team != self._mail.session_team.team:  # whose folder belongs to Claude Code
             await self._mail.files.make_inbox(address)
-        unread = await self._unread(address)
+        unread = await self._unread(member, address)
         if not unread:
             return None
         if await self._shutdown.obeyed(member, address, unread):
@@ -236,7 +236,7 @@ class Injection:
 
     async def _steer(self, member: Member, address: Address) -> bool | None:
         """Add urgent mail of one inbox to the running turn. None: there is none. A request to shut down waits."""
-        unread = await self._unread(address)
+        unread = await self._unread(member, address)
         urgent = tuple(message for message in unread if message.is_urgent and message.kind != REQUEST)
         batch = await self._next_batch(member, address, urgent) if urgent else None
         if batch is None:
@@ -257,9 +257,9 @@ class Injection:
         turn.mark_delivered()  # no caller asks for its outcome
         return await self._confirmed(handover, batch, turn)
 
-    async def _unread(self, address: Address) -> tuple[Message, ...]:
-        inbox = await self._mail.files.read(address)
-        return tuple(message for message in inbox.messages if not message.is_read)
+    async def _unread(self, member: Member, address: Address) -> tuple[Message, ...]:
+        found = await self._mail.messages_at(address, member.mailbox)
+        return tuple(message for message in found if not message.is_read)
 
     async def _next_batch(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Batch | None:
         choice = await self._chosen(member, address, unread)

@@ -62,9 +62,8 @@ class SessionTeam:
     def agents_changed(self) -> None:
         self._stale.set()
 
-    def address(self, member: Member) -> Address | None:
+    def address(self, name: str) -> Address | None:
         """The address of an agent in the session's team; None while it is not a member of it."""
-        name = member.agent.identity
         return Address(name, self.team) if self.team is not None and name in self._names else None
 
     def is_refused(self, name: str) -> bool:

@@ -39,7 +39,9 @@ class ShutdownRequests:
         if not asked:
             return False
         lead = (await self._mail.files.config(address.team)).lead
-        request = next((message for message in asked if message.sender == lead), None)
+        # A name of another team is another's, whatever it is.
+        own = (None, address.team)
+        request = next((each for each in asked if each.sender == lead and each.sender_team in own), None)
         if request is None:
             return False
         agent = member.agent

@@ -1,4 +1,4 @@
-"""Mail in the name of this server's agents: send, broadcast, read, count.
+"""Mail in the name of this server's agents and of their leads: send, broadcast, read, count.
 
 An agent has an inbox in its own team and, under Claude Code, one in the team of the session, as long as it is a member
 there (`session_team`). Mail between agents of this server goes through their own team: the session's folder is deleted
@@ -19,13 +19,17 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
+from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mail.address import Address, address_of
 from codex_mcp.mail.store_types import Delivered, Outgoing, UnknownMessage
 from codex_mcp.state.contract import Unavailable
+from codex_mcp.team import refusals
+from codex_mcp.team.agent import Mailbox
 from codex_mcp.team.directory import Directory
 from codex_mcp.team.mail.claude_session import NO_SESSION, ClaudeSession, letter, session_team
+from codex_mcp.team.mail.names import Names, Recipients
 from codex_mcp.team.mail.nudges import Nudges
 from codex_mcp.team.mail.session_team import SessionTeam
 from codex_mcp.team.records.store_session import StoreSession
@@ -34,6 +38,7 @@ from codex_mcp.team.roster import Member
 if TYPE_CHECKING:
     from codex_mcp.mail.message import Message
     from codex_mcp.mail.store import MailStore
+    from codex_mcp.mail.team_config import TeamConfig
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +73,7 @@ class TeamMail:
         self._settings = settings
         self._teams_dir = place.teams_dir
         self._session = session
-        self._directory = directory
+        self._names = Names(settings, session, directory)
         self.roster = directory.roster
         team = session_team(place.claude, settings.team)
         self.session_team = SessionTeam(team, directory.roster, lambda: self.files, joined)
@@ -95,19 +100,30 @@ class TeamMail:
             async with asyncio.timeout(seconds):
                 await self.session_team.has_joined.wait()
 
-    def addresses(self, member: Member) -> list[Address]:
+    def addresses(self, box: Mailbox) -> list[Address]:
         """Where the mail of an agent is, in teams that have a folder."""
-        own, session = address_for(member), self.session_team.address(member)
+        own, session = address_for(box), self.session_team.address(box.identity)
         found = [session] if session is not None else []
         is_others = own.team == self.session_team.team and self.session_team.is_refused(own.agent)
         if own != session and not is_others and self._has_own_folder:
             found.append(own)
         return found
 
-    def watched(self, member: Member) -> list[Address]:
+    def watched(self, box: Mailbox) -> list[Address]:
         """Where mail of an agent may come to be."""
         teams = filter(None, dict.fromkeys([self._settings.team, self.session_team.team]))
-        return [Address(member.agent.identity, team) for team in teams]
+        return [Address(box.identity, team) for team in teams]
+
+    async def mailbox(self, identity: str, principal: str, *, is_sender: bool) -> Mailbox:
+        """The mailbox of a client's own name. Reading an inbox, or sending, makes a new name its own."""
+        if self.session_team.team == self._settings.team and self.session_team.is_refused(identity):
+            raise refusals.name_owned(identity)
+        config = await self.files.config(self._settings.team)
+        is_used = is_sender or identity in await self.files.known(self._settings.team)
+        box = await self._names.mailbox(identity, principal, config, is_used=is_used)
+        if self._is_claude_codes(box, config):
+            raise refusals.name_owned(identity)
+        return box
 
     @property
     def files(self) -> MailStore:
@@ -128,59 +144,62 @@ class TeamMail:
                 self._tasks.spawn(self._run_outbox(self.files), name="outbox of the mail")
         return self.files
 
-    async def send(self, member: Member, to: str, mail: Outgoing) -> Delivered:
+    async def send(self, box: Mailbox, to: str, mail: Outgoing) -> Delivered:
         """Send a message from an agent to `agent` or `agent@team`."""
-        ours = await self._agents(member)
+        ours = await self._names.recipients(box)
         address = await self._recipient(to, ours)
         store = await self.opened()
-        is_ours = address.team == self._settings.team and address.agent in ours
-        delivered = await store.send(self._sender(member, address), address, mail, allow_unknown=is_ours)
-        await self._note_for_lead(member, delivered, mail)
+        also = ours.all if address.team == self._settings.team else ()
+        if address.agent in also and address.agent not in ours.agents:
+            await self._names.own(address.agent, box.principal)
+        delivered = await store.send(self._sender(box, address), address, mail, also=also)
+        await self._note_for_lead(box, delivered, mail)
         return delivered
 
-    async def broadcast(self, member: Member, mail: Outgoing) -> list[Delivered]:
+    async def broadcast(self, box: Mailbox, mail: Outgoing) -> list[Delivered]:
         """Send a message to everyone in the teams except the sender, and say what became of each."""
-        store, ours = await self.opened(), await self._agents(member)
-        outcomes = await store.broadcast(address_for(member), self._settings.team, mail, also=ours)
+        store, ours = await self.opened(), (await self._names.recipients(box)).agents
+        outcomes = await store.broadcast(address_for(box), self._settings.team, mail, also=ours)
         team = self.session_team.team
         if team is None or team == self._settings.team:
             return outcomes
         for other in (await store.config(team)).members:
             if other.name not in ours and not self.session_team.is_member(other.name):
                 try:
-                    outcomes.append(await self.send(member, f"{other.name}@{team}", mail))
+                    outcomes.append(await self.send(box, f"{other.name}@{team}", mail))
                 except Explained as error:
                     outcomes.append(Delivered(Address(other.name, team), error=str(error)))
         return outcomes
 
-    async def unread(self, member: Member, most: int) -> Reading:
+    async def unread(self, box: Mailbox, most: int) -> Reading:
         """The oldest unread messages. They stay unread."""
-        waiting = [each for each in await self._messages(member) if not each.is_read]
+        waiting = [each for each in await self._messages(box) if not each.is_read]
         return Reading(waiting[:most], len(waiting[most:]))
 
-    async def message(self, member: Member, message_id: str) -> Reading:
+    async def message(self, box: Mailbox, message_id: str) -> Reading:
         """One message, read or not."""
-        found = [each for each in await self._messages(member) if each.id == message_id]
+        found = [each for each in await self._messages(box) if each.id == message_id]
         if not found:
-            address = address_for(member)
+            address = address_for(box)
             raise UnknownMessage(f"cannot find message {message_id[:64]!a} in the inbox of {address}: check the id")
         return Reading(found[:1])
 
-    async def mark(self, member: Member, reading: Reading) -> None:
-        for address in self.addresses(member):
+    async def mark(self, box: Mailbox, reading: Reading) -> None:
+        for address in await self._places(box):
             await self.files.mark(address, [message.id for message in reading.messages])
 
-    async def pending(self, member: Member) -> int:
+    async def pending(self, box: Mailbox) -> int:
         """How many messages are unread."""
-        return sum([await self.files.pending(address) for address in self.addresses(member)])
+        return sum(not each.is_read for each in await self._messages(box))
 
     async def lead_of(self, team: str) -> Address | None:
-        """The lead of a team or, if its configuration names none, of the session's team."""
+        """The lead of a team; else that of the session's team; else the one of our settings, if it has mail."""
         for each in filter(None, (team, self.session_team.team)):
             lead = (await self.files.config(each)).lead
             if lead is not None:
                 return Address(lead, each)
-        return None
+        ours = self._settings.lead_identity
+        return Address(ours, team) if ours in await self.files.known(team) else None
 
     async def leave(self) -> None:
         """Remove the agents from the session's team, because the server ends."""
@@ -195,29 +214,52 @@ class TeamMail:
                 self._is_open = False
                 await self.files.aclose()
 
-    async def _messages(self, member: Member) -> list[Message]:
-        inboxes = [await self.files.read(address) for address in self.addresses(member)]
-        return [message for inbox in inboxes for message in inbox.messages]
+    async def messages_at(self, address: Address, box: Mailbox) -> list[Message]:
+        """The messages of one inbox, without those that were sent to an earlier owner of the name."""
+        found = (await self.files.read(address)).messages
+        return [each for each in found if not (each.sent_at is not None and each.sent_at < box.mail_since)]
 
-    async def _recipient(self, to: str, ours: Sequence[str]) -> Address:
+    async def _messages(self, box: Mailbox) -> list[Message]:
+        found = [await self.messages_at(address, box) for address in await self._places(box)]
+        return [message for messages in found for message in messages]
+
+    async def _places(self, box: Mailbox) -> list[Address]:
+        """Where the mail of a name is; that of the lead of the session's team is in it."""
+        found, team = self.addresses(box), self.session_team.team
+        if team is not None and team != self._settings.team and box.principal == LOCAL:
+            config = await self.files.config(team)
+            lead = Address(box.identity, team)
+            if config.lead == box.identity and lead not in found:
+                found.append(lead)
+        return found
+
+    def _is_claude_codes(self, box: Mailbox, config: TeamConfig) -> bool:
+        """Whether Claude Code runs the member of this name, so that its inbox is not ours."""
+        if box.codex_id is not None or self.session_team.team != self._settings.team or box.identity == config.lead:
+            return False
+        member = config.member(box.identity)
+        return member is not None and not member.is_external
+
+    async def _recipient(self, to: str, ours: Recipients) -> Address:
         """The address of a name: an agent of ours, else a member of the session's team, else one of our own team."""
         address, team = address_of(to, self._settings.team), self.session_team.team
-        if "@" in to or address.agent in ours or team is None or not self.files.layout.has_team(team):
+        if "@" in to or address.agent in ours.agents or team is None or not self.files.layout.has_team(team):
             return address
         is_there = address.agent in await self.files.known(team)
-        return Address(address.agent, team) if is_there or not self._has_own_folder else address
+        is_ours = self._has_own_folder or address.agent in ours.names
+        return Address(address.agent, team) if is_there or not is_ours else address
 
-    def _sender(self, member: Member, to: Address) -> Address:
-        session = self.session_team.address(member)
-        return session if session is not None and session.team == to.team else address_for(member)
+    def _sender(self, box: Mailbox, to: Address) -> Address:
+        session = self.session_team.address(box.identity)
+        return session if session is not None and session.team == to.team else address_for(box)
 
-    async def _note_for_lead(self, member: Member, delivered: Delivered, mail: Outgoing) -> None:
+    async def _note_for_lead(self, box: Mailbox, delivered: Delivered, mail: Outgoing) -> None:
         team = self.session_team.team
         if delivered.id is None or team is None or delivered.to.team != team:
             return
         if delivered.to.agent == (await self.files.config(team)).lead:
             self._lead = delivered.to.agent
-            self._nudges.mail_sent(letter(delivered.id, member.agent.identity, mail.text, mail.summary))
+            self._nudges.mail_sent(letter(delivered.id, box.identity, mail.text, mail.summary))
 
     def _inbox_of_lead(self) -> str:
         return self.files.layout.inbox(Address(self._lead, self.session_team.team or ""))
@@ -230,11 +272,6 @@ class TeamMail:
             return frozenset()
         return frozenset(message.id for message in inbox.messages if not message.is_read)
 
-    async def _agents(self, member: Member) -> list[str]:
-        """The agents of the same principal that are not closed, wherever they run. They may have no inbox yet."""
-        agents = await self._directory.agents(member.agent.principal)
-        return [agent.identity for agent in agents if not agent.is_closed]
-
     async def _run_outbox(self, store: MailStore) -> None:
         while True:
             try:
@@ -244,5 +281,5 @@ class TeamMail:
                 await asyncio.sleep(OUTBOX_PAUSE)
 
 
-def address_for(member: Member) -> Address:
-    return Address(member.agent.identity, member.agent.team)
+def address_for(box: Mailbox) -> Address:
+    return Address(box.identity, box.team)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
@@ -17,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.state.contract import Claim, Store
+from codex_mcp.state.contract import Claim, NameOwned, Store, TooManyNames
 from codex_mcp.team.agent import Agent
 from codex_mcp.threads.record import Outcome
 
@@ -76,13 +77,29 @@ async def finish_agent(store: Store, claim: Claim, agent: Agent) -> None:
 
 
 async def delete_agent(store: Store, claim: Claim, agent: Agent) -> None:
-    """Delete everything about an agent, free its identity and release the claim."""
+    """Delete everything about an agent, free its identity and release the claim.
+
+    With the last agent of a name its principal gives up the name.
+    """
     await store.records.unbind(claim, agent.team, agent.identity)
     await store.journal.forget(claim)
     for request in agent.requests:
         await store.records.delete(claim, ANSWER, answer_key(agent.codex_id, request.id))
     await store.records.delete(claim, AGENT, agent.codex_id)
+    name = (agent.team, agent.identity)
+    if all((other.team, other.identity) != name for other in await read_agents(store)):
+        await store.records.disown(*name, agent.principal, time.time())
     await store.leases.release(claim)
+
+
+async def own_names(store: Store) -> None:
+    """Record who owns the names of agents that an older server has started. The first that used a name owns it."""
+    agents = sorted(await read_agents(store), key=lambda agent: agent.started_at)
+    known = {(team, each.name) for team in {agent.team for agent in agents} for each in await store.records.names(team)}
+    for agent in agents:
+        if (agent.team, agent.identity) not in known:
+            with contextlib.suppress(NameOwned, TooManyNames):
+                await store.records.own(agent.team, agent.identity, agent.principal)
 
 
 async def write_questions(store: Store, claim: Claim, questions: Mapping[str, bytes], written: set[str] | None) -> None:

@@ -19,7 +19,7 @@ from codex_mcp.codex.silent_server import end_codex_of
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, OwnedBy, Store, Unavailable
 from codex_mcp.state.keeper import Keeper
 from codex_mcp.team.agent import Agent, Holder, Owner, abandoned, inactive, is_orphan
-from codex_mcp.team.records.agent_store import AGENT, finish_agent, read_agent, write_agent
+from codex_mcp.team.records.agent_store import AGENT, finish_agent, own_names, read_agent, write_agent
 from codex_mcp.team.records.audit import Audit
 from codex_mcp.team.records.record_writer import RecordWriter
 from codex_mcp.team.records.registry import FILE, RegistryFile, read_registry
@@ -129,6 +129,7 @@ class StoreSession:
         self.owner = Owner(node.id, node.pid, node.host)
         if self._writer is None:
             await import_registry(self._store, self._state_dir)
+            await own_names(self._store)
             self._writer = RecordWriter(self._store, RegistryFile(self._state_dir), self._listener.agent_taken_over)
         await self._finish_orphans()
         await self._take_over_dead()

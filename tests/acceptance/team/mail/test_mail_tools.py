@@ -140,21 +140,44 @@ async def test_counting_leaves_messages_unread(team: Team) -> None:
 
 
 @requirement("FR-4.5")
-async def test_the_client_must_name_an_agent_of_this_server(team: Team) -> None:
+async def test_the_client_must_say_as_whom_it_writes_and_reads(team: Team) -> None:
     async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
         agent = await server.start(say("one"), identity="arch")
+        for tool in TOOLS:
+            given = {"atm_send": {"to": "arch", "message": "x"}, "atm_broadcast": {"message": "x"}}.get(tool, {})
+            assert "missing field `identity`" in refusal(await server.run(tool, given))
+            for stranger in ("", agent["codex_id"], "../arch"):
+                assert "identity" in refusal(await server.run(tool, {**given, "identity": stranger}))
+            assert [each["outcome"] for each in server.audit() if each["event"] == tool] == ["refused"] * 4
+        assert inbox(server, "arch") == []
+
+
+@requirement("FR-4.5", "FR-8.7")
+async def test_the_lead_has_a_mailbox_before_any_agent_runs(team: Team) -> None:
+    async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
+        put(server, "later", record("for an agent that is not started yet", 1))
+        assert structured(await server.run("atm_pending_count", {"identity": "later"}))["pending"] == 1
+        assert structured(await server.run("atm_pending_count", {"identity": "team-lead"}))["pending"] == 0
+        await server.start(say("one"), identity="arch")
+        sent = structured(
+            await server.run("atm_send", {"identity": "team-lead", "to": "arch", "message": "Report to me."})
+        )
+        (found,) = inbox(server, "arch")
+        assert (found["from"], found["metadata"]["atm"]["messageId"]) == ("team-lead", sent["message_id"])
+        await told(server, "arch", "atm_send", to="team-lead", message="It is done.")
+        read = structured(await server.run("atm_read", {"identity": "team-lead"}))
+        assert [(each["from"], each["message"]) for each in read["messages"]] == [("arch", "It is done.")]
+        assert unread(server, "team-lead") == []
+
+
+@requirement("FR-8.7")
+async def test_mail_of_a_closed_agent_is_still_its_principals(team: Team) -> None:
+    async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
         await server.start(say("one"), identity="gone")
         await server.close_agent("gone")
-        put(server, "lead", record("for the lead", 1))
-        for tool in TOOLS:
-            given = {"atm_send": {"to": "lead", "message": "x"}, "atm_broadcast": {"message": "x"}}.get(tool, {})
-            assert "missing field `identity`" in refusal(await server.run(tool, given))
-            for stranger in ("lead", "gone", "", agent["codex_id"]):
-                answer = await server.run(tool, {**given, "identity": stranger})
-                assert "of yours runs on this server" in refusal(answer)
-                assert answer["_meta"]["codex-mcp/error"]["reason"] == "not_found"
-            assert [each["outcome"] for each in server.audit() if each["event"] == tool] == ["refused"] * 5
-        assert [each["text"] for each in inbox(server, "lead")] == ["for the lead"]
+        put(server, "gone", record("too late", 1))
+        read = structured(await server.run("atm_read", {"identity": "gone"}))
+        assert [each["message"] for each in read["messages"]] == ["too late"]
 
 
 @requirement("NFR-3", "FR-4.6", "FR-9.1")
