@@ -30,6 +30,7 @@ from codex_mcp.codex.config.permissions import (
     with_entries,
 )
 from codex_mcp.codex.config.sandbox_profile import OURS
+from codex_mcp.codex.conversation.goals import paused_goal
 from codex_mcp.codex.core import (
     AFTER_LOSS,
     PLAIN,
@@ -201,7 +202,8 @@ class AppServer:
         before = await self._entries_to_restore(thread_id, asked, spec)
         setup = setup_of(spec, before) | ({} if before is None else {"sandbox": READ_ONLY})
         params = requests.ThreadResume(thread_id=thread_id, exclude_turns=True, **setup)
-        opened = await self._open("thread/resume", params)
+        goal = await paused_goal(self, thread_id)
+        opened = replace(await self._open("thread/resume", params), paused_goal=goal)
         grant = before or await asyncio.to_thread(sandbox_to_restore, asked, opened.rollout_path)
         return opened if grant is None else await self._granted(opened, grant)
 

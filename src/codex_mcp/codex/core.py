@@ -99,6 +99,8 @@ class OpenedThread(Struct, frozen=True):
     rollout_path: str | None = None
     answer: ThreadOpened | None = None
     """How the app-server has set the thread up; None if that could not be read, or from an old Codex."""
+    paused_goal: str = ""
+    """The goal that it had when it was loaded, which is paused."""
     is_provisional: bool = False
     """The id is ours. The core gives the thread its own with the first turn (`CoreListener.thread_named`)."""
 

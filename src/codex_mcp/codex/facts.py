@@ -127,6 +127,12 @@ class QuestionWithdrawn(Struct, frozen=True):
     request_id: Id
 
 
+class GoalChanged(Struct, frozen=True):
+    """The thread has this goal now; None if it has none any longer."""
+
+    goal: notifications.Goal | None
+
+
 class ThreadUnloaded(Struct, frozen=True):
     """The core has unloaded the thread; it must be resumed before its next turn."""
 
@@ -146,7 +152,7 @@ TurnFact: TypeAlias = (
     | ErrorReported
 )
 
-Fact: TypeAlias = TurnFact | QuestionWithdrawn | ThreadUnloaded
+Fact: TypeAlias = TurnFact | QuestionWithdrawn | GoalChanged | ThreadUnloaded
 
 
 ACTIVITIES: Final = {
@@ -240,6 +246,8 @@ _READERS: Final[dict[type[object], Callable[[Any], Fact | None]]] = {
     notifications.UsageUpdated: _tokens_counted,
     notifications.RawResponseCompleted: _response_used,
     notifications.ErrorReported: _error_reported,
+    notifications.GoalUpdated: lambda note: GoalChanged(note.goal),
+    notifications.GoalCleared: lambda note: GoalChanged(None),
     notifications.RequestResolved: lambda note: QuestionWithdrawn(note.request_id),
     notifications.OtherNotification: lambda note: ThreadUnloaded() if note.method == "thread/closed" else None,
 }

@@ -56,6 +56,7 @@ class Shutdown:
             session.stop_listening()
         for thread in self._threads:
             thread.deny_parked(SERVER_STOPPING)
+        await self._threads.quiesce()
         finishing = self._tasks.spawn(self._wait_idle(grace), name="grace")
         await first(finishing, signals, *([] if unread is None else [unread]))
         if not finishing.done() or not finishing.result():

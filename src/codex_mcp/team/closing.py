@@ -155,6 +155,7 @@ class Closing:
             if member.thread is not None:  # again: it may have been started meanwhile
                 was_busy = was_busy or not member.thread.idle
                 member.thread.shut()
+                await member.thread.quiesce()
             how, left = Close.CLOSED, None
             if was_busy:
                 await self._write_closing(member)

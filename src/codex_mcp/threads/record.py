@@ -60,6 +60,16 @@ class Outcome(Struct, frozen=True):
     """What was done in the agent's worktree, since it began."""
 
 
+class Stopped(Struct, frozen=True):
+    """What was stopped besides the turn of a caller."""
+
+    goals: tuple[str, ...] = ()
+    turns: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.goals or self.turns)
+
+
 class Record:
     def __init__(self, now: float, *, is_review: bool = False) -> None:
         self.began = now

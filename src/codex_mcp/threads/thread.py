@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections import deque
@@ -21,17 +20,19 @@ from codex_mcp.base.logs import stay_about
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex import facts
 from codex_mcp.codex.config.permissions import after_turn
+from codex_mcp.codex.conversation.rollback import drop_turns
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec, TurnSpec
 from codex_mcp.codex.events.translator import Event, EventTranslator, Told
 from codex_mcp.codex.facts import QuestionWithdrawn, ThreadUnloaded, TokensCounted, TurnEnded, TurnStarted
-from codex_mcp.codex.rollback import drop_turns
 from codex_mcp.threads import turn_queue
 from codex_mcp.threads.answering import Answering
 from codex_mcp.threads.context import ThreadContext
+from codex_mcp.threads.loading import Loading
 from codex_mcp.threads.questions.decisions import Denied
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.steering import Steering
 from codex_mcp.threads.stopping.stopper import STILL_RUNNING, Stopper
+from codex_mcp.threads.stopping.unasked import Unasked
 from codex_mcp.threads.token_meter import TokenMeter
 from codex_mcp.threads.turn import Audience, EndedTurns, Turn
 from codex_mcp.threads.turn_queue import STOPPED, Action, QueuePlace, Source, TurnQueue, TurnQueueState
@@ -57,8 +58,7 @@ class Thread:
         self.spec = spec
         self.principal = context.principal
         self._context = context
-        self._loaded_in: Core | None = core
-        self._gone = ""
+        self._loading = Loading(core, opened, context.cores)
         self._translator = EventTranslator(self.id, full=spec.raw_events)
         self._queue = TurnQueue(context.settings.max_turns_waiting)
         self._turns: dict[QueuePlace, Turn] = {}
@@ -70,6 +70,7 @@ class Thread:
         self._early: deque[Event] = deque(self._translator.thread_opened(opened.answer), maxlen=EARLY_EVENTS)
         self._steering = Steering(self._queue, self._perform, self._turns)
         self._stopper = Stopper(self._queue, self._perform, context.cores, self.cwd, context.settings.interrupt_grace)
+        self.unasked = Unasked()
         self._tasks = TaskSet()
 
     def __repr__(self) -> str:
@@ -78,11 +79,16 @@ class Thread:
     @property
     def gone(self) -> str:
         """Why it can never be continued; empty if it can."""
-        return self._gone or ("" if self._loaded_in is None else self._loaded_in.why_lost(self.id))
+        return self._loading.gone(self.id)
 
     @property
     def idle(self) -> bool:
         return self._queue.idle
+
+    @property
+    def is_quiet(self) -> bool:
+        """No turn runs or waits, and Codex does nothing by itself, here or in its sub-agents."""
+        return self._queue.idle and self.unasked.is_quiet
 
     @property
     def waiting(self) -> int:
@@ -181,11 +187,17 @@ class Thread:
             turn.parked.answer_all(Denied(why))
 
     async def unload(self) -> None:
-        """Unload it from the core; the next turn loads it again."""
-        core, self._loaded_in = self._loaded_in, None
-        if core is not None:
-            with contextlib.suppress(CoreError):
-                await core.unload_thread(self.id)
+        """Unload it from the core; the next turn loads it again, with its goal paused."""
+        await self._loading.unload(self.id, self.quiesce)
+
+    async def quiesce(self) -> None:
+        """Stop what no prompt asked for: its goal, the turns that Codex began, and its sub-agents."""
+        if self._loading.core is not None and not self.unasked.is_quiet:
+            await self.unasked.quiesce(self._loading.core, self._context.settings.interrupt_grace)
+
+    def had_turn(self, turn_id: str) -> bool:
+        """Whether this turn runs here, or has lately."""
+        return self._queue.knows(turn_id)
 
     async def aclose(self) -> None:
         self._fail_all("the server has stopped")
@@ -212,8 +224,11 @@ class Thread:
             events = []
         if isinstance(fact, QuestionWithdrawn):
             self._answering.withdraw(fact.request_id)
+        elif isinstance(fact, facts.GoalChanged):
+            self.unasked.fact_received(self.id, fact)
         elif isinstance(fact, ThreadUnloaded):
-            self._loaded_in = None
+            self._loading.unloaded()
+            self.unasked.lost()
             if self.current is not None and self.current.place.turn_id:
                 self._fail_all(UNLOADED)  # the core will never report the end of the turn
         elif fact is not None:
@@ -224,6 +239,8 @@ class Thread:
         if self.current is not None:
             fact = self.current.own_fact(fact)
         turn = self.turn(fact.turn_id)
+        if turn is None:
+            self.unasked.fact_received(self.id, fact)
         is_news = turn is not None and turn.add(fact)
         if turn is not None:
             turn.limit_trouble(self._context.settings.unreachable_timeout, partial(self.cancel, turn))
@@ -238,7 +255,7 @@ class Thread:
     def question_received(self, question_id: Id, asked: Asked) -> Coroutine[Any, Any, object]:
         """The core asks something; the coroutine returns the answer."""
         self._publish(self._translator.request(asked))
-        return self._answering.answer(question_id, asked, self.current, self._loaded_in)
+        return self._answering.answer(question_id, asked, self.current, self._loading.core)
 
     def turn_unreadable(self, why: str) -> None:
         """A message that the running turn depends on was too long to read: the turn fails."""
@@ -249,9 +266,8 @@ class Thread:
 
     def core_lost(self, core: Core, reason: CoreLost) -> None:
         """The core has ended: fail its turn and the turns that wait behind it."""
-        if self._loaded_in is core:
-            self._loaded_in = None
-            self._gone = self._gone if core.resumes else str(reason)
+        if self._loading.core_lost(core, reason):
+            self.unasked.lost()
         # A turn that was not given to a core yet starts in the next one.
         if self.current is not None and self.current.core is core:
             self._fail_all(str(reason))
@@ -279,6 +295,7 @@ class Thread:
                     self._tasks.spawn(self._start(turn), name=f"start of a turn in {self.id}")
                 case turn_queue.Interrupt():
                     self._stopper.begin(turn)
+                    self._tasks.spawn(self.quiesce(), name=f"what {self.id} does besides")
                 case turn_queue.Steer():
                     self._steering.begin(turn)
                 case turn_queue.Share():
@@ -318,10 +335,12 @@ class Thread:
                 self._meter.turns_dropped()
             self._note_position(turn)
             self._translator.turn_starts(full=turn.full_events)
+            turn.record.warn((*turn.record.warnings, *self._loading.goal_to_tell()))
             turn_id = await core.start_turn(self.id, turn.spec, self.spec)
             self.spec = after_turn(self.spec, turn.spec.settings)
         except (CoreError, Refused) as exc:
-            self._gone = str(exc) if isinstance(exc, CannotResume) else self._gone
+            if isinstance(exc, CannotResume):
+                self._loading.cannot_resume(str(exc))
             self._start_failed(turn, str(exc))
             return
         if not self._queue.accepted(turn_id, turn.place):
@@ -340,13 +359,7 @@ class Thread:
         self._perform(self._queue.start_failed(turn.place))
 
     async def load(self) -> Core:
-        if self.gone:
-            raise CannotResume(self.gone)
-        core = await self._context.cores.core()
-        if self._loaded_in is not core:
-            await core.resume_thread(self.id, self.spec)
-            self._loaded_in = core
-        return core
+        return await self._loading.load(self.id, self.spec)
 
     def _conclude(self, turn: Turn) -> None:
         if turn.place.state is TurnQueueState.ENDED:

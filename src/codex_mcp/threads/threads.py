@@ -30,13 +30,14 @@ from codex_mcp.codex.core import (
     plain_id,
 )
 from codex_mcp.codex.events.translator import Told
-from codex_mcp.codex.facts import Fact, ThreadUnloaded
+from codex_mcp.codex.facts import Fact
 from codex_mcp.codex.supervisor import Launcher, Supervisor
 from codex_mcp.git.turn_looks import TurnLooks
 from codex_mcp.rpc.peer import Pace
 from codex_mcp.threads.callers import Callers
 from codex_mcp.threads.changes import ChangeListener, Changes, Counts
 from codex_mcp.threads.context import ThreadContext
+from codex_mcp.threads.family import Family
 from codex_mcp.threads.limits.account import NOT_SIGNED_IN, Account
 from codex_mcp.threads.limits.admission import Admission
 from codex_mcp.threads.limits.quotas import Queued, all_busy, over_quota, size_of
@@ -45,7 +46,7 @@ from codex_mcp.threads.observers import Observers, TurnListener
 from codex_mcp.threads.questions.approvals import refusal
 from codex_mcp.threads.questions.tool_calls import ToolCalls
 from codex_mcp.threads.thread import Thread
-from codex_mcp.wire.app.notifications import OtherNotification, ThreadStarted
+from codex_mcp.wire.app.notifications import OtherNotification
 from codex_mcp.wire.app.questions import Asked
 from codex_mcp.wire.jsonrpc import Id
 
@@ -87,7 +88,7 @@ class Threads:
         self._opening: dict[str, asyncio.Task[Thread]] = {}
         self._opens = 0
         self._early: dict[str, list[tuple[Told | None, Fact | None]]] = {}
-        self._parents: dict[str, str] = {}
+        self._family = Family()
         self._unloaded: OrderedDict[str, ThreadSpec] = OrderedDict()
         self._core_listeners: list[Callable[[OtherNotification], None]] = []
         self._signed_in: Core | None = None
@@ -257,7 +258,7 @@ class Threads:
         threads = self.of(principal)
         if len(threads) < self._settings.threads_per_principal:
             return
-        idle = [thread for thread in threads if thread.idle]
+        idle = [thread for thread in threads if thread.is_quiet]
         if not idle:
             raise Refused(all_busy(len(threads)))
         await self.unload(min(idle, key=lambda thread: thread.used_at))
@@ -267,17 +268,17 @@ class Threads:
         thread = self._threads.get(thread_id)
         if thread is not None:
             thread.notification_received(told, fact)
+            return
+        self._family.told(thread_id, self._threads.values(), told, fact)
+        parent = self._threads.get(self._ancestor(thread_id))
+        if parent is not None:
+            parent.unasked.fact_received(thread_id, fact)
         elif not thread_id:
             self._core_told(told, fact)
         elif self._opens:
             early = self._early.setdefault(thread_id, [])
             if len(early) < EARLY_NOTIFICATIONS:
                 early.append((told, fact))
-        if isinstance(told, ThreadStarted) and told.thread.parent_thread_id is not None:
-            # The questions of a subagent go to its parent.
-            self._parents[told.thread.id] = told.thread.parent_thread_id
-        elif isinstance(fact, ThreadUnloaded):
-            self._parents.pop(thread_id, None)
 
     def _core_told(self, told: Told | None, fact: Fact | None) -> None:
         self.account.core_told(told)
@@ -312,16 +313,10 @@ class Threads:
         self._threads[thread_id] = thread
 
     def _ancestor(self, thread_id: str) -> str:
-        seen = {thread_id}
-        while (parent := self._parents.get(thread_id)) is not None and parent not in seen:
-            seen.add(parent)
-            thread_id = parent
-            if thread_id in self._threads:
-                break
-        return thread_id
+        return self._family.ancestor(thread_id, self._threads)
 
     def core_lost(self, core: Core, reason: CoreLost) -> None:
-        self._parents.clear()
+        self._family.clear()
         for thread in self:
             thread.core_lost(core, reason)
 
@@ -334,7 +329,7 @@ class Threads:
     async def unload_idle(self, now: float) -> None:
         """Unload threads that were not used for a while. They are resumed from disk when they are needed."""
         for thread in sorted(self, key=lambda thread: thread.used_at):
-            if thread.idle and now - thread.used_at >= self._settings.thread_idle:
+            if thread.is_quiet and now - thread.used_at >= self._settings.thread_idle:
                 await self.unload(thread)
 
     async def unload(self, thread: Thread) -> None:
@@ -376,8 +371,13 @@ class Threads:
                 await thread.until_idle()
                 await self.unload(thread)
 
+    async def quiesce(self) -> None:
+        """Stop, in all threads, what Codex began by itself: it must not go on when the threads are loaded again."""
+        await asyncio.gather(*(thread.quiesce() for thread in self))
+
     async def aclose(self) -> None:
         await self.looks.aclose()
+        await self.quiesce()
         for thread in self:
             await thread.aclose()
         await self.supervisor.stop()

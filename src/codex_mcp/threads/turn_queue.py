@@ -215,6 +215,10 @@ class TurnQueue:
         current = self._current
         return current is not None and current.turn_id in ("", turn_id) and turn_id not in self._past
 
+    def knows(self, turn_id: str) -> bool:
+        """Whether this is the current turn, or one of the latest that have ended."""
+        return turn_id in self._past or (self._current is not None and self._current.turn_id == turn_id)
+
     def accepted(self, turn_id: str, place: QueuePlace) -> bool:
         """The core has answered turn/start. False: it added the prompt to an earlier turn."""
         if turn_id in self._past and place.turn_id != turn_id:

@@ -25,7 +25,7 @@ Full review comments:
 
 
 def test_each_finding_has_its_place_its_priority_and_its_text() -> None:
-    first, second, third = findings_in(REVIEW) or ()
+    first, second, third = findings_in(REVIEW) or []
     assert first == {
         "file": "/x/a.py",
         "lines": (3, 5),

@@ -15,7 +15,7 @@ from codex_mcp.team.refusals import TeamRefused
 from codex_mcp.threads.questions.approvals import offered
 from codex_mcp.threads.questions.decisions import Decision, NetworkRuled, RuleApproved, word_for
 from codex_mcp.threads.questions.questions import Question
-from codex_mcp.threads.record import Outcome, Status
+from codex_mcp.threads.record import Outcome, Status, Stopped
 
 ERROR_META = "codex-mcp/error"
 """The `_meta` key of the reason for a refusal."""
@@ -158,7 +158,7 @@ def close_result(agent: Agent, how: str, left: Left | None = None) -> Result:
     return _result(structured, [text, f"{kept}; {folder}."])
 
 
-def interrupt_result(agent: Agent, outcome: Outcome, waiting: int) -> Result:
+def interrupt_result(agent: Agent, outcome: Outcome, waiting: int, besides: Stopped) -> Result:
     """The result of `codex_interrupt`: the turn that was stopped, with what was said in it."""
     name = f"{agent.identity} ({agent.codex_id})"
     if outcome.status is Status.INTERRUPTED:
@@ -166,9 +166,23 @@ def interrupt_result(agent: Agent, outcome: Outcome, waiting: int) -> Result:
     else:
         text = f"The turn of agent {name} had just ended."
     lines = [text, f"{waiting} more prompts wait and run now."] if waiting else [text]
+    lines += _besides(besides)
     if outcome.content:
         lines.append(outcome.content)
     return _result(described(outcome, names_of(agent)), lines)
+
+
+def quiet_result(agent: Agent, besides: Stopped) -> Result:
+    """The result of `codex_interrupt` if only that ran which Codex had begun by itself."""
+    lines = [f"Agent {agent.identity} ({agent.codex_id}) ran no turn of a caller.", *_besides(besides)]
+    told = {"threadId": agent.thread_id, "status": Status.INTERRUPTED, "content": " ".join(lines)}
+    return _result({**names_of(agent), **told}, lines)
+
+
+def _besides(stopped: Stopped) -> list[str]:
+    goals = [f'Its goal is paused: "{goal}".' for goal in stopped.goals]
+    turns = "1 turn" if stopped.turns == 1 else f"{stopped.turns} turns"
+    return [*goals, f"{turns} of goals and sub-agents were stopped as well."] if stopped.turns else goals
 
 
 def stopped_result(outcome: Outcome) -> Result:

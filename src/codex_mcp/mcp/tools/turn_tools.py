@@ -21,7 +21,7 @@ from codex_mcp.mcp.schema.fields import BAD_ARGUMENTS, BadArguments
 from codex_mcp.mcp.schema.results import Result, refused
 from codex_mcp.mcp.schema.review import TeamReviewArguments, team_review_target
 from codex_mcp.mcp.schema.team_arguments import AgentArguments, TeamReplyArguments, team_arguments
-from codex_mcp.mcp.schema.team_results import idle_result, interrupt_result, stopped_result
+from codex_mcp.mcp.schema.team_results import idle_result, interrupt_result, quiet_result, stopped_result
 from codex_mcp.mcp.tools.dispatch import Body, Json
 from codex_mcp.mcp.tools.one_turn import OneTurn
 from codex_mcp.mcp.tools.review_checks import check_review
@@ -30,6 +30,7 @@ from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records.audit_entry import AuditOutcome
 from codex_mcp.team.team import Team
+from codex_mcp.threads.record import Stopped
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
@@ -102,15 +103,21 @@ class TurnTools:
         reference = await self._team.directory.find_one(arguments.references, call.principal)
         agent, thread = await self._running(reference, call.principal)
         turn = None if thread is None else thread.current
-        if thread is None or turn is None or turn.ended:
+        besides = Stopped() if thread is None else thread.unasked.going_on()
+        if thread is None or ((turn is None or turn.ended) and not besides):
             self._audit(agent, call, "nothing to stop")
             return idle_result(agent)
-        thread.cancel(turn)
+        if turn is not None:
+            thread.cancel(turn)
+        await thread.quiesce()
+        if turn is None:
+            self._audit(agent, call, "what Codex began by itself")
+            return quiet_result(agent, besides)
         await turn.wait()  # no longer than the grace period
         self._audit(agent, call, turn.spec.prompt)
         if not self._is_waited_for(call, agent, turn):
             self._follower.waiter.report(call, [turn])
-        return interrupt_result(agent, turn.outcome, thread.waiting)
+        return interrupt_result(agent, turn.outcome, thread.waiting, besides)
 
     async def _running(self, reference: str, principal: str) -> tuple[Agent, Thread | None]:
         """The agent, and its thread if this server runs it. Raises TeamRefused if another one does."""

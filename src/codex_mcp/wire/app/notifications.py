@@ -179,6 +179,24 @@ class RawResponseCompleted(InTurn, frozen=True):
     usage_metadata: object = None
 
 
+class Goal(Wire, frozen=True):
+    """What a thread works towards, turn after turn, until it is complete, blocked, paused or out of tokens."""
+
+    objective: str = ""
+    status: str = ""
+    token_budget: int | None = None
+    tokens_used: int = 0
+
+
+class GoalUpdated(DescribedNotification, frozen=True):
+    method: ClassVar[str] = "thread/goal/updated"
+    goal: Goal
+
+
+class GoalCleared(DescribedNotification, frozen=True):
+    method: ClassVar[str] = "thread/goal/cleared"
+
+
 class ThreadStarted(DescribedNotification, frozen=True):
     method: ClassVar[str] = "thread/started"
     thread: Thread
@@ -229,6 +247,8 @@ DESCRIBED: Final[dict[str, type[DescribedNotification]]] = {
         SettingsUpdated,
         RawItemCompleted,
         RawResponseCompleted,
+        GoalUpdated,
+        GoalCleared,
         ThreadStarted,
         RequestResolved,
     )

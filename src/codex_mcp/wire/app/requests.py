@@ -123,6 +123,13 @@ class ThreadRevert(Struct, frozen=True, rename="camel"):
     """This turn and all later ones are dropped."""
 
 
+class SetGoal(Struct, frozen=True, rename="camel"):
+    thread_id: str
+    status: str | UnsetType = UNSET
+    objective: str | UnsetType = UNSET
+    token_budget: int | UnsetType = UNSET
+
+
 class ThreadId(Struct, frozen=True, rename="camel"):
     """`thread/unsubscribe` and `thread/backgroundTerminals/clean`."""
 

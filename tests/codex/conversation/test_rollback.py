@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.codex.conversation.rollback import PAGE, drop_turns
 from codex_mcp.codex.core import CoreError
-from codex_mcp.codex.rollback import PAGE, drop_turns
 from tests.codex.test_app_server import Core, core
 from tests.support.rpc.far_end import Json
 

@@ -1,0 +1,41 @@
+"""The goals of threads. Codex begins turn after turn while a goal is active, and none while it is paused.
+
+A paused goal is a firm stop: the model can neither go on with it nor set another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Final
+
+from msgspec import Raw
+
+from codex_mcp.codex.core import Core, CoreError
+from codex_mcp.wire.app.items import Wire
+from codex_mcp.wire.app.notifications import Goal
+from codex_mcp.wire.app.requests import SetGoal, ThreadId
+
+ACTIVE: Final = "active"
+PAUSED: Final = "paused"
+
+
+class GoalRead(Wire, frozen=True):
+    goal: Goal | None = None
+
+
+async def pause_goal(core: Core, thread_id: str) -> None:
+    """Raises CoreError, also if there is no goal."""
+    await core.request("thread/goal/set", SetGoal(thread_id, status=PAUSED), Raw)
+
+
+async def paused_goal(core: Core, thread_id: str) -> str:
+    """Pause the goal of a thread that is not loaded yet. Return the goal, or nothing if it has none that is unfinished.
+
+    Codex would go on with an active goal as soon as the thread is loaded.
+    """
+    with contextlib.suppress(CoreError):  # a thread that is unknown; goals that are switched off
+        goal = (await core.request("thread/goal/get", ThreadId(thread_id), GoalRead)).goal
+        if goal is not None and goal.status == ACTIVE:
+            await pause_goal(core, thread_id)
+        return goal.objective if goal is not None and goal.status in (ACTIVE, PAUSED) else ""
+    return ""

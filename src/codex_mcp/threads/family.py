@@ -1,0 +1,44 @@
+"""Which of our threads a thread belongs to that Codex has opened itself, for a sub-agent.
+
+Codex announces no such thread. Its first turn names the turn of ours that led to it, however deep sub-agents start
+others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from codex_mcp.codex.events.translator import Told
+from codex_mcp.codex.facts import Fact, ThreadUnloaded, TurnStarted
+from codex_mcp.threads.thread import Thread
+from codex_mcp.wire.app.notifications import ThreadStarted
+
+
+class Family:
+    def __init__(self) -> None:
+        self._parents: dict[str, str] = {}
+        """The thread of ours, or a sub-agent of it, by the thread that Codex has opened."""
+
+    def told(self, thread_id: str, threads: Iterable[Thread], told: Told | None, fact: Fact | None) -> None:
+        """Learn from a notification of a thread whose it is."""
+        if isinstance(told, ThreadStarted) and told.thread.parent_thread_id is not None:
+            self._parents[told.thread.id] = told.thread.parent_thread_id
+        elif isinstance(fact, ThreadUnloaded):
+            self._parents.pop(thread_id, None)
+        elif isinstance(fact, TurnStarted) and fact.root_turn_id:
+            root = next((thread for thread in threads if thread.had_turn(fact.root_turn_id)), None)
+            if root is not None and root.id != thread_id:
+                self._parents[thread_id] = root.id
+
+    def ancestor(self, thread_id: str, is_open: Iterable[str]) -> str:
+        """The nearest ancestor that is open; the last one that is known, if none is."""
+        seen = {thread_id}
+        while (parent := self._parents.get(thread_id)) is not None and parent not in seen:
+            seen.add(parent)
+            thread_id = parent
+            if thread_id in is_open:
+                break
+        return thread_id
+
+    def clear(self) -> None:
+        self._parents.clear()

@@ -1,0 +1,67 @@
+"""Which core has a thread loaded, and what it must be told before that core loads or unloads it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec
+from codex_mcp.threads.stopping.stopper import Cores
+
+GOAL_PAUSED: Final = 'The agent has a goal from before, which is paused: "{}". It does not go on by itself.'
+
+
+class Loading:
+    def __init__(self, core: Core, opened: OpenedThread, cores: Cores) -> None:
+        self.core: Core | None = core
+        """The core that has it loaded."""
+        self._cores = cores
+        self._gone = ""
+        self._goal = opened.paused_goal
+        self._one_at_a_time = asyncio.Lock()
+
+    def gone(self, thread_id: str) -> str:
+        """Why it can never be continued; empty if it can."""
+        return self._gone or ("" if self.core is None else self.core.why_lost(thread_id))
+
+    def cannot_resume(self, why: str) -> None:
+        self._gone = why
+
+    async def load(self, thread_id: str, spec: ThreadSpec) -> Core:
+        """The running core, which has it loaded now. Raises CoreError."""
+        async with self._one_at_a_time:
+            if why := self.gone(thread_id):
+                raise CannotResume(why)
+            core = await self._cores.core()
+            if self.core is not core:
+                opened = await core.resume_thread(thread_id, spec)
+                self.core, self._goal = core, opened.paused_goal
+            return core
+
+    async def unload(self, thread_id: str, quiesce: Callable[[], Awaitable[None]]) -> None:
+        """Unload it, once it is quiet: what goes on in an unloaded thread is not seen here."""
+        async with self._one_at_a_time:
+            await quiesce()
+            core, self.core = self.core, None
+            if core is not None:
+                with contextlib.suppress(CoreError):
+                    await core.unload_thread(thread_id)
+
+    def unloaded(self) -> None:
+        """The core has unloaded it."""
+        self.core = None
+
+    def core_lost(self, core: Core, reason: CoreLost) -> bool:
+        """Whether it was loaded in this core, which has ended."""
+        if self.core is not core:
+            return False
+        self.core = None
+        self._gone = self._gone if core.resumes else str(reason)
+        return True
+
+    def goal_to_tell(self) -> list[str]:
+        """A sentence for the caller, once, about a goal that was paused when the thread was loaded."""
+        goal, self._goal = self._goal, ""
+        return [GOAL_PAUSED.format(goal)] if goal else []
