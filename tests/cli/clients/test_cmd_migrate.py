@@ -187,6 +187,33 @@ def test_a_file_that_cannot_be_read_is_told_and_the_others_are_changed(
     assert at(current(here)[1], (*here.path, "old", "command", "path")) == PROGRAM
 
 
+def test_what_it_cannot_read_is_not_called_nothing_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = World(tmp_path)
+    world.file("claude").write_text('{"mcpServers": {')
+    assert world.run("migrate", "--yes") == 1
+    assert capsys.readouterr().out == "The other files start no old Codex server.\n"
+
+
+def test_what_it_cannot_rewrite_is_named_and_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = World(tmp_path)
+    lines = {"boxed": ["docker", "run", "codex", "mcp-server"], "shell": ["bash", "-c", ". x && codex mcp-server"]}
+    servers = {name: {"command": words[0], "args": words[1:]} for name, words in lines.items()}
+    text = json.dumps({"mcpServers": {**servers, "whole": {"command": "codex mcp-server"}}})
+    world.file("claude").write_text(text)
+    assert world.run("migrate", "--yes") == 1
+    shown = capsys.readouterr().out
+    assert "boxed of Claude Code, ~/.claude.json: it starts codex mcp-server through docker run, which" in shown
+    assert "shell of Claude Code, ~/.claude.json: it starts codex mcp-server through bash -c, which" in shown
+    after = json.loads(world.file("claude").read_text())["mcpServers"]
+    assert after == {**servers, "whole": {"command": PROGRAM, "args": ["mcp-server"]}}
+    assert world.run("migrate", "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert [(each["name"], each["through"]) for each in document["stuck"]] == [
+        ("boxed", "docker run"),
+        ("shell", "bash -c"),
+    ]
+
+
 def test_a_read_only_file_is_told_and_the_others_are_changed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.file("claude").chmod(0o444)
     assert world.run("migrate", "--yes") == 1

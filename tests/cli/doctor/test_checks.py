@@ -5,6 +5,7 @@ import inspect
 
 import pytest
 
+from codex_mcp.cli.clients.recognition.servers import recognised
 from codex_mcp.cli.doctor import checks, client_checks, facts
 from codex_mcp.cli.doctor.checks import judge, split
 from codex_mcp.cli.doctor.facts import (
@@ -40,7 +41,8 @@ def with_folder(**changes: object) -> Facts:
 
 
 def with_entry(*words: str, is_there: bool = True, timeout: float | None = None, **more: object) -> Facts:
-    entry = Entry("Cursor", "~/.cursor/mcp.json", "codex", words, is_there, timeout)
+    starts = recognised(words)
+    entry = Entry("Cursor", "~/.cursor/mcp.json", "codex", words, is_there, timeout, starts)
     return but(clients=Clients((entry,), **more))  # type: ignore[arg-type]
 
 
@@ -310,46 +312,3 @@ def test_every_problem_that_the_code_can_report_is_in_the_table() -> None:
 )
 def test_an_error_is_split_into_problem_and_advice(sentence: str, parts: tuple[str, str]) -> None:
     assert split(sentence) == parts
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "codex mcp-server",
-        "/usr/local/bin/codex mcp-server",
-        "codex -c model=o3 mcp-server",
-        "codex mcp",
-        "npx -y @openai/codex mcp-server",
-        "npx @openai/codex@latest mcp-server",
-    ],
-)
-def test_the_old_server_is_recognised(line: str) -> None:
-    assert client_checks.is_old_server(line.split())
-    assert not client_checks.is_ours(line.split())
-
-
-@pytest.mark.parametrize("line", ["codex mcp-server", "exec /opt/codex mcp-server", "cd x && codex -p y mcp-server"])
-def test_the_old_server_is_recognised_behind_a_shell(line: str) -> None:
-    assert client_checks.is_old_server(["bash", "-lc", line])
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "codex-mcp mcp-server",
-        "/venv/bin/codex-mcp serve",
-        "codex-mcp-server",
-        "python3 -m codex_mcp mcp-server",
-        "uvx --from git+x codex-mcp mcp-server",
-    ],
-)
-def test_our_server_is_recognised(line: str) -> None:
-    assert client_checks.is_ours(line.split())
-    assert not client_checks.is_old_server(line.split())
-    assert not client_checks.is_old_server(["bash", "-c", line])
-
-
-@pytest.mark.parametrize("line", ["", "codex", "codex app-server", "npx codex-mcp-server", "npx codex mcp-server-x"])
-def test_other_servers_are_left_alone(line: str) -> None:
-    assert not client_checks.is_ours(line.split())
-    assert not client_checks.is_old_server(line.split())

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.cli.clients.known import Folders, folders
+from codex_mcp.cli.clients.recognition.servers import recognised
 from codex_mcp.cli.doctor.client_files import read_clients
 from codex_mcp.cli.doctor.facts import Entry, UnreadableFile
 
@@ -42,14 +43,16 @@ def written(folder: Path, name: str, text: str) -> str:
 
 def read(folder: Path) -> list[Entry | UnreadableFile]:
     here = where(folder / "home", folder / "work", folder / "codex", is_macos=(folder / "home/Library").exists())
-    return list(read_clients(here, "/usr/bin:/bin"))
+    return list(read_clients(here, {"PATH": "/usr/bin:/bin"}))
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_servers_of_a_client_are_found(tmp_path: Path, name: str) -> None:
     text, client = FILES[name]
     path = written(tmp_path, name, text)
-    assert read(tmp_path) == [Entry(client, path, "codex", ("codex", "mcp-server"), is_program_there=False)]
+    starts = recognised(["codex", "mcp-server"])
+    words = ("codex", "mcp-server")
+    assert read(tmp_path) == [Entry(client, path, "codex", words, is_program_there=False, starts=starts)]
 
 
 def test_the_servers_of_each_project_are_found(tmp_path: Path) -> None:
@@ -93,4 +96,4 @@ def test_a_file_without_servers_is_empty(tmp_path: Path, text: str) -> None:
 
 def test_a_home_that_is_also_the_working_folder_is_read_once(tmp_path: Path) -> None:
     written(tmp_path, ".cursor/mcp.json", json.dumps(SERVERS))
-    assert len(list(read_clients(where(tmp_path, tmp_path, tmp_path / "codex"), ""))) == 1
+    assert len(list(read_clients(where(tmp_path, tmp_path, tmp_path / "codex"), {}))) == 1

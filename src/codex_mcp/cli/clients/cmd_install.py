@@ -14,9 +14,10 @@ from codex_mcp.cli.clients.backups import ABSENT, Backups
 from codex_mcp.cli.clients.config_files import check_writable, target_of
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.editing import apply_by, current, diff, setting
-from codex_mcp.cli.clients.entries import checked_name, is_ours
+from codex_mcp.cli.clients.entries import checked_name, words_of
 from codex_mcp.cli.clients.known import CLIENTS, Scope, entry, entry_of_url, place
-from codex_mcp.cli.clients.surroundings import folders_here, our_program, own_command, short
+from codex_mcp.cli.clients.recognition.servers import Ours
+from codex_mcp.cli.clients.surroundings import folders_here, our_program, own_command, short, started_by
 from codex_mcp.cli.output import print_text
 
 DESCRIPTION: Final = (
@@ -79,7 +80,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     if now == wanted:
         print_text(f"{here.title} already has the server {name}: {file} is unchanged.")
         return 0
-    if now is not None and not is_ours(now) and not arguments.force:
+    if now is not None and not isinstance(started_by(words_of(now), environment), Ours) and not arguments.force:
         raise Refused(
             f"cannot add {name} to {file}: it has another server of this name; choose another --name, replace it with "
             "--force, or, if it starts an old Codex server, run codex-mcp migrate"

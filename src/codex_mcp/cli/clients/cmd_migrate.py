@@ -19,8 +19,8 @@ from codex_mcp.cli.clients.config_text.documents import Uneditable
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.editing import diff, unusable
 from codex_mcp.cli.clients.known import Folders, Place, Scope
-from codex_mcp.cli.clients.migration import Found, becomes, migrated
-from codex_mcp.cli.clients.scan import files_with_old_servers
+from codex_mcp.cli.clients.migration import Found, OldEntry, Stuck, becomes, migrated
+from codex_mcp.cli.clients.scan import Scanned, files_with_old_servers
 from codex_mcp.cli.clients.surroundings import folders_here, our_program, short
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
 from codex_mcp.cli.tables import whole_width
@@ -55,31 +55,29 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     where = folders_here(environment, cwd)
     program = our_program()
     problems: list[str] = []
-    changes = list(_changes(where, program, environment, problems))
+    files = list(files_with_old_servers(where, environment, problems))
+    stuck = [each for file in files for each in file.stuck]
+    changes = list(_changes([file for file in files if file.found], where, program, problems))
     for problem in problems:
         print(f"codex-mcp migrate: {problem}", file=sys.stderr)
     if not arguments.json:
-        _show(changes, where)
+        _show(changes, stuck, where, is_all=not problems)
     if arguments.dry_run and not arguments.json:
         for change in changes:
             print_text("\n" + diff(short(change.place.file, where.home), change.before, change.after))
     is_wanted = bool(changes) and not arguments.dry_run and (arguments.yes or _agreed(as_json=arguments.json))
     backups = {change.place.file: _write(change, where) for change in changes} if is_wanted else {}
     if arguments.json:
-        print_json(
-            {"schema": SCHEMA, "changed": is_wanted, "entries": _entries(changes, program), "problems": problems}
-        )
-    for file, backup in backups.items() if not arguments.json else ():
-        print_text(f"Changed {short(file, where.home)}; as it was before: {short(backup, where.home)}")
-    left = bool(changes) and not is_wanted and not arguments.dry_run
-    return TO_DO if left or problems else 0
+        print_json({"changed": is_wanted, **_document(changes, stuck, program), "problems": problems})
+    else:
+        _show_changed(changes, backups, where)
+    left = (bool(changes) and not is_wanted) or bool(stuck)
+    return TO_DO if (left and not arguments.dry_run) or problems else 0
 
 
-def _changes(
-    where: Folders, program: Sequence[str], environment: Mapping[str, str], problems: list[str]
-) -> Iterator[Change]:
-    """What there is to do. Files that cannot be read or changed become problems."""
-    for file in files_with_old_servers(where, environment, problems):
+def _changes(files: Sequence[Scanned], where: Folders, program: Sequence[str], problems: list[str]) -> Iterator[Change]:
+    """What there is to do. Files that cannot be changed become problems."""
+    for file in files:
         here = file.place
         try:
             target = target_of(here, where)
@@ -92,11 +90,26 @@ def _changes(
             problems.append(str(error))
 
 
-def _show(changes: Sequence[Change], where: Folders) -> None:
-    if not changes:
-        print_text("No client starts an old Codex server: nothing to do.")
-        return
-    rows = [_row(found, where) for change in changes for found in change.found]
+def _show(changes: Sequence[Change], stuck: Sequence[Stuck], where: Folders, *, is_all: bool) -> None:
+    """`is_all` says that every file could be read and changed."""
+    if changes:
+        _show_changes(changes, where)
+    elif not stuck:
+        print_text(
+            "No client starts an old Codex server: nothing to do."
+            if is_all
+            else "The other files start no old Codex server."
+        )
+    for each in stuck:
+        _, client, was, file = _row(each, where)
+        print_text(
+            f"{each.name} of {client}, {file}: it starts {each.old.kind} through {each.old.through}, which codex-mcp "
+            f"cannot change; let it start `codex-mcp mcp-server` yourself\n  starts:      {one_line(was)}"
+        )
+
+
+def _show_changes(changes: Sequence[Change], where: Folders) -> None:
+    rows = [_change_row(found, where) for change in changes for found in change.found]
     width = terminal_width()
     if width is None or whole_width(TITLES, rows) <= width:
         print_table(TITLES, rows)
@@ -108,16 +121,27 @@ def _show(changes: Sequence[Change], where: Folders) -> None:
                 print_text(f"{found.name} of {change.place.title}: {note}")
 
 
+def _show_changed(changes: Sequence[Change], backups: Mapping[str, str], where: Folders) -> None:
+    for file, backup in backups.items():
+        print_text(f"Changed {short(file, where.home)}; as it was before: {short(backup, where.home)}")
+    for step in dict.fromkeys(change.place.client.next_step for change in changes if backups):
+        print_text(step)
+
+
 def _block(row: Sequence[str]) -> str:
     name, client, was, new, file = map(one_line, row)
     return f"{name} of {client}, {file}\n  starts:      {was}\n  will start:  {new}"
 
 
-def _row(found: Found, where: Folders) -> tuple[str, ...]:
+def _row(found: OldEntry, where: Folders) -> tuple[str, str, str, str]:
     inside = f" [{short(found.project, where.home)}]" if found.project else ""
     file = short(found.place.file, where.home) + inside
-    new = shlex.join(["codex-mcp", *found.old.args])
-    return found.name, found.place.client.title, redact(shlex.join(found.was)), redact(new), file
+    return found.name, found.place.client.title, redact(shlex.join(found.was)), file
+
+
+def _change_row(found: Found, where: Folders) -> tuple[str, ...]:
+    name, client, was, file = _row(found, where)
+    return name, client, was, redact(shlex.join(["codex-mcp", *found.old.args])), file
 
 
 def _agreed(*, as_json: bool) -> bool:
@@ -143,19 +167,27 @@ def _write(change: Change, where: Folders) -> str:
     return backup
 
 
-def _entries(changes: Sequence[Change], program: Sequence[str]) -> list[dict[str, object]]:
-    return [
+def _document(changes: Sequence[Change], stuck: Sequence[Stuck], program: Sequence[str]) -> dict[str, object]:
+    entries = [
         {
-            "name": found.name,
-            "client": found.place.client.name,
-            "scope": Scope.LOCAL if found.project else found.place.scope,
-            "project": found.project,
-            "file": found.place.file,
+            **_described(found),
             "kind": found.old.kind,
-            "was": [redact(word) for word in found.was],
             "becomes": [redact(word) for word in becomes(found, program)],
             "notes": list(found.old.notes),
         }
         for change in changes
         for found in change.found
     ]
+    left = [{**_described(each), "kind": each.old.kind, "through": each.old.through} for each in stuck]
+    return {"schema": SCHEMA, "entries": entries, "stuck": left}
+
+
+def _described(found: OldEntry) -> dict[str, object]:
+    return {
+        "name": found.name,
+        "client": found.place.client.name,
+        "scope": Scope.LOCAL if found.project else found.place.scope,
+        "project": found.project,
+        "file": found.place.file,
+        "was": [redact(word) for word in found.was],
+    }

@@ -15,9 +15,10 @@ from codex_mcp.cli.clients.config_files import check_writable, remove_config, ta
 from codex_mcp.cli.clients.config_text.documents import are_same, read
 from codex_mcp.cli.clients.config_text.values import at, without
 from codex_mcp.cli.clients.editing import Edit, apply_by, current, diff, first_original, removing
-from codex_mcp.cli.clients.entries import checked_name, is_ours
+from codex_mcp.cli.clients.entries import checked_name, words_of
 from codex_mcp.cli.clients.known import CLIENTS, place
-from codex_mcp.cli.clients.surroundings import folders_here, own_command, short
+from codex_mcp.cli.clients.recognition.servers import Ours
+from codex_mcp.cli.clients.surroundings import folders_here, own_command, short, started_by
 from codex_mcp.cli.output import NOT_FOUND, print_text
 
 DESCRIPTION: Final = (
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     edit = removing(here, target, name, before)
     backups = Backups(where)
     original = _exact(edit, values, backups)
-    if original is None and not is_ours(now) and not arguments.force:
+    if original is None and not isinstance(started_by(words_of(now), environment), Ours) and not arguments.force:
         raise Refused(f"cannot remove {name} from {file}: it does not start codex-mcp; --force removes it anyway")
     own = None if original else own_command(own_commands.removing(here, name), here.file, environment)
     if arguments.dry_run:

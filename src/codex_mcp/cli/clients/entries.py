@@ -1,9 +1,9 @@
-"""Pure. Entries of clients' files: which are ours, and what they start."""
+"""Pure. Entries of clients' files: their names, and the command lines in them."""
 
 from __future__ import annotations
 
-import posixpath
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,8 +11,6 @@ from codex_mcp.base.errors import Refused
 
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 """What all clients accept as the name of a server."""
-
-SERVING: Final = frozenset({"mcp-server", "serve"})
 
 
 def checked_name(name: str) -> str:
@@ -32,14 +30,16 @@ def words_of(entry: object) -> list[str]:
     command, args = inner, entry.get("args")
     if not isinstance(command, str):
         return []
+    if isinstance(args, str):  # no client takes it, but people write it
+        return [command, *_split(args)]
     return [command, *(str(arg) for arg in args)] if isinstance(args, list) else [command]
 
 
-def is_ours(entry: object) -> bool:
-    """Whether an entry starts codex-mcp. An entry with an address cannot be recognised."""
-    words = words_of(entry)
-    programs = {posixpath.basename(word) for word in words}
-    return not SERVING.isdisjoint(words) and not programs.isdisjoint({"codex-mcp", "codex_mcp"})
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def is_address(entry: object) -> bool:

@@ -5,18 +5,18 @@ Only the command, its arguments and the variables of its command line change. Th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from codex_mcp.cli.clients.config_text.documents import Format, read, with_entry
 from codex_mcp.cli.clients.config_text.values import at
-from codex_mcp.cli.clients.entries import is_ours, words_of
+from codex_mcp.cli.clients.entries import words_of
 from codex_mcp.cli.clients.known import Place
-from codex_mcp.cli.clients.old_servers import Old, old_server
+from codex_mcp.cli.clients.recognition.servers import Buried, IsOurs, Old, recognised
 
 
-class Found(Struct, frozen=True):
+class OldEntry(Struct, frozen=True):
     """An entry that starts an old server."""
 
     place: Place
@@ -24,9 +24,6 @@ class Found(Struct, frozen=True):
     """Where the entry is in the file."""
 
     was: list[str]
-    old: Old
-    is_nested: bool
-    """An old entry of Zed, whose command is an object."""
 
     @property
     def name(self) -> str:
@@ -38,18 +35,39 @@ class Found(Struct, frozen=True):
         return self.path[1] if self.path[0] == "projects" else None
 
 
-def old_entries(place: Place, values: Mapping[str, object], is_our_wrapper: Callable[[str], bool]) -> Iterator[Found]:
-    """The old servers of a file, in its order. `is_our_wrapper` recognises our own program `codex-mcp-server`."""
+class Stuck(OldEntry, frozen=True):
+    """One that only a person can change."""
+
+    old: Buried
+
+
+class Found(OldEntry, frozen=True):
+    """One whose replacement is known."""
+
+    old: Old
+    is_nested: bool
+    """An old entry of Zed, whose command is an object."""
+
+
+def old_entries(place: Place, values: Mapping[str, object], is_ours: IsOurs) -> Iterator[Found | Stuck]:
+    """The old servers of a file, in its order."""
     for path in holders(place, values):
         servers = at(values, path)
         for name, entry in servers.items() if isinstance(servers, Mapping) else ():
-            words = words_of(entry)
-            if is_ours(entry) or not words:
-                continue
-            old = old_server(words, is_ours=is_our_wrapper(words[0]))
-            if old is not None:
-                nested = isinstance(at(entry, ("command",)), Mapping)
-                yield Found(place, (*path, name), words, old, nested)
+            found = old_entry(place, (*path, name), entry, is_ours)
+            if found is not None:
+                yield found
+
+
+def old_entry(place: Place, path: tuple[str, ...], entry: object, is_ours: IsOurs) -> Found | Stuck | None:
+    """The entry at this path, if it starts an old server."""
+    words = words_of(entry)
+    match recognised(words, is_ours):
+        case Old() as old:
+            return Found(place, path, words, old, isinstance(at(entry, ("command",)), Mapping))
+        case Buried() as buried:
+            return Stuck(place, path, words, buried)
+    return None
 
 
 def holders(place: Place, values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:

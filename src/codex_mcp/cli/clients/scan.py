@@ -9,7 +9,7 @@ from msgspec import Struct
 from codex_mcp.base.errors import Explained
 from codex_mcp.cli.clients.editing import current
 from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, place
-from codex_mcp.cli.clients.migration import Found, old_entries
+from codex_mcp.cli.clients.migration import Found, Stuck, old_entries
 from codex_mcp.cli.clients.surroundings import is_our_wrapper
 
 
@@ -19,6 +19,7 @@ class Scanned(Struct, frozen=True):
     place: Place
     data: bytes
     found: list[Found]
+    stuck: list[Stuck]
 
 
 def files_with_old_servers(where: Folders, environment: Mapping[str, str], problems: list[str]) -> Iterator[Scanned]:
@@ -31,7 +32,12 @@ def files_with_old_servers(where: Folders, environment: Mapping[str, str], probl
             continue
         found = list(old_entries(here, values, lambda word: is_our_wrapper(word, environment)))
         if data is not None and found:
-            yield Scanned(here, data, found)
+            yield Scanned(
+                here,
+                data,
+                [each for each in found if isinstance(each, Found)],
+                [each for each in found if isinstance(each, Stuck)],
+            )
 
 
 def places(where: Folders) -> Iterator[Place]:

@@ -12,6 +12,7 @@ import msgspec
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.git import checkout_around
 from codex_mcp.cli.clients.known import Folders, folders
+from codex_mcp.cli.clients.recognition.servers import Verdict, recognised
 
 PROGRAM: Final = "codex-mcp"
 
@@ -76,9 +77,14 @@ def is_our_wrapper(word: str, environment: Mapping[str, str]) -> bool:
         return False
     try:
         with open(path, "rb") as file:
-            return b"codex_mcp" in file.read(SCRIPT_BYTES)
+            return b"from codex_mcp" in file.read(SCRIPT_BYTES)
     except OSError:
         return False
+
+
+def started_by(words: Sequence[str], environment: Mapping[str, str]) -> Verdict | None:
+    """What a command line of a client's file starts here."""
+    return recognised(words, lambda word: is_our_wrapper(word, environment))
 
 
 def own_command(command: Sequence[str] | None, file: str, environment: Mapping[str, str]) -> Sequence[str] | None:

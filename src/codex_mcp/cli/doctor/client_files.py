@@ -6,20 +6,23 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from codex_mcp.base.errors import Explained
 from codex_mcp.cli.clients.config_files import read_config
 from codex_mcp.cli.clients.config_text.documents import read
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.config_text.values import at
 from codex_mcp.cli.clients.entries import words_of
-from codex_mcp.cli.clients.known import Client, Folders
+from codex_mcp.cli.clients.known import Folders, Place
 from codex_mcp.cli.clients.migration import holders
 from codex_mcp.cli.clients.scan import places
+from codex_mcp.cli.clients.surroundings import started_by
 from codex_mcp.cli.doctor.facts import Entry, UnreadableFile
 
 
-def read_clients(where: Folders, search_path: str) -> Iterator[Entry | UnreadableFile]:
-    """The entries of all files that exist. Programs are looked for in the folders of `search_path`."""
+def read_clients(where: Folders, environment: Mapping[str, str]) -> Iterator[Entry | UnreadableFile]:
+    """The entries of all files that exist. Programs are looked for on the PATH of this environment."""
     for here in places(where):
         try:
             values = read(here.client.form, read_config(here.file))
@@ -30,12 +33,15 @@ def read_clients(where: Folders, search_path: str) -> Iterator[Entry | Unreadabl
             servers = at(values, path)
             for name, server in servers.items() if isinstance(servers, Mapping) else ():
                 if isinstance(server, Mapping):
-                    yield _entry(here.client, here.file, server, name, search_path)
+                    yield _entry(here, server, name, environment)
 
 
-def _entry(client: Client, file: str, server: Mapping[str, object], name: str, search_path: str) -> Entry:
+def _entry(place: Place, server: Mapping[str, object], name: str, environment: Mapping[str, str]) -> Entry:
     words = words_of(server)
+    client = place.client
     limit = server.get(client.limit) if client.limit else None
     timeout = float(limit) * client.limit_unit if isinstance(limit, int | float) else None
-    there = not words or shutil.which(os.path.expanduser(words[0]), path=search_path) is not None
-    return Entry(client.title, file, name, tuple(words), there, timeout)
+    search_path = environment.get("PATH", os.defpath)
+    found = Entry(client.title, place.file, name, tuple(words), timeout=timeout, starts=started_by(words, environment))
+    there = not words or shutil.which(os.path.expanduser(found.program), path=search_path) is not None
+    return replace(found, is_program_there=there)

@@ -7,6 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.cli.clients.recognition.servers import Ours, Verdict
+
 
 class Level(IntEnum):
     """The worst one first."""
@@ -127,6 +129,13 @@ class Entry(Struct, frozen=True):
     is_program_there: bool = True
     timeout: float | None = None
     """Seconds after which the client gives up on a call, if the entry says so."""
+    starts: Verdict | None = None
+
+    @property
+    def program(self) -> str:
+        """The word whose program must be there."""
+        own = self.starts.start if isinstance(self.starts, Ours) else None
+        return self.words[own or 0] if self.words else ""
 
 
 class UnreadableFile(Struct, frozen=True):

@@ -190,7 +190,7 @@ def _damage(path: str) -> str:
 def clients(settings: Settings | None, codex_home: str, environment: Mapping[str, str], cwd: str) -> facts.Clients:
     search_path = environment.get("PATH", os.defpath)
     where = replace(folders_here(environment, cwd), codex=codex_home)
-    found = list(read_clients(where, search_path))
+    found = list(read_clients(where, environment))
     return facts.Clients(
         tuple(entry for entry in found if isinstance(entry, facts.Entry)),
         # Codex's own file is a check of its own.
