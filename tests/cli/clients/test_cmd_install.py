@@ -201,6 +201,7 @@ def test_an_entry_of_others_is_replaced_and_removed_only_by_force(world: World) 
     assert list(world.files()) == [".cursor/mcp.json"]
     assert world.run("install", "cursor", "--force") == 0
     assert world.run("uninstall", "cursor") == 0
+    assert world.run("uninstall", "cursor", "--force") == 0
     assert file.read_bytes() == b'{"mcpServers": {}}'
 
 
@@ -243,6 +244,14 @@ def test_a_link_out_of_the_home_folder_is_not_followed(world: World) -> None:
         with pytest.raises(Explained, match=f"which is outside of {folders}this project"):
             world.run("install", *words)
     assert sorted(path.name for path in world.home.parent.iterdir()) == ["home", "outside.json"]
+
+
+def test_a_file_in_the_place_of_a_client_s_folder_is_a_sentence(world: World) -> None:
+    (world.home / ".cursor").write_text("a file")
+    with pytest.raises(Explained, match="cannot change .*: Not a directory"):
+        world.run("install", "cursor")
+    assert (world.run("uninstall", "cursor"), world.run("migrate")) == (3, 0)
+    assert (world.home / ".cursor").read_text() == "a file"
 
 
 @pytest.mark.parametrize(

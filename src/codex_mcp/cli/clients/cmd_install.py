@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients import own_commands
-from codex_mcp.cli.clients.backups import ABSENT, Backups
 from codex_mcp.cli.clients.config_files import check_writable, target_of
 from codex_mcp.cli.clients.config_text.values import at
-from codex_mcp.cli.clients.editing import apply_by, current, diff, setting
-from codex_mcp.cli.clients.entries import checked_name, words_of
-from codex_mcp.cli.clients.known import CLIENTS, Scope, entry, entry_of_url, place
-from codex_mcp.cli.clients.recognition.servers import Ours
-from codex_mcp.cli.clients.surroundings import folders_here, our_program, own_command, short, started_by
+from codex_mcp.cli.clients.editing import Edit, apply_by, current, diff
+from codex_mcp.cli.clients.entries import checked_name
+from codex_mcp.cli.clients.http_access import reached
+from codex_mcp.cli.clients.installing import Spot, planned
+from codex_mcp.cli.clients.known import CLIENTS, Folders, Place, Scope, entry_of_url, place
+from codex_mcp.cli.clients.migration import old_entries
+from codex_mcp.cli.clients.own_entry import Address, Program, Wanted
+from codex_mcp.cli.clients.own_folder.backups import ABSENT, Backups
+from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
+from codex_mcp.cli.clients.own_folder.records import Records
+from codex_mcp.cli.clients.surroundings import folders_here, is_our_wrapper, our_program, own_command, short
 from codex_mcp.cli.output import print_text
 
 DESCRIPTION: Final = (
@@ -45,7 +51,14 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
 def configure(parser: argparse.ArgumentParser) -> None:
     add_place_arguments(parser)
     parser.add_argument("--http", metavar="URL", help="connect to a running server at this address")
-    parser.add_argument("--team", action="store_true", help="start `serve`, with a team of named agents")
+    token = parser.add_mutually_exclusive_group()
+    token.add_argument("--token-file", metavar="FILE", help="with --http: the file that holds the server's token")
+    token.add_argument("--token-env", metavar="NAME", help="with --http: the variable from which the client takes it")
+    parser.add_argument(
+        "--team",
+        action=argparse.BooleanOptionalAction,
+        help="start `serve`, with a team of named agents, or `mcp-server` (default: as it is, at first `mcp-server`)",
+    )
     parser.add_argument("--force", action="store_true", help="replace a server of this name that is not codex-mcp")
     parser.add_argument(
         "--service",
@@ -72,41 +85,66 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     where = folders_here(environment, cwd)
     here = place(CLIENTS[arguments.client], arguments.scope, where)
     name = checked_name(arguments.name)
-    wanted = _entry(arguments)
-    target = target_of(here, where)
-    before, values = current(here)
-    now = at(values, (*here.path, name))
-    file = short(here.file, where.home)
-    if now == wanted:
-        print_text(f"{here.title} already has the server {name}: {file} is unchanged.")
-        return 0
-    if now is not None and not isinstance(started_by(words_of(now), environment), Ours) and not arguments.force:
-        raise Refused(
-            f"cannot add {name} to {file}: it has another server of this name; choose another --name, replace it with "
-            "--force, or, if it starts an old Codex server, run codex-mcp migrate"
-        )
-    edit = setting(here, target, name, before, wanted)
-    # Some clients refuse to replace an entry with their own command.
-    own = own_command(own_commands.adding(here, name, wanted), here.file, environment) if now is None else None
-    if arguments.dry_run:
-        if own is not None:
-            print_text(f"Would run {shlex.join(own)}")
-        print_text(diff(file, before, edit.after))
-        return 0
-    check_writable(here.file, target)
-    backup = apply_by(own, edit, environment, cwd, Backups(where))
-    done = f"Added the server {name} to" if now is None else f"Changed the server {name} of"
-    print_text(f"{done} {here.title}: {file}")
+    wanted = _wanted(arguments, here, where, environment)
+    with contextlib.nullcontext() if arguments.dry_run else one_at_a_time(where):
+        target = here.file if arguments.dry_run else target_of(here, where)
+        before, values = current(here)
+        now = at(values, (*here.path, name))
+        spot = Spot(here, target, name, before, now, Records(where).of(here.file, (*here.path, name)))
+        file = short(here.file, where.home)
+        plan = planned(spot, wanted, environment, force=arguments.force, shown=file)
+        if plan.edit.after == before:
+            print_text(f"{here.title} already has the server {name}: {file} is unchanged.")
+            return 0
+        # Some clients refuse to replace an entry with their own command.
+        own = None
+        if now is None and not _has_secret(wanted):
+            own = own_command(own_commands.adding(here, name, _fields(plan.edit)), here.file, environment)
+        if arguments.dry_run:
+            _show_plan(own, file, plan.edit)
+            return 0
+        check_writable(here.file, target)
+        backup = apply_by(own, plan.edit, environment, cwd, Backups(where))
+        Records(where).remember(plan.record)
+    print_text(plan.told)
+    if now is not None:
+        print_text(diff(file, before, plan.edit.after))
     if not backup.endswith(ABSENT):
         print_text(f"The file as it was before: {short(backup, where.home)}")
+    _say_what_is_left(here, environment)
     print_text(here.client.next_step)
     return 0
 
 
-def _entry(arguments: argparse.Namespace) -> dict[str, object]:
-    client = CLIENTS[arguments.client]
+def _fields(edit: Edit) -> Mapping[str, object]:
+    return edit.wanted if isinstance(edit.wanted, Mapping) else {}
+
+
+def _has_secret(wanted: Wanted) -> bool:
+    """Other users of this machine see the arguments of a client's own command."""
+    return isinstance(wanted, Address) and bool(wanted.fields)
+
+
+def _show_plan(own: Sequence[str] | None, file: str, edit: Edit) -> None:
+    if own is not None:
+        print_text(f"Would run {shlex.join(own)}")
+    print_text(diff(file, edit.before, edit.after))
+
+
+def _say_what_is_left(here: Place, environment: Mapping[str, str]) -> None:
+    """Name the old servers that the client still has."""
+    left = old_entries(here, current(here)[1], lambda word: is_our_wrapper(word, environment))
+    for name in sorted({each.name for each in left}):
+        print_text(
+            f"The server {name} of {here.client.title} starts an old Codex server: codex-mcp migrate changes it."
+        )
+
+
+def _wanted(arguments: argparse.Namespace, here: Place, where: Folders, environment: Mapping[str, str]) -> Wanted:
     if arguments.http is None:
-        return entry(client, [*our_program(), "serve" if arguments.team else "mcp-server"])
+        if arguments.token_file is not None or arguments.token_env is not None:
+            raise Refused("cannot use a token without --http: a server that the client starts needs none")
+        return Program(our_program(), arguments.team)
     if arguments.team:
         raise Refused(
             "cannot use --team with --http: the server at that address decides; start it with codex-mcp serve"
@@ -114,4 +152,5 @@ def _entry(arguments: argparse.Namespace) -> dict[str, object]:
     address = urlsplit(arguments.http)
     if address.scheme not in ("http", "https") or not address.netloc:
         raise Refused(f"cannot use --http {arguments.http}: it must be an address such as http://127.0.0.1:3333/mcp")
-    return entry_of_url(client, arguments.http)
+    entry_of_url(here.client, arguments.http)  # refuses a client that takes none
+    return reached(arguments, here, where, environment)

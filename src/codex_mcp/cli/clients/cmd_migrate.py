@@ -13,13 +13,14 @@ from msgspec import Struct
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.printable import one_line
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.cli.clients.backups import Backups
 from codex_mcp.cli.clients.config_files import check_writable, read_config, target_of, write_config
 from codex_mcp.cli.clients.config_text.documents import Uneditable
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.editing import diff, unusable
 from codex_mcp.cli.clients.known import Folders, Place, Scope
 from codex_mcp.cli.clients.migration import Found, OldEntry, Stuck, becomes, migrated
+from codex_mcp.cli.clients.own_folder.backups import Backups
+from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
 from codex_mcp.cli.clients.scan import Scanned, files_with_old_servers
 from codex_mcp.cli.clients.surroundings import folders_here, our_program, short
 from codex_mcp.cli.output import SCHEMA, print_json, print_table, print_text, terminal_width
@@ -66,7 +67,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         for change in changes:
             print_text("\n" + diff(short(change.place.file, where.home), change.before, change.after))
     is_wanted = bool(changes) and not arguments.dry_run and (arguments.yes or _agreed(as_json=arguments.json))
-    backups = {change.place.file: _write(change, where) for change in changes} if is_wanted else {}
+    backups: dict[str, str] = {}
+    if is_wanted:
+        with one_at_a_time(where):
+            backups = {change.place.file: _write(change, where) for change in changes}
     if arguments.json:
         print_json({"changed": is_wanted, **_document(changes, stuck, program), "problems": problems})
     else:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import structs
+
 from codex_mcp.base.errors import Refused
 from codex_mcp.cli.clients import own_commands
-from codex_mcp.cli.clients.backups import Backups, Original
 from codex_mcp.cli.clients.cmd_install import add_place_arguments, check_target
 from codex_mcp.cli.clients.config_files import check_writable, remove_config, target_of, write_config
 from codex_mcp.cli.clients.config_text.documents import are_same, read
-from codex_mcp.cli.clients.config_text.values import at, without
-from codex_mcp.cli.clients.editing import Edit, apply_by, current, diff, first_original, removing
-from codex_mcp.cli.clients.entries import checked_name, words_of
-from codex_mcp.cli.clients.known import CLIENTS, place
-from codex_mcp.cli.clients.recognition.servers import Ours
-from codex_mcp.cli.clients.surroundings import folders_here, own_command, short, started_by
+from codex_mcp.cli.clients.config_text.values import at, with_value, without
+from codex_mcp.cli.clients.editing import Edit, apply_by, current, diff, first_original, removing, setting
+from codex_mcp.cli.clients.entries import checked_name
+from codex_mcp.cli.clients.installing import Spot
+from codex_mcp.cli.clients.known import CLIENTS, Folders, place
+from codex_mcp.cli.clients.own_folder.backups import Backups, Original
+from codex_mcp.cli.clients.own_folder.lock import one_at_a_time
+from codex_mcp.cli.clients.own_folder.records import Records
+from codex_mcp.cli.clients.surroundings import folders_here, own_command, short
 from codex_mcp.cli.output import NOT_FOUND, print_text
 
 DESCRIPTION: Final = (
@@ -42,32 +47,52 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
     where = folders_here(environment, cwd)
     here = place(CLIENTS[arguments.client], arguments.scope, where)
     name = checked_name(arguments.name)
-    target = target_of(here, where)
-    before, values = current(here)
-    now = at(values, (*here.path, name))
-    file = short(here.file, where.home)
-    if before is None or now is None:
-        print_text(f"{here.title} has no server {name}: {file} is unchanged.")
-        return NOT_FOUND
-    edit = removing(here, target, name, before)
-    backups = Backups(where)
-    original = _exact(edit, values, backups)
-    if original is None and not isinstance(started_by(words_of(now), environment), Ours) and not arguments.force:
+    with contextlib.nullcontext() if arguments.dry_run else one_at_a_time(where):
+        before, values = current(here)
+        path = (*here.path, name)
+        record = Records(where).of(here.file, path)
+        target = here.file if arguments.dry_run else target_of(here, where)
+        spot = Spot(here, target, name, before, at(values, path), record)
+        file = short(here.file, where.home)
+        if before is None or spot.now is None:
+            print_text(f"{here.title} has no server {name}: {file} is unchanged.")
+            return NOT_FOUND
+        return _remove(spot, before, arguments, where, environment)
+
+
+def _remove(
+    spot: Spot,
+    before: bytes,
+    arguments: argparse.Namespace,
+    where: Folders,
+    environment: Mapping[str, str],
+) -> int:
+    here, name, file = spot.place, spot.name, short(spot.place.file, where.home)
+    replaced, backups = spot.record.replaced, Backups(where)
+    edit = removing(here, spot.target, name, before)
+    if replaced is not None:
+        edit = setting(here, spot.target, name, before, replaced)
+    edit = structs.replace(edit, replaced=replaced)
+    original = _exact(edit, read(here.client.form, before), backups)
+    if original is None and not spot.is_ours(environment) and not arguments.force:
         raise Refused(f"cannot remove {name} from {file}: it does not start codex-mcp; --force removes it anyway")
-    own = None if original else own_command(own_commands.removing(here, name), here.file, environment)
+    command = None if original or replaced is not None else own_commands.removing(here, name)
+    own = own_command(command, here.file, environment)
     if arguments.dry_run:
         if own is not None:
             print_text(f"Would run {shlex.join(own)}")
         print_text(diff(file, before, original.data if original else edit.after))
         return 0
-    check_writable(here.file, target)
+    check_writable(here.file, spot.target)
     if original is not None:
-        _restore(target, original, backups)
+        _restore(spot.target, original, backups)
     else:
-        apply_by(own, edit, environment, cwd)
-    print_text(f"Removed the server {name} from {here.title}: {file}{' is what it was before' if original else ''}")
-    if original is None:
+        apply_by(own, edit, environment, where.project)
         backups.forget_absent(here.file)
+    Records(where).forget(here.file, spot.path)
+    print_text(f"Removed the server {name} from {here.title}: {file}{' is what it was before' if original else ''}")
+    if replaced is not None:
+        print_text(f"The server {name} that was there before codex-mcp is back.")
     for backup in backups.of(here.file):
         print_text(f"An older copy of it is left in {short(backup, where.home)}")
     return 0
@@ -84,6 +109,7 @@ def _restore(target: str, original: Original, backups: Backups) -> None:
 def _exact(edit: Edit, values: Mapping[str, object], backups: Backups) -> Original | None:
     """The file before our entry was added, if nothing else was changed since."""
     original = first_original(edit, backups)
-    if original is None or not are_same(read(edit.place.client.form, original.data), without(values, edit.path)):
+    if original is None:
         return None
-    return original
+    rest = without(values, edit.path) if edit.replaced is None else with_value(values, edit.path, edit.replaced)
+    return original if are_same(read(edit.place.client.form, original.data), rest) else None

@@ -7,12 +7,14 @@ result must lie in a folder that belongs to it, and what is written follows no l
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from typing import Final
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.files import PRIVATE, open_regular, unlink_without_links, write_whole_without_links
+from codex_mcp.base.ownership import chown_advice
 from codex_mcp.cli.clients.known import Folders, Place, Scope
 from codex_mcp.cli.clients.surroundings import roots
 
@@ -25,7 +27,9 @@ def explained(verb: str, path: str) -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        raise Explained(f"cannot {verb} {path}: {exc.strerror or exc}") from exc
+        advice = chown_advice(path, os.path.expanduser("~")) if isinstance(exc, PermissionError) else ""
+        what_to_do = f"; it belongs to another user: run {advice}" if advice else ""
+        raise Explained(f"cannot {verb} {path}: {exc.strerror or exc}{what_to_do}") from exc
 
 
 def read_config(path: str) -> bytes | None:
@@ -51,16 +55,20 @@ def target_of(place: Place, where: Folders) -> str:
         if target == root or target.startswith(f"{root.rstrip('/')}/"):
             return target
     link = "" if target == place.file else f" leads to {target}, which"
-    outside = "this project" if is_shared else "your home folder and of this project"
-    raise Explained(f"cannot change {place.file}: it{link} is outside of {outside}; edit it yourself")
+    outside = "is outside of your home folder and of this project; edit it yourself"
+    if is_shared:
+        outside = "is outside of this project; edit it yourself"
+    raise Explained(f"cannot change {place.file}: it{link} {outside}")
 
 
 def check_writable(path: str, target: str) -> None:
     """Raises Explained if the file is read-only."""
     with explained("change", path), contextlib.suppress(FileNotFoundError):
         # For root every file is writable; a file without any such right was protected on purpose.
-        if not os.stat(target).st_mode & 0o222 or not os.access(target, os.W_OK):
+        if not os.stat(target).st_mode & 0o222:
             raise Explained(f"cannot change {path}: it is read-only; run chmod u+w on it, or edit it yourself")
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, "you may not write to it")
 
 
 def write_config(target: str, data: bytes, *, is_shared: bool = False) -> None:

@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.printable import visible
 from codex_mcp.base.secrets.redact import redact
-from codex_mcp.cli.clients.backups import Backups, Original
 from codex_mcp.cli.clients.config_files import read_config, write_config
 from codex_mcp.cli.clients.config_text.documents import Uneditable, are_same, read, with_entry, without_entry
 from codex_mcp.cli.clients.config_text.unreadable import Unreadable
 from codex_mcp.cli.clients.config_text.values import at, without
 from codex_mcp.cli.clients.known import Place, Scope
+from codex_mcp.cli.clients.own_folder.backups import Backups, Original
 from codex_mcp.cli.clients.surroundings import on_path
 from codex_mcp.cli.output import print_text
 
@@ -40,6 +40,8 @@ class Edit(Struct, frozen=True):
     after: bytes
     target: str
     """The file that is written, without symbolic links."""
+    replaced: object = None
+    """The entry of another program that ours has replaced."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -136,7 +138,7 @@ def _write(edit: Edit, now: bytes | None, backups: Backups | None) -> str:
 def first_original(edit: Edit, backups: Backups) -> Original | None:
     """What the file was before our entry was first added, if that is known."""
     known = None if edit.before is None else backups.original_of(edit.place.file, edit.before)
-    if known is not None and at(read(edit.place.client.form, known.data), edit.path) is None:
+    if known is not None and at(read(edit.place.client.form, known.data), edit.path) == edit.replaced:
         return known
     return None
 

@@ -79,6 +79,15 @@ class Client(Struct, frozen=True):
     http: Mapping[str, object] = {}
     """What stands beside the address."""
 
+    headers: str = "headers"
+    """The object that holds the headers for an address."""
+
+    variable: str = ""
+    """How a header names a variable, with % for its name; empty if it cannot."""
+
+    variable_key: str = ""
+    """The key for the variable that holds a token, if it needs no header."""
+
     limit: str = ""
     """The key of a server's time limit per call; empty if it has none."""
 
@@ -107,6 +116,7 @@ CLIENTS: Final = {
             # A limit of its own would end a call in spite of its progress; a day is practically none.
             stdio={"type": "stdio", "timeout": DAY_MS},
             http={"type": "http", "timeout": DAY_MS},
+            variable="${%}",
             limit="timeout",
             has_local=True,
             next_step="Start Claude Code, or type /mcp in one that runs.",
@@ -120,11 +130,20 @@ CLIENTS: Final = {
             form=Format.TOML,
             stdio={"tool_timeout_sec": HOUR, "supports_parallel_tool_calls": True},
             http={"tool_timeout_sec": HOUR, "supports_parallel_tool_calls": True},
+            headers="http_headers",
+            variable_key="bearer_token_env_var",
             limit="tool_timeout_sec",
             limit_unit=1.0,
             next_step="Start Codex again.",
         ),
-        Client("cursor", "Cursor", "{home}/.cursor/mcp.json", ".cursor/mcp.json", next_step="Reload Cursor's window."),
+        Client(
+            "cursor",
+            "Cursor",
+            "{home}/.cursor/mcp.json",
+            ".cursor/mcp.json",
+            variable="${env:%}",
+            next_step="Reload Cursor's window.",
+        ),
         Client(
             "vscode",
             "VS Code",
@@ -133,6 +152,7 @@ CLIENTS: Final = {
             key="servers",
             stdio={"type": "stdio"},
             http={"type": "http"},
+            variable="${env:%}",
             next_step="Run `MCP: List Servers` in VS Code and start it.",
         ),
         Client(
@@ -152,6 +172,7 @@ CLIENTS: Final = {
             stdio={"timeout": HOUR_MS},
             url="httpUrl",
             http={"timeout": HOUR_MS},
+            variable="${%}",
             limit="timeout",
             next_step="Start Gemini CLI again.",
         ),
@@ -235,6 +256,20 @@ def entry_of_url(client: Client, url: str) -> dict[str, object]:
             f"cannot use --http for {client.title}: its file has no servers with an address; leave --http out"
         )
     return _type_first({client.url: url, **client.http})
+
+
+def token_fields(client: Client, token: str) -> dict[str, object]:
+    """What stands beside an address whose server wants this token."""
+    return {client.headers: {"Authorization": f"Bearer {token}"}}
+
+
+def variable_fields(client: Client, name: str) -> dict[str, object]:
+    """What stands beside an address whose token is in this variable of the client's environment. Raises Refused."""
+    if client.variable_key:
+        return {client.variable_key: name}
+    if not client.variable:
+        raise Refused(f"cannot use --token-env for {client.title}: its file has no variables; use --token-file")
+    return {client.headers: {"Authorization": f"Bearer {client.variable.replace('%', name)}"}}
 
 
 def _type_first(fields: dict[str, object]) -> dict[str, object]:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from codex_mcp.base.files import make_private_folder, write_new
 from codex_mcp.cli.clients.config_files import explained, read_config
 from codex_mcp.cli.clients.known import Folders
+from codex_mcp.cli.clients.own_folder.lock import own_folder
 
 ABSENT: Final = "-absent"
 HASH_CHARS: Final = 12
@@ -37,7 +38,7 @@ class Backups:
     """The backups of all files."""
 
     def __init__(self, where: Folders) -> None:
-        self.folder = f"{where.codex}/codex-mcp/backups"
+        self.folder = f"{own_folder(where)}/backups"
 
     def save(self, path: str, before: bytes | None, after: bytes) -> str:
         """Keep what the file was before it got these bytes; return the name of the backup. Raises Explained."""
@@ -60,7 +61,7 @@ class Backups:
         return None if data is None else Original(name, data)
 
     def forget(self, backup: str) -> None:
-        with contextlib.suppress(FileNotFoundError), explained("remove", backup):
+        with explained("remove", backup), contextlib.suppress(FileNotFoundError):
             os.unlink(backup)
 
     def forget_absent(self, path: str) -> None:

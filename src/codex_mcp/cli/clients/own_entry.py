@@ -1,0 +1,131 @@
+"""Pure. Our entry in a client's file: a new one, and changes of one that is there.
+
+A change touches only what must change: the words that name our program, `mcp-server` or `serve`, the address. `env`,
+flags, time limits, comments and keys that we do not know stay; between a command and an address, only what belongs to
+the other kind goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from codex_mcp.base.errors import Refused
+from codex_mcp.cli.clients.config_text.documents import read, with_entry, without_entry
+from codex_mcp.cli.clients.config_text.values import at
+from codex_mcp.cli.clients.entries import words_of
+from codex_mcp.cli.clients.known import Client, entry, entry_of_url
+from codex_mcp.cli.clients.recognition.servers import Ours
+
+OF_COMMANDS: Final = ("command", "args", "env", "envFile", "cwd")
+OF_ADDRESSES: Final = (
+    "url", "httpUrl", "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "requestInit",
+)  # fmt: skip
+
+
+class Program(Struct, frozen=True):
+    """A server that the client starts."""
+
+    words: Sequence[str]
+    """Our program."""
+
+    team: bool | None = None
+    """Whether it runs a team; None leaves an entry as it is."""
+
+    @property
+    def command(self) -> str:
+        return "serve" if self.team else "mcp-server"
+
+
+class Address(Struct, frozen=True):
+    """A server that runs already."""
+
+    url: str
+    fields: Mapping[str, object] = {}
+    """How the client sends its token."""
+
+
+Wanted: TypeAlias = Program | Address
+
+
+def new_entry(client: Client, wanted: Wanted) -> dict[str, object]:
+    """Raises Refused."""
+    if isinstance(wanted, Program):
+        return entry(client, [*wanted.words, wanted.command])
+    return {**entry_of_url(client, wanted.url), **wanted.fields}
+
+
+def renewed_words(words: Sequence[str], ours: Ours, wanted: Program, *, is_found: bool) -> list[str]:
+    """The command line of our entry, with our program. `is_found` says that its own words for it can stay.
+
+    Raises Refused.
+    """
+    serving = words[ours.serving] if ours.serving is not None else None
+    command = wanted.command if wanted.team is not None else serving or wanted.command
+    if ours.start is None or is_found:
+        if serving is not None and ours.serving is not None:
+            return [*words[: ours.serving], command, *words[ours.serving + 1 :]]
+        if wanted.team and (ours.start is None or words[ours.start].endswith("-server")):
+            raise Refused(
+                f"cannot add --team: the entry starts codex-mcp through {ours.through or words[0]}; change it "
+                "yourself, or replace it with --force"
+            )
+        return [*words, command] if ours.start is not None and not words[ours.start].endswith("-server") else [*words]
+    rest = [*words[ours.end :]]
+    if ours.serving is not None:
+        rest[ours.serving - ours.end] = command
+    else:
+        rest.insert(0, command)
+    return [*words[: ours.start], *wanted.words, *rest]
+
+
+def with_words(client: Client, data: bytes, path: Sequence[str], words: Sequence[str]) -> bytes:
+    """The file with this command line in the entry at this path. Raises Unreadable or Uneditable."""
+    now = at(read(client.form, data), path)
+    if words_of(now) == [*words]:
+        return data
+    is_nested = isinstance(at(now, ("command",)), Mapping)  # an old entry of Zed
+    holder = (*path, "command") if is_nested else (*path,)
+    data = with_entry(client.form, data, (*holder, "path" if is_nested else "command"), words[0])
+    return with_entry(client.form, data, (*holder, "args"), [*words[1:]])
+
+
+def with_address(client: Client, data: bytes, path: Sequence[str], wanted: Address) -> bytes:
+    """The file with this address in the entry at this path. Raises Unreadable, Uneditable or Refused."""
+    fields = new_entry(client, wanted)
+    data = _set(client, data, path, fields, always=(*wanted.fields, *_connecting(client)))
+    gone = [key for key in (*OF_COMMANDS, *OF_ADDRESSES, "type") if key not in fields]
+    return _without(client, data, path, gone)
+
+
+def with_command(client: Client, data: bytes, path: Sequence[str], wanted: Program) -> bytes:
+    """The file with our program in the place of an address. Raises Unreadable or Uneditable."""
+    fields = new_entry(client, wanted)
+    data = _set(client, data, path, fields, always=("command", "args", "type"))
+    return _without(client, data, path, [key for key in (*OF_ADDRESSES, "type") if key not in fields])
+
+
+def _connecting(client: Client) -> tuple[str, ...]:
+    return (client.url or "url", "type")
+
+
+def _set(
+    client: Client, data: bytes, path: Sequence[str], fields: Mapping[str, object], *, always: Iterable[str]
+) -> bytes:
+    """With these fields; what the entry has already stays, but for those that must change."""
+    now = at(read(client.form, data), path)
+    kept = set(now if isinstance(now, Mapping) else ()) - {*always}
+    for key, value in fields.items():
+        if key not in kept:
+            data = with_entry(client.form, data, (*path, key), value)
+    return data
+
+
+def _without(client: Client, data: bytes, path: Sequence[str], keys: Iterable[str]) -> bytes:
+    now = at(read(client.form, data), path)
+    for key in keys:
+        if isinstance(now, Mapping) and key in now:
+            data = without_entry(client.form, data, (*path, key))
+    return data
