@@ -12,6 +12,9 @@ NPM := PATH="$(CURDIR)/$(BIN):$$PATH" NODE_USE_SYSTEM_CA=1 npm --ignore-scripts 
 CHECKED := src tests hatch_build.py $(wildcard benchmarks)
 # $(call works,FOLDER): a virtual environment that can be used. An upgrade of the system's Python breaks one.
 works = $(1)/bin/python -c 'import pip' 2>/dev/null
+# Our own program names the folder of its environment, so that it does not survive a move of the checkout; a copy of the checkout would
+# run the program of the original.
+runs = grep -qsF "$(CURDIR)/.venv/" $(BIN)/codex-mcp && $(BIN)/codex-mcp --help >/dev/null 2>&1
 
 .PHONY: help setup run test judges soak walks timing coverage mutants check format lint types imports docs settings pages picture transcript bench
 .PHONY: packages dist release lock clean
@@ -23,14 +26,14 @@ setup: $(SETUP) ## create .venv; afterwards .venv/bin/codex-mcp works
 
 # The mark of a finished setup goes away before something is installed: an environment without it is made again from nothing.
 define MAKE_VENV
-	@{ test -e $@ && $(call works,$(@D)); } || $(PYTHON) -m venv --clear $(@D) || { \
+	@{ test -e $@ && $(call works,$(@D)) && $(if $(filter $(SETUP),$@),$(runs),true); } || $(PYTHON) -m venv --clear $(@D) || { \
 		$(PYTHON) -c 'import ensurepip' 2>/dev/null && echo "cannot set up: $(PYTHON) -m venv failed; its reason is above" || \
 		echo "cannot set up: $(PYTHON) has no ensurepip; on Debian and Ubuntu, run: sudo apt install $(VENV_PACKAGE)"; exit 1; } >&2
 	@rm -f $@
 endef
 VENV_PACKAGE = $$($(PYTHON) -c 'import sys; print("python{}.{}-venv".format(*sys.version_info))')
 
-ifneq ($(shell $(call works,.venv) && echo yes),yes)
+ifneq ($(shell $(call works,.venv) && $(runs) && echo yes),yes)
 .PHONY: $(SETUP)
 endif
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,13 @@ case "$*" in
 esac
 """
 ENVIRONMENT = """#!/bin/sh
-here=$(dirname "$0")
+here=$(cd "$(dirname "$0")" && pwd)
 test -e "$here/pip" || { echo "No module named pip" >&2; exit 1; }
+case "$*" in
+*" --editable "*)
+    printf '#!%s\n' "$here/program" > "$here/codex-mcp"
+    ln -sf /bin/true "$here/program" && chmod +x "$here/codex-mcp" ;;
+esac
 case "$*" in
 *" install "*)
     echo installed >> HOME/log
@@ -89,6 +95,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 ALL = ["made", "installed", "installed"]
+KEEPING_LINKS: dict[str, dict[str, Any]] = {"move": {}, "copytree": {"symlinks": True}}
 
 
 def test_a_finished_setup_is_not_repeated(checkout: Checkout) -> None:
@@ -130,6 +137,22 @@ def test_a_changed_lock_file_is_installed_into_the_same_environment(checkout: Ch
     assert checkout.done() == ALL
     checkout.outdate()
     assert checkout.done() == ["installed", "installed"]
+
+
+@pytest.mark.parametrize("how", ["move", "copytree"])
+def test_a_checkout_in_another_folder_gets_an_environment_of_its_own(checkout: Checkout, how: str) -> None:
+    assert checkout.done() == ALL
+    elsewhere = checkout.folder.parent / "elsewhere"
+    (shutil.move if how == "move" else shutil.copytree)(checkout.folder, elsewhere, **KEEPING_LINKS[how])
+    checkout.folder = elsewhere
+    assert checkout.done() == ALL
+    assert checkout.done() == []
+
+
+def test_a_program_that_does_not_run_is_repaired(checkout: Checkout) -> None:
+    assert checkout.done() == ALL
+    (checkout.folder / ".venv/bin/program").unlink()
+    assert checkout.done() == ALL
 
 
 @pytest.mark.parametrize("lost", ["real", "pip"])
