@@ -2,7 +2,7 @@
 
 import sys
 
-from codex_mcp.cli.main import main
+from codex_mcp.entry import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
@@ -121,6 +122,12 @@ def exec_server_main() -> int:
     return _run("exec-server", sys.argv[1:])
 
 
+def _notice_interrupts() -> None:
+    """From now on there is something to clean up: Ctrl-C is an exception again (see `entry`)."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def _replace_closed_streams() -> None:
     """Otherwise the next file or socket would get their number and be taken for stdin or stdout."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -153,11 +160,12 @@ def _say_not_windows() -> int:
 def _run(name: str, words: Sequence[str]) -> int:
     if sys.platform == "win32":
         return _say_not_windows()
-    command = load_command(name)
-    parser = Parser(f"codex-mcp {name}", command.DESCRIPTION)
     _replace_closed_streams()
-    command.configure(parser)
     try:
+        command = load_command(name)
+        parser = Parser(f"codex-mcp {name}", command.DESCRIPTION)
+        command.configure(parser)
+        _notice_interrupts()
         return command.run(parser.read(words), _environment(), _working_folder())
     except Explained as exc:
         return _refused(name, words, exc)

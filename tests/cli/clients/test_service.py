@@ -150,6 +150,30 @@ def test_what_systemctl_says_is_shown(world: World) -> None:
         world.run("install", "--service")
 
 
+def test_a_failed_install_leaves_no_unit(world: World) -> None:
+    (world.home.parent / "bin/no-session").touch()
+    with pytest.raises(Explained, match="Failed to connect to bus"):
+        world.run("install", "--service")
+    assert world.files() == {}
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["without a session", "without systemctl"])
+def test_a_unit_is_removed_even_if_systemd_does_not_answer(
+    world: World, capsys: pytest.CaptureFixture[str], *, is_there: bool
+) -> None:
+    world.run("install", "--service")
+    wants = unit(world).parent / "default.target.wants"
+    wants.mkdir()
+    (wants / unit(world).name).symlink_to(unit(world))
+    (world.home.parent / "bin/no-session").touch()
+    if not is_there:
+        (world.home.parent / "bin/systemctl").unlink()
+        world.environment["PATH"] = str(world.home.parent / "bin")
+    assert world.run("uninstall", "--service") == 0
+    assert (world.files(), list(wants.iterdir())) == ({}, [])
+    assert "if the server still runs, end it yourself" in capsys.readouterr().err
+
+
 def test_without_systemd_it_refuses_in_a_sentence(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.environment["PATH"] = str(world.home)
     with pytest.raises(Refused, match="systemctl is not on PATH"):

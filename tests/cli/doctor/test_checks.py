@@ -59,6 +59,13 @@ MISNAMED = (
 
 # The problem; what it is called; a part of the advice; the same machine after following it.
 PROBLEMS: dict[str, tuple[Facts, str, Level, str, Facts]] = {
+    "folder of root": (
+        with_folder(obstacle="you may not write to it", remedy="sudo chown -R me ~/.codex"),
+        "folders.codex_home",
+        Level.ERROR,
+        "run `sudo chown -R me ~/.codex`",
+        with_folder(free_bytes=2**40),
+    ),
     "no Codex": (but(codex=Codex(error=NO_CODEX), core=None), "codex.found", Level.ERROR, "pip install", WORKING),
     "an old Codex": (
         but(codex=Codex("0.153.4", "/opt/codex", "as codex_bin says", is_tested=False, is_old=True)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Final
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.files import write_whole
 from codex_mcp.cli import cmd_serve
-from codex_mcp.cli.clients.config_files import read_config
+from codex_mcp.cli.clients.config_files import explained, read_config
 from codex_mcp.cli.clients.editing import diff
 from codex_mcp.cli.clients.service_unit import is_ours, unit_text
 from codex_mcp.cli.clients.surroundings import folders_here, on_path, our_program, short
@@ -40,10 +41,16 @@ def install(flags: Sequence[str], environment: Mapping[str, str], cwd: str, *, d
         print_text(diff(shown, before, wanted) or f"{shown} would stay as it is.")
         return 0
     _write(file, before, wanted)
+    try:
+        _systemctl("daemon-reload", environment)
+        _systemctl(f"enable {NAME}", environment)
+        _systemctl(f"restart {NAME}", environment)
+    except Explained:
+        if before is None:  # nothing of it is left
+            _remove(file)
+            _failure("daemon-reload", environment)
+        raise
     print_text(f"{'Wrote' if before is None else 'Changed' if before != wanted else 'Kept'} {shown}")
-    _systemctl("daemon-reload", environment)
-    _systemctl(f"enable {NAME}", environment)
-    _systemctl(f"restart {NAME}", environment)
     print_text(f"The server runs, and starts when you log in: {url}")
     print_text("Without a login, at boot: loginctl enable-linger. Its log: journalctl --user -u codex-mcp")
     print_text(f"Let a client use it: codex-mcp install claude --http {url}")
@@ -51,7 +58,6 @@ def install(flags: Sequence[str], environment: Mapping[str, str], cwd: str, *, d
 
 
 def uninstall(environment: Mapping[str, str], cwd: str, *, dry_run: bool) -> int:
-    _check_systemd(environment)
     file, shown, before = _unit(environment, cwd)
     if before is None:
         print_text(f"There is no service: {shown} does not exist.")
@@ -59,8 +65,12 @@ def uninstall(environment: Mapping[str, str], cwd: str, *, dry_run: bool) -> int
     if dry_run:
         print_text(diff(shown, before, None))
         return 0
-    _systemctl(f"disable --now {NAME}", environment)
-    os.unlink(file)
+    failed = _failure(f"disable --now {NAME}", environment)
+    _remove(file)
+    if failed:
+        print(f"codex-mcp uninstall: {failed}; if the server still runs, end it yourself", file=sys.stderr)
+        print_text(f"Removed {shown}")
+        return 0
     _systemctl("daemon-reload", environment)
     print_text(f"Stopped the server and removed {shown}")
     return 0
@@ -112,11 +122,27 @@ def _write(file: str, before: bytes | None, wanted: bytes) -> None:
         raise Explained(f"cannot write {file}: {exc.strerror or exc}") from exc
 
 
+def _remove(file: str) -> None:
+    """The unit, and the link by which systemd starts it."""
+    link = os.path.join(os.path.dirname(file), "default.target.wants", NAME)
+    for path in (link, file):
+        with explained("remove", path), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(path)
+
+
 def _systemctl(words: str, environment: Mapping[str, str]) -> None:
     """Run `systemctl --user`. Raises Explained with what it said."""
+    failed = _failure(words, environment)
+    if failed:
+        raise Explained(f"{failed}; put that right, then run the same command again")
+
+
+def _failure(words: str, environment: Mapping[str, str]) -> str:
+    """Run `systemctl --user`; return why it failed, else nothing."""
     command = f"systemctl --user {words}"
     program = on_path("systemctl", environment)
-    assert program is not None  # see _check_systemd
+    if program is None:
+        return "systemctl is not on PATH"
     try:
         ended = subprocess.run(
             [program, "--user", *words.split()],
@@ -127,7 +153,6 @@ def _systemctl(words: str, environment: Mapping[str, str]) -> None:
             env=dict(environment),
         )
     except (OSError, subprocess.TimeoutExpired) as exc:
-        raise Explained(f"cannot run `{command}`: {exc}") from exc
-    if ended.returncode:
-        said = ended.stderr.decode(errors="replace").strip() or "it said nothing"
-        raise Explained(f"`{command}` failed: {said}; put that right, then run the same command again")
+        return f"cannot run `{command}`: {exc}"
+    said = ended.stderr.decode(errors="replace").strip() or "it said nothing"
+    return f"`{command}` failed: {said}" if ended.returncode else ""

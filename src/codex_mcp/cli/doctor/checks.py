@@ -156,7 +156,8 @@ def _folders(folders: Folders) -> Iterator[Finding]:
 def _folder(folder: Folder) -> Finding:
     check, group, what = f"folders.{folder.setting}", Group.FOLDERS, f"{folder.purpose}: {folder.path}"
     if folder.obstacle:
-        fix = f"correct that, or name another folder (setting {folder.setting})"
+        remedy = f"run `{folder.remedy}`" if folder.remedy else "correct that"
+        fix = f"{remedy}, or name another folder (setting {folder.setting})"
         return Finding(check, group, Level.ERROR, f"{what} cannot be used: {folder.obstacle}", fix)
     text = f"{what} ({_size(folder.free_bytes)} free)"
     fix = f"free some space on that disk, or name a folder on another one (setting {folder.setting})"

@@ -107,6 +107,8 @@ class Folder(Struct, frozen=True):
     free_bytes: int = 0
     obstacle: str = ""
     """Why it cannot be used."""
+    remedy: str = ""
+    """The command that removes the obstacle, if one does."""
 
 
 class Folders(Struct, frozen=True):

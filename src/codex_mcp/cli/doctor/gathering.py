@@ -18,6 +18,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import BadOverride, Explained, NoCodex
+from codex_mcp.base.ownership import chown_advice
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.clients.surroundings import folders_here
@@ -148,7 +149,8 @@ def _folder(purpose: str, setting: str, path: str) -> facts.Folder:
     if not os.path.isdir(place):
         return facts.Folder(purpose, setting, path, obstacle=f"{place} is not a folder")
     if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
-        return facts.Folder(purpose, setting, path, obstacle=f"you may not write to {place}")
+        remedy = chown_advice(path, os.path.expanduser("~"))
+        return facts.Folder(purpose, setting, path, obstacle=f"you may not write to {place}", remedy=remedy)
     return facts.Folder(purpose, setting, path, shutil.disk_usage(place).free)
 
 
