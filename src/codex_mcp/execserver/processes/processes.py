@@ -93,7 +93,7 @@ class Processes:
     def write(
         self, asked: protocol.WriteProcess
     ) -> protocol.ProcessWritten | Coroutine[Any, Any, protocol.ProcessWritten]:
-        if not asked.write_id:
+        if asked.write_id == "":
             raise invalid_params("writeId must not be empty")
         try:
             data = decode_base64(asked.chunk)
@@ -116,9 +116,7 @@ class Processes:
         except StdinFull:
             text = "cannot write to process stdin: the process does not read it; try again later"
             raise internal_error(text) from None
-        seen[asked.write_id] = None
-        if len(seen) > WRITE_IDS:
-            seen.popitem(last=False)
+        _remember(seen, asked.write_id)
         return protocol.ProcessWritten(protocol.WriteStatus.ACCEPTED) if room is None else _written_later(room)
 
     def signal(self, asked: protocol.SignalProcess) -> protocol.Empty:
@@ -263,6 +261,13 @@ def _launched(confined: ConfinedLaunch) -> Child:
         raise internal_error(text) from None
     confined.started.close()
     return child
+
+
+def _remember(seen: OrderedDict[str, None], write_id: str | None) -> None:
+    if write_id is not None:
+        seen[write_id] = None
+    if len(seen) > WRITE_IDS:
+        seen.popitem(last=False)
 
 
 async def _written_later(room: asyncio.Future[None]) -> protocol.ProcessWritten:

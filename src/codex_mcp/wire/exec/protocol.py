@@ -152,11 +152,11 @@ class ProcessRead(Struct, frozen=True, rename="camel"):
 
 
 class WriteProcess(Struct, frozen=True, rename="camel"):
-    """A repeated `write_id` is accepted but not written again."""
+    """A repeated `write_id` is accepted but not written again. Without one, every request is written."""
 
     process_id: str
     chunk: str
-    write_id: str
+    write_id: str | None = None
 
 
 class WriteStatus(StrEnum):
