@@ -168,6 +168,13 @@ class NamedSessions:
         """The sessions of a principal, the most recently used first. Raises Unavailable."""
         return await self._store.all_of(principal, time.time())
 
+    def continued(self, thread_id: str) -> None:
+        """A call that named the thread itself goes on with it: results about its turn say so."""
+        thread = self._threads.open_thread(thread_id)
+        found = None if thread is None else self._conversations.get(thread)
+        if found is not None:
+            found.resumed = Resumed.NATIVE
+
     def names(self, thread_id: str) -> Mapping[str, object]:
         """What results say about the session of a thread, if it has one."""
         thread = self._threads.open_thread(thread_id)

@@ -25,6 +25,14 @@ from tests.support.sessions.scene import asked, error, said, session_server, ses
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 
 
+async def test_a_reply_says_that_it_continues_the_thread(tmp_path: Path) -> None:
+    async with session_server(tmp_path) as (server, _):
+        first = await said(server, "zebra", sessionId="s")
+        assert first["session"]["resumed"] == "new"
+        reply = await server.run("codex-reply", {"threadId": first["threadId"], "prompt": "two"})
+        assert reply["structuredContent"]["session"]["resumed"] == "native"
+
+
 async def test_a_session_is_created_on_first_use_grows_and_is_reset(tmp_path: Path) -> None:
     async with session_server(tmp_path) as (server, model):
         assert await sessions(server) == []

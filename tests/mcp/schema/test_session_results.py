@@ -1,5 +1,6 @@
 """Results about sessions: for people in words, for programs as values."""
 
+import json
 from typing import Any
 
 from codex_mcp.mcp.schema.catalogue import TOOLS
@@ -25,16 +26,23 @@ def words(result: Json) -> list[str]:
     return [block["text"] for block in result["content"]]
 
 
-def test_a_list_has_a_line_for_each_session() -> None:
+def test_a_list_is_json_with_the_names_of_the_document() -> None:
     result = sessions_result([NamedSession(id="s", created=0, used=60, turns=3, thread="t", model="")])
-    assert result["content"] == [
-        {
-            "type": "text",
-            "text": "s: 3 turns, last used 1970-01-01T00:01:00.000Z, created 1970-01-01T00:00:00.000Z, model unknown, "
-            "conversation t",
-        }
-    ]
-    assert sessions_result([])["structuredContent"] == {"sessions": []}
+    (session,) = json.loads(words(result)[0])
+    assert session == {
+        "id": "s",
+        "createdAt": "1970-01-01T00:00:00.000Z",
+        "lastUsedAt": "1970-01-01T00:01:00.000Z",
+        "lastAccessedAt": "1970-01-01T00:01:00.000Z",
+        "turnCount": 3,
+        "conversationId": "t",
+        "model": "",
+    }
+    assert result["structuredContent"] == {"sessions": [session]}
+    assert sessions_result([]) == {
+        "content": [{"type": "text", "text": "No active sessions"}],
+        "structuredContent": {"sessions": []},
+    }
 
 
 def test_a_warning_is_added_to_text_and_values() -> None:

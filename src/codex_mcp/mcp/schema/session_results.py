@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,24 +21,21 @@ def text_result(text: str) -> Result:
 
 
 def sessions_result(sessions: Sequence[NamedSession]) -> Result:
-    """The text has a line for each session, for people."""
+    """The text is JSON, as that of the npm package codex-mcp-server. `lastAccessedAt` is its name of `lastUsedAt`."""
     structured = [
         {
             "id": session.id,
             "createdAt": format_timestamp(session.created),
             "lastUsedAt": format_timestamp(session.used),
+            "lastAccessedAt": format_timestamp(session.used),
             "turnCount": session.turns,
             "conversationId": session.thread,
             "model": session.model,
         }
         for session in sessions
     ]
-    lines = [
-        f"{each['id']}: {each['turnCount']} turns, last used {each['lastUsedAt']}, created {each['createdAt']}, "
-        f"{each['model'] or 'model unknown'}, conversation {each['conversationId']}"
-        for each in structured
-    ]
-    return {"content": [text_block("\n".join(lines) or NONE)], "structuredContent": {"sessions": structured}}
+    text = json.dumps(structured, indent=2, ensure_ascii=False) if structured else NONE
+    return {"content": [text_block(text)], "structuredContent": {"sessions": structured}}
 
 
 def help_result(tools: Sequence[Tool], version: str) -> Result:

@@ -109,6 +109,8 @@ class CodexTools:
         except QueueFull as exc:
             text = f"Thread {thread.id} is busy and {exc.limit} more prompts are waiting already; wait for one to end."
             return results.refused_in_thread("\n\n".join([text, *self._asks(thread.id)]), thread.id)
+        if self._sessions_used is not None:
+            self._sessions_used.continued(thread.id)
         return await self._follower.followed(call, thread, turn, arguments)
 
     async def _codex_wait(self, call: Call, given: Json) -> Result:

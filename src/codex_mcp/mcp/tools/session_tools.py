@@ -77,6 +77,7 @@ class SessionTools:
         self._once = OneTurn(threads, settings, follower, _check_repository)
         self._sessions = NamedSessions(threads, settings.sessions, settings.core.codex_home)
         self.names = self._sessions.names
+        self.continued = self._sessions.continued
         self.aclose = self._sessions.aclose
 
     def bodies(self) -> dict[str, Body]:
