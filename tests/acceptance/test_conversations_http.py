@@ -245,7 +245,10 @@ async def test_only_an_administrator_changes_the_sign_in_and_nobody_gets_the_tok
             bob.session.stream("GET", accept="text/event-stream") as of_bob,
         ):
             assert await result(carol, "loginApiKey", apiKey="sk-test-123") == {}
-            assert (await events.until(method="authStatusChange"))["params"] == {"authMethod": "apikey"}
+            assert (await events.until(method="authStatusChange"))["params"] == {
+                "authMethod": "apikey",
+                "auth_mode": "ApiKey",
+            }
             for visitor in (bob, carol):
                 status = await result(visitor, "getAuthStatus", includeToken=True)
                 assert status == {"authMethod": "apikey", "requiresOpenaiAuth": True}

@@ -153,11 +153,17 @@ class AuthStatus(Result, frozen=True):
 
 
 class AuthStatusChange(Result, frozen=True):
+    """Two names of one fact: `authMethod` of 0.42.0, and `auth_mode` of its documentation."""
+
     auth_method: str | UnsetType = UNSET
+    auth_mode: str | UnsetType = field(default=UNSET, name="auth_mode")
 
 
 class LoginComplete(Result, frozen=True):
+    """`loginId` is the name of 0.42.0, `login_id` that of its documentation."""
+
     login_id: str
+    same_login_id: str = field(name="login_id")
     success: bool
     error: str | UnsetType = UNSET
 

@@ -144,7 +144,7 @@ async def test_signing_in_and_out_is_answered_and_then_announced(tmp_path: Path,
         assert await ask(server, "getAuthStatus", includeToken=True) == {"requiresOpenaiAuth": True}
         request = server.request("loginApiKey", {"apiKey": key})
         assert await server.result(request) == {}
-        assert await changed(server, 0) == {"authMethod": "apikey"}
+        assert await changed(server, 0) == {"authMethod": "apikey", "auth_mode": "ApiKey"}
         methods = [message.get("method", message.get("id")) for message in server.messages]
         assert methods.index(request) < methods.index("authStatusChange")
         signed_in = {"authMethod": "apikey", "requiresOpenaiAuth": True}
@@ -172,4 +172,5 @@ async def test_a_login_can_be_started_and_cancelled(tmp_path: Path) -> None:
         assert await ask(server, "cancelLoginChatGpt", loginId=started["loginId"]) == {}
         complete = await server.wait_for(lambda message: message.get("method") == "loginChatGptComplete")
         error = "Login server error: Login was not completed"
-        assert complete["params"] == {"loginId": started["loginId"], "success": False, "error": error}
+        same = started["loginId"]
+        assert complete["params"] == {"loginId": same, "login_id": same, "success": False, "error": error}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Final, TypeVar
 
 from msgspec import UNSET, Struct
@@ -27,6 +27,9 @@ Answer = TypeVar("Answer")
 
 ACCOUNT: Final = "account/updated"
 LOGIN: Final = "account/login/completed"
+
+MODES: Final[Mapping[object, str]] = {"apikey": "ApiKey", "chatgpt": "ChatGPT"}
+"""The words for `auth_mode`."""
 
 
 class StartLogin(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -168,11 +171,14 @@ class Accounts:
         params = told.params
         if told.method == ACCOUNT:
             mode = params.get("authMode")
-            self._tell("authStatusChange", wire.AuthStatusChange(auth_method=mode if isinstance(mode, str) else UNSET))
+            method = mode if isinstance(mode, str) else UNSET
+            change = wire.AuthStatusChange(auth_method=method, auth_mode=MODES.get(mode, UNSET))
+            self._tell("authStatusChange", change)
         elif told.method == LOGIN and isinstance(login_id := params.get("loginId"), str):
             error = params.get("error")
             complete = wire.LoginComplete(
                 login_id=login_id,
+                same_login_id=login_id,
                 success=params.get("success") is True,
                 error=error if isinstance(error, str) else UNSET,
             )
