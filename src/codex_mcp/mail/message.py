@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -73,6 +73,11 @@ class Inbox(Struct, frozen=True):
 
     messages: tuple[Message, ...]
     unreadable: int = 0
+
+
+def urgent_first(messages: Iterable[Message]) -> list[Message]:
+    """Urgent messages before the others; each kind in its order."""
+    return sorted(messages, key=lambda message: not message.is_urgent)
 
 
 class NewMessage(Struct, frozen=True, kw_only=True):

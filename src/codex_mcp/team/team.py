@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from codex_mcp.base.errors import Explained
+from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.base.timestamps import format_timestamp
@@ -76,6 +76,13 @@ class Team:
         threads.listen(self.work)
         threads.listen(self.injection)
 
+    def switch_mail(self, member: Member, *, on: bool) -> None:
+        """Give an agent its mail as prompts from now on, or not any longer. Raises Refused."""
+        if on and not self._settings.auto_mail:
+            raise Refused("`auto_mail` cannot be switched on for an agent: it is off for this server (auto_mail).")
+        member.change(auto_mail=on)
+        self.mail.session_team.agents_changed()
+
     async def status(self, principal: str) -> dict[str, object]:
         members = self.roster.of(principal)
         busy = sum(member.state is AgentState.BUSY for member in members)
@@ -104,7 +111,7 @@ class Team:
             },
             "usage": await self._usage(principal),
             "rate_limits": described(self._threads.account.rate_limits),
-            "pending_mail": await self._pending_mail(members),
+            **await self._mail_of(members),
             "state": {"lease": self.session.lease, "trouble": self.session.trouble},
         }
 
@@ -118,13 +125,16 @@ class Team:
         cost = sum(agent.cost for agent in agents)
         return {"tokens": sum(agent.tokens for agent in agents), **({"cost": round(cost, 6)} if cost else {})}
 
-    async def _pending_mail(self, members: Sequence[Member]) -> int | None:
-        """The unread messages of these agents; None if the files cannot be read."""
+    async def _mail_of(self, members: Sequence[Member]) -> dict[str, object]:
+        """The unread messages of these agents, and those among them that are held back; None if they are not known."""
         try:
-            return sum([await self.mail.pending(member.mailbox) for member in members])
+            pending = {member: await self.mail.pending(member.mailbox) for member in members}
+            held = {member: await self.injection.held(member) for member, count in pending.items() if count}
         except Explained as exc:
             logger.warning("cannot count the mail: %s", exc)
-            return None
+            return {"pending_mail": None}
+        held_mail = {member.agent.identity: count for member, count in held.items() if count}
+        return {"pending_mail": sum(pending.values()), **({"held_mail": held_mail} if held_mail else {})}
 
     def _core(self) -> dict[str, object]:
         supervisor = self._threads.supervisor

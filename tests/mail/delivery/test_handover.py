@@ -47,6 +47,16 @@ async def test_mail_is_marked_read_when_its_turn_has_started(tmp_path: Path, inb
         assert await handover.next_batch(BOB) is None
 
 
+async def test_urgent_mail_goes_first_and_says_so(tmp_path: Path, inboxes: Path) -> None:
+    async with opened(tmp_path) as store:
+        handover = Handover(store, Limits(messages=2))
+        await send(store, "one", "two")
+        await store.send(ALICE, BOB, Outgoing(text="fire", is_urgent=True))
+        batch = await batch_of(handover)
+        assert texts(batch) == ["fire", "one"]
+        assert batch.text.count('"urgent": true') == 1
+
+
 async def test_mail_whose_turn_was_refused_comes_again_as_new(tmp_path: Path, inboxes: Path) -> None:
     async with opened(tmp_path) as store:
         handover = Handover(store, Limits())

@@ -11,7 +11,7 @@ from codex_mcp.base.printable import one_line, visible
 from codex_mcp.base.timestamps import format_timestamp
 from codex_mcp.cli.state.agents import age
 from codex_mcp.mail.address import Address
-from codex_mcp.mail.message import Inbox, Message
+from codex_mcp.mail.message import Inbox, Message, urgent_first
 from codex_mcp.mail.store_types import Delivered
 
 INDENT: Final = "  "
@@ -111,14 +111,14 @@ def outcome_entry(outcome: Delivered) -> dict[str, object]:
 def selected(
     messages: Iterable[Message], *, is_all: bool, sender: str | None, since: float | None, limit: int | None
 ) -> Sequence[Message]:
-    """The messages that were asked for; of too many, the oldest come first."""
-    found = [
+    """The messages that were asked for, urgent ones first; of too many, the oldest come first."""
+    found = urgent_first(
         message
         for message in messages
         if (is_all or not message.is_read)
         and sender in (None, message.sender)
         and (since is None or (message.sent_at is not None and message.sent_at >= since))
-    ]
+    )
     return found if limit is None else found[:limit]
 
 

@@ -72,6 +72,7 @@ def _line(message: Message, *, is_again: bool, longest: int) -> str:
         "from_team": message.sender_team[:LONGEST_NAME] if message.sender_team else None,
         "sent_at": None if message.sent_at is None else format_timestamp(message.sent_at),
         "message_id": message.id[:LONGEST_NAME],
+        **({"urgent": True} if message.is_urgent else {}),
         "redelivered": is_again,
         "truncated": len(message.text) > longest,
         "text": message.text[:longest],

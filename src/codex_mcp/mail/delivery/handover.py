@@ -16,7 +16,7 @@ from codex_mcp.mail.address import Address
 from codex_mcp.mail.delivery.envelope import Limits, chosen, envelope
 from codex_mcp.mail.delivery.ledger import Ledger
 from codex_mcp.mail.delivery.transitions import Step, is_deliverable, is_redelivery
-from codex_mcp.mail.message import IdKind, Message
+from codex_mcp.mail.message import IdKind, Message, urgent_first
 
 if TYPE_CHECKING:
     from codex_mcp.mail.store import MailStore
@@ -43,7 +43,7 @@ class Handover:
         """The next messages for an agent, recorded as offered; None if there are none."""
         while True:
             inbox = await self._store.read(to)
-            unread = [message for message in inbox.messages if not message.is_read and wanted(message)]
+            unread = urgent_first(each for each in inbox.messages if not each.is_read and wanted(each))
             first = chosen(unread, self._limits)
             if not first:
                 await self._ledger.forget_others(to, {message.id for message in inbox.messages})

@@ -35,6 +35,7 @@ def _row(message: Message) -> dict[str, object]:
         "message": message.text,
         "timestamp": None if message.sent_at is None else format_timestamp(message.sent_at),
         "message_id": message.id,
+        **({"urgent": True} if message.is_urgent else {}),
     }
 
 

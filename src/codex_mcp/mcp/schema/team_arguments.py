@@ -64,6 +64,7 @@ class TeamReplyArguments(ReplyArguments, frozen=True, kw_only=True, rename="keba
     id: str | None = None
     codex_id: str | None = msgspec.field(default=None, name="codex_id")
     identity: str | None = None
+    auto_mail: bool | None = msgspec.field(default=None, name="auto_mail")
     request_id: str | None = msgspec.field(default=None, name="request_id")
 
     @property
@@ -171,7 +172,6 @@ NEW_ONLY: Final = (
     "environment",
     "role",
     "identity",
-    "auto_mail",
     "worktree",
 )
 """Arguments for starting an agent that cannot be changed when it is resumed."""

@@ -59,9 +59,11 @@ START_FIELDS: Final = (
     REQUEST_ID,
 )
 
+AUTO_MAIL: Final = Field("auto_mail", "false: the agent gets mail only with atm_read.", FieldKind.BOOLEAN)
+
 UNLISTED_START_FIELDS: Final = (
     Field("tag", "A note of yours, shown in lists."),
-    Field("auto_mail", "false: the agent gets mail only with atm_read.", FieldKind.BOOLEAN),
+    AUTO_MAIL,
     *(field for field in CODEX_FIELDS if field.name not in {listed.name for listed in START_FIELDS}),
     *SESSION_FIELDS,
     *catalogue.WRAPPER_FIELDS,
@@ -80,6 +82,7 @@ TEAM_REPLY_FIELDS: Final = (
 UNLISTED_REPLY_FIELDS: Final = (
     *OTHER_NAMES,
     Field("conversationId", "Another name of id."),
+    AUTO_MAIL,
     REQUEST_ID,
     *(field for name, field in _COMMON.items() if name != "background"),
 )

@@ -85,6 +85,7 @@ def _row(agent: Agent) -> dict[str, object]:
         "state": agent.thread_state,
         "role": agent.role,
         "tag": agent.tag,
+        "auto_mail": agent.auto_mail,
         "cwd": agent.cwd,
         "repo_name": agent.repo_name,
         "branch": agent.branch,

@@ -233,7 +233,8 @@ class TeamTools:
     async def _begun_with(self, call: Call, arguments: StartArguments, way: Way, reference: str | None) -> TeamTurn:
         if reference is not None:
             turn = TeamTurn(call, arguments, arguments.prompt or GO_ON)
-            await self._team.resuming.find(reference, call.principal, resume=True, begin=self._beginning(turn))
+            begin = self._with_mail(arguments.auto_mail, self._beginning(turn))
+            await self._team.resuming.find(reference, call.principal, resume=True, begin=begin)
             return turn
         if arguments.fork_from is not None:
             source = await fork_source(self._team.directory, arguments.fork_from, call.principal)
@@ -280,8 +281,19 @@ class TeamTools:
     async def _replied(self, call: Call, arguments: TeamReplyArguments) -> TeamTurn:
         turn = TeamTurn(call, arguments, arguments.prompt)
         reference = await self._team.directory.find_one(arguments.references, call.principal)
-        await self._team.resuming.find(reference, call.principal, resume=False, begin=self._beginning(turn))
+        begin = self._with_mail(arguments.auto_mail, self._beginning(turn))
+        await self._team.resuming.find(reference, call.principal, resume=False, begin=begin)
         return turn
+
+    def _with_mail(self, auto_mail: bool | None, begin: Begin) -> Begin:  # noqa: FBT001  as the caller gave it
+        """Switch an agent's mail before its turn, if the caller says so."""
+
+        async def begun(member: Member) -> None:
+            if auto_mail is not None:
+                self._team.switch_mail(member, on=auto_mail)
+            await begin(member)
+
+        return begun
 
     def _beginning(self, turn: TeamTurn) -> Begin:
         return partial(turn.begin, work=self._team.work, settings=self._settings.calls)

@@ -103,6 +103,8 @@ class Injection:
         member = self._roster.of_thread(thread.id)
         if member is not None and not self._ending.is_set():
             self._mail.session_team.begin(self._is_wanted_by)
+        if member is not None and turn.place.source is Source.CALLER:
+            self._guard.prompted(member.agent.codex_id)
         is_watching = self._watching is not None and not self._watching.done()
         if not is_watching and member is not None and self._is_wanted_by(member) and not self._ending.is_set():
             self._watching = self._watch_tasks.spawn(self._watch(), name="watch of the mail")
@@ -128,6 +130,14 @@ class Injection:
         steering = (each for each in thread.unfinished() if each.joins is turn)
         audiences = [each.audience for each in (turn, *steering)]
         return max((each.hops for each in audiences if isinstance(each, MailAudience)), default=0)
+
+    async def held(self, member: Member) -> int:
+        """How many unread messages of an agent are held back by the loop protection. Raises Explained."""
+        held = 0
+        for address in self._mail.addresses(member.mailbox) if self._is_wanted_by(member) else ():
+            if unread := await self._unread(member, address):
+                held += await self._guard.held(address, unread)
+        return held
 
     def inbox_added(self, member: Member) -> None:
         """An agent has one more inbox, in which mail may wait."""
@@ -259,7 +269,7 @@ class Injection:
 
     async def _unread(self, member: Member, address: Address) -> tuple[Message, ...]:
         found = await self._mail.messages_at(address, member.mailbox)
-        return tuple(message for message in found if not message.is_read)
+        return self._guard.counted(member.agent.codex_id, (message for message in found if not message.is_read))
 
     async def _next_batch(self, member: Member, address: Address, unread: tuple[Message, ...]) -> Batch | None:
         choice = await self._chosen(member, address, unread)
@@ -300,7 +310,8 @@ class Injection:
 
     async def _submit(self, member: Member, batch: Batch, when: When) -> Turn:
         spec = TurnSpec(batch.text, when=when)
-        audience = MailAudience(member, self._approval_timeout, next_hops(batch.messages))
+        counted = self._guard.counted(member.agent.codex_id, batch.messages)
+        audience = MailAudience(member, self._approval_timeout, next_hops(counted))
         task = Assignment(spec, audience, full_events=False, purpose=PURPOSE, source=Source.MAIL)
         turn = await self._work.submit(member, task)
         if turn.joins is not None:

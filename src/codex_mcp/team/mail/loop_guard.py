@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from codex_mcp.base.errors import Explained
 from codex_mcp.mail.address import Address
@@ -24,8 +27,8 @@ logger = logging.getLogger(__name__)
 
 NOTICE = (
     "{count} message(s) for {agent} are held back, because agents have written to each other too often without a "
-    "person in between (max_hops, or too many turns in an hour). They stay unread. Read them with atm_read as {agent}, "
-    "or give {agent} a prompt."
+    "person in between. They stay unread: those with max_hops hops until {agent} gets a prompt, which they follow, and "
+    "the others until there are fewer turns in an hour. atm_read as {agent} returns them now."
 )
 
 
@@ -33,6 +36,21 @@ class LoopGuard:
     def __init__(self, mail: TeamMail, max_hops: int) -> None:
         self._mail = mail
         self._budget = Budget(hops=max_hops)
+        self._prompted: dict[str, float] = {}
+        """When a caller last gave an agent a prompt, by codex_id. Mail that was there by then counts as new again."""
+
+    def prompted(self, codex_id: str) -> None:
+        self._prompted[codex_id] = time.time()
+
+    def counted(self, codex_id: str, messages: Iterable[Message]) -> tuple[Message, ...]:
+        """The messages with the hops that count: none if a caller has spoken to the agent since."""
+        prompted = self._prompted.get(codex_id)
+        return tuple(replace(each, hops=0) if _is_before(each, prompted) else each for each in messages)
+
+    async def held(self, to: Address, unread: tuple[Message, ...]) -> int:
+        """How many of these are held back now."""
+        log = await self._log()
+        return len(choose(to, unread, await log.traffic(), self._budget, time.time()).held)
 
     async def choose(self, to: Address, unread: tuple[Message, ...]) -> Choice:
         """What may begin a turn now. The lead is told of what may not, once an hour for each agent."""
@@ -62,3 +80,7 @@ class LoopGuard:
                 await store.send(to, lead, mail, allow_unknown=True)
         except Explained as exc:
             logger.warning("cannot tell the lead of team %s: %s", to.team, exc)
+
+
+def _is_before(message: Message, prompted: float | None) -> bool:
+    return prompted is not None and (message.sent_at is None or message.sent_at <= prompted)

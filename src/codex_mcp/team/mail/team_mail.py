@@ -23,6 +23,7 @@ from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mail.address import Address, address_of
+from codex_mcp.mail.message import Message, urgent_first
 from codex_mcp.mail.store_types import Delivered, Outgoing, UnknownMessage
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.team import refusals
@@ -36,7 +37,6 @@ from codex_mcp.team.records.store_session import StoreSession
 from codex_mcp.team.roster import Member
 
 if TYPE_CHECKING:
-    from codex_mcp.mail.message import Message
     from codex_mcp.mail.store import MailStore
     from codex_mcp.mail.team_config import TeamConfig
 
@@ -172,8 +172,8 @@ class TeamMail:
         return outcomes
 
     async def unread(self, box: Mailbox, most: int) -> Reading:
-        """The oldest unread messages. They stay unread."""
-        waiting = [each for each in await self._messages(box) if not each.is_read]
+        """The oldest unread messages, urgent ones first. They stay unread."""
+        waiting = urgent_first(each for each in await self._messages(box) if not each.is_read)
         return Reading(waiting[:most], len(waiting[most:]))
 
     async def message(self, box: Mailbox, message_id: str) -> Reading:

@@ -24,7 +24,7 @@ VERSION: Final = 2
 OLD_NAMES: Final = {"agent_id": "codex_id"}
 """Version 1's names of fields."""
 
-NOT_SHOWN: Final = ("spec", "requests", "holder")
+NOT_SHOWN: Final = ("spec", "requests", "holder", "mail_since")
 """They may hold instructions, environments and ids that clients chose, which other readers must not see. Only servers
 need the holder."""
 

@@ -12,7 +12,7 @@ from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team, codex_flags, team
 from tests.support.team.mailboxes import inbox, put, record, unread
 from tests.support.team.scenes import TEAM_SCRIPT, gate, heard
-from tests.support.team.team_server import TeamServer, say, structured
+from tests.support.team.team_server import TeamServer, refusal, say, structured
 
 __all__ = ["codex_flags", "team"]
 
@@ -205,6 +205,35 @@ async def test_mail_is_not_delivered_where_it_is_switched_off(team: Team) -> Non
         assert [each["message"] for each in read["messages"]] == ["for later"]
         registry = server.registry()
         assert [registry[each["codex_id"]]["auto_mail"] for each in (by_call, by_role)] == [False, False]
+
+
+@requirement("FR-8.8")
+async def test_auto_mail_is_switched_for_a_running_agent_and_when_it_is_resumed(team: Team) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _model):
+        put(server, "lead")
+        agent = await server.start(say("one"), identity="arch")
+        await server.start(say("one"), identity="dev")
+        await server.reply("arch", say("two"), auto_mail=False)
+        put(server, "arch", record("not now", 1))
+        put(server, "dev", record("for an idle agent", 2))
+        await until_read(server, "dev")  # so the other inbox was looked at, too
+        await server.reply("arch", say("three"))
+        assert unread(server, "arch") == ["not now"]
+        assert server.registry()[agent["codex_id"]]["auto_mail"] is False
+        await server.close_agent("arch")
+        again = {"codex_id": agent["codex_id"], "prompt": say("four"), "auto_mail": True}
+        await server.run("codex", again)
+        await until_read(server, "arch")
+        listed = structured(await server.run("codex_threads", {"id": "arch"}))["threads"]
+        assert [each["auto_mail"] for each in listed] == [True]
+
+
+@requirement("FR-8.8")
+async def test_auto_mail_that_is_off_for_the_server_is_switched_on_by_no_call(team: Team) -> None:
+    async with team("--auto-mail", "no", script=TEAM_SCRIPT) as (server, _model):
+        await server.start(say("one"), identity="arch")
+        answer = await server.run("codex-reply", {"identity": "arch", "prompt": say("two"), "auto_mail": True})
+        assert "off for this server" in refusal(answer)
 
 
 @requirement("FR-17.11", "FR-8.10", "FR-8.11")

@@ -159,15 +159,23 @@ async def test_the_lead_has_a_mailbox_before_any_agent_runs(team: Team) -> None:
         assert structured(await server.run("atm_pending_count", {"identity": "later"}))["pending"] == 1
         assert structured(await server.run("atm_pending_count", {"identity": "team-lead"}))["pending"] == 0
         await server.start(say("one"), identity="arch")
-        sent = structured(
-            await server.run("atm_send", {"identity": "team-lead", "to": "arch", "message": "Report to me."})
-        )
-        (found,) = inbox(server, "arch")
-        assert (found["from"], found["metadata"]["atm"]["messageId"]) == ("team-lead", sent["message_id"])
         await told(server, "arch", "atm_send", to="team-lead", message="It is done.")
         read = structured(await server.run("atm_read", {"identity": "team-lead"}))
         assert [(each["from"], each["message"]) for each in read["messages"]] == [("arch", "It is done.")]
         assert unread(server, "team-lead") == []
+        sent = structured(await server.run("atm_send", {"identity": "team-lead", "to": "arch", "message": "Good."}))
+        (found,) = inbox(server, "arch")
+        assert (found["from"], found["metadata"]["atm"]["messageId"]) == ("team-lead", sent["message_id"])
+
+
+async def test_urgent_mail_is_listed_first_and_says_so(team: Team) -> None:
+    async with team(*QUIET, script=TEAM_SCRIPT) as (server, _model):
+        await server.start(say("one"), identity="arch")
+        for text, urgent in (("later", False), ("now", True)):
+            given = {"identity": "team-lead", "to": "arch", "message": text, "urgent": urgent}
+            await server.run("atm_send", given)
+        read = structured(await server.run("atm_read", {"identity": "arch"}))
+        assert [(each["message"], each.get("urgent")) for each in read["messages"]] == [("now", True), ("later", None)]
 
 
 @requirement("FR-8.7")

@@ -13,7 +13,7 @@ from codex_mcp.mail.delivery.traffic_log import TrafficLog
 from tests.support.team.fixtures import Team, codex_flags, team
 from tests.support.team.mailboxes import inbox, inbox_path, put, record, unread
 from tests.support.team.scenes import TEAM_SCRIPT, heard
-from tests.support.team.team_server import TeamServer, say
+from tests.support.team.team_server import TeamServer, say, structured
 
 __all__ = ["codex_flags", "team"]
 
@@ -36,6 +36,11 @@ def name_the_lead(server: TeamServer) -> None:
     (inbox_path(server, "lead").parents[1] / "config.json").write_text(json.dumps(config))
 
 
+def _hops(server: TeamServer) -> list[int]:
+    found = [each for who in ("ping", "pong") for each in inbox(server, who)]
+    return [each["metadata"]["atm"].get("hops", 0) for each in found]
+
+
 async def test_two_agents_that_always_answer_stop_after_max_hops_and_the_lead_is_told(team: Team) -> None:
     async with team("--max-hops", "3", script=TEAM_SCRIPT) as (server, _model):
         name_the_lead(server)
@@ -45,16 +50,18 @@ async def test_two_agents_that_always_answer_stop_after_max_hops_and_the_lead_is
         await server.run("atm_send", {"identity": "ping", "to": "pong", "message": "[[scene: pong]]"})
         await server.until(lambda: inbox(server, "lead") != [])
         found = [each for who in ("ping", "pong") for each in inbox(server, who)]
-        hops = sorted(each["metadata"]["atm"].get("hops", 0) for each in found)
-        assert hops == [0, 1, 2, 3]
+        assert sorted(_hops(server)) == [0, 1, 2, 3]
         (held,) = [each for each in found if not each["read"]]
         assert held["metadata"]["atm"]["hops"] == 3
         (notice,) = inbox(server, "lead")
         assert "held back" in notice["text"]
-        # A caller goes first and is answered; what is held stays unread.
         held_by = "ping" if held["from"] == "pong" else "pong"
+        assert structured(await server.run("codex_status", {}))["held_mail"] == {held_by: 1}
+        # A caller goes first and is answered; then comes what was held, and counts as new.
         assert (await server.reply(held_by, say("well")))["content"] == "well"
-        assert unread(server, held_by) == [held["text"]]
+        await server.until(lambda: held["text"] not in unread(server, held_by))
+        await server.until(lambda: len(_hops(server)) == 7)
+        assert sorted(_hops(server)) == [0, 1, 1, 2, 2, 3, 3]
 
 
 async def test_what_earlier_servers_counted_still_holds_mail_back(team: Team) -> None:
