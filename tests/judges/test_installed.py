@@ -1,6 +1,7 @@
 """A fresh home of an ordinary user with the real clients of npm: they start what `install` and `migrate` write."""
 
 import contextlib
+import re
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -164,6 +165,30 @@ async def test_after_migrate_three_kinds_of_dead_entries_answer_in_their_clients
         called = await inspected(setup, "bridge", "tools/call", "--tool-name", "codex", "--tool-arg", "prompt=ask it")
         assert called["structuredContent"]["content"] == "Done: ask it"
         assert ours(setup, "migrate") == "No client starts an old Codex server: nothing to do.\n"
+
+
+def test_claude_code_connects_to_the_service_of_the_example(user: OrdinaryUser) -> None:
+    """`serve --generate-token`, then `install claude --http`, over a dead entry of the same name."""
+    folder = Path(tempfile.mkdtemp(dir=user.folder))
+    setup = Setup(folder, environment={"PATH": user.search_path, "PYTHONPATH": "", **NOT_OUTSIDE})
+    setup.make()
+    (setup.home / ".claude.json").write_text(DEAD_CLAUDE)
+    user.take(folder)
+    place = {"env": setup.env(), "cwd": setup.home, "text": True, **user.credentials}
+    serve = ["codex-mcp", "serve", "--port", "0", "--generate-token"]
+    with subprocess.Popen(serve, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, **place) as server:
+        assert server.stderr is not None
+        url = next(found[1] for line in server.stderr if (found := re.search(r"serving MCP at (\S+/mcp)", line)))
+        words = ["codex-mcp", "install", "claude", "--http", url]
+        installed = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False, **place)
+        listed = subprocess.run(
+            ["claude", "mcp", "get", "codex"], capture_output=True, timeout=PATIENCE, check=False, **place
+        )
+        server.terminate()
+        server.communicate(timeout=PATIENCE)
+    assert (installed.returncode, installed.stderr) == (0, "")
+    assert "Replaced the old server codex" in installed.stdout
+    assert "Connected" in listed.stdout, listed.stdout + listed.stderr
 
 
 async def test_a_codex_agent_uses_the_installed_server(user: OrdinaryUser) -> None:
