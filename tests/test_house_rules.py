@@ -178,3 +178,75 @@ def test_what_names_this_machine_or_a_registry_is_recognised() -> None:
     for path in ["example.com/" + "work/x", "/workspace/x", "$HOME/tmp/x", "var/tmp/x", "the temporary folder"]:
         assert not MACHINE_PATH.search(f'cwd = "{path}"')
     assert REGISTRY.search("https://" + "py" + "pi.org/simple")
+
+
+READS = {"open", "os.open", "os.fdopen", "io.open", "io.FileIO", "codecs.open", "tomllib.load", "mmap.mmap"}
+"""Calls that open files, besides all methods and functions of these names:"""
+
+READING_METHODS = {"read_text", "read_bytes", "copyfile", "copy", "copy2", "copytree", "move"}
+
+OPENED_ELSEWHERE = {
+    "base.files": "the one place",
+    "base.logs": "writes the log, which may be a pipe or a terminal that the user names; never waits for it",
+    "base.scratch": "opens folders of its own",
+    "base.secrets.rules": "a file of this package",
+    "base.processes.marks": "/proc",
+    "base.processes.offspring": "/proc",
+    "cli.doctor.gathering": "/proc",
+    "cli.main": "/dev/null",
+    "cli.output": "/dev/null",
+    "codex.launch": "opens a folder",
+    "codex.silent_server": "/proc",
+    "execserver.files.operations": "a client's own requests: regular files only, in pieces",
+    "execserver.files.trees": "a client's own requests: regular files only, in pieces",
+    "execserver.processes.interrupts": "/proc",
+    "execserver.sandbox.confinement": "names a place for bubblewrap, without reading it",
+    "execserver.sandbox.mounts": "/proc, and names of places for bubblewrap",
+    "execserver.sandbox.placeholders": "opens folders",
+    "execserver.serve": "/proc",
+    "mail.owners": "/proc",
+}
+"""The modules that open files by themselves, and why a pipe, a device or a file without end does no harm there."""
+
+
+def called(node: ast.Call) -> str:
+    """The name of what is called, as far as it is written: `open`, `os.open`, `read_text`."""
+    match node.func:
+        case ast.Name(name):
+            return name
+        case ast.Attribute(ast.Name(module), name) if f"{module}.{name}" in READS or module in ("shutil",):
+            return f"{module}.{name}"
+        case ast.Attribute(_, name):
+            return f".{name}"
+    return ""
+
+
+OWN_THREADS = {"team.records.audit", "transports.stdio"}
+"""Modules with a thread of their own for as long as the server runs. It ends with the process."""
+
+
+def test_work_that_blocks_has_one_way_to_threads() -> None:
+    found = {
+        name.removeprefix(f"{PACKAGE}.")
+        for name, path in modules().items()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute)
+        and (
+            node.attr in ("run_in_executor", "to_thread", "ThreadPoolExecutor")
+            or ast.unparse(node) == "threading.Thread"
+        )
+    }
+    assert found <= {"base.blocking", *OWN_THREADS}
+
+
+def test_files_are_opened_in_one_place() -> None:
+    found = {
+        name.removeprefix(f"{PACKAGE}.")
+        for name, path in modules().items()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call)
+        and ((what := called(node)) in READS or (what.rpartition(".")[2] in READING_METHODS and "." in what))
+        and what != ".copy"  # of dictionaries
+    }
+    assert found - OPENED_ELSEWHERE.keys() == set()
+    assert {name for name in OPENED_ELSEWHERE if f"{PACKAGE}.{name}" in modules()} <= found

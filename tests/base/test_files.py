@@ -6,14 +6,20 @@ from pathlib import Path
 import pytest
 
 from codex_mcp.base.files import (
+    copy_regular,
     is_named,
     make_private,
     make_private_folder,
+    opened,
+    read_beginning,
     read_if_there,
+    read_regular,
     remove_drafts,
     rotate,
+    short_lines,
     write_whole,
 )
+from tests.support.endless import KINDS, put
 
 
 def test_a_missing_file_reads_as_none(tmp_path: Path) -> None:
@@ -26,6 +32,48 @@ def test_a_missing_file_reads_as_none(tmp_path: Path) -> None:
 def test_what_is_there_but_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         read_if_there(str(tmp_path))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_without_an_end_is_refused_and_not_read(tmp_path: Path, kind: str) -> None:
+    put(tmp_path / "endless", kind)
+    for read in (read_regular, read_if_there):
+        with pytest.raises(OSError, match=r"it is not a regular file|it is longer than 1000 bytes"):
+            read(str(tmp_path / "endless"), 1000)
+    with pytest.raises(OSError, match=r"it is not a regular file|too long|symbolic links"):
+        copy_regular(str(tmp_path / "endless"), str(tmp_path / "copy"), 3 << 20)
+
+
+def test_the_limit_counts_bytes_and_a_link_can_be_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"four")
+    (tmp_path / "link").symlink_to("file")
+    assert read_regular(str(tmp_path / "link"), 4) == b"four"
+    assert read_beginning(str(tmp_path / "link"), 3) == b"fou"
+    with pytest.raises(OSError, match="longer than 3 bytes"):
+        read_regular(str(tmp_path / "file"), 3)
+    with pytest.raises(OSError, match="symbolic links"):
+        read_if_there(str(tmp_path / "link"), links=False)
+
+
+def test_a_copy_is_private_and_follows_no_link_that_is_there_before(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"four")
+    copy_regular(str(tmp_path / "file"), str(tmp_path / "copy"), 4)
+    assert (tmp_path / "copy").read_bytes() == b"four"
+    assert stat.S_IMODE((tmp_path / "copy").stat().st_mode) == 0o600
+    (tmp_path / "planted").symlink_to("victim")
+    with pytest.raises(FileExistsError):
+        copy_regular(str(tmp_path / "file"), str(tmp_path / "planted"), 4)
+    with pytest.raises(OSError, match="too long"):
+        copy_regular(str(tmp_path / "file"), str(tmp_path / "other"), 3)
+    assert not (tmp_path / "victim").exists()
+
+
+def test_long_lines_are_skipped_and_reading_ends(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"one\n" + b"x" * 20 + b"\ntwo\nlast")
+    with opened(str(tmp_path / "file")) as file:
+        assert list(short_lines(file, 8, 100)) == [b"one\n", b"two\n", b"last"]
+    with opened(str(tmp_path / "file")) as file:
+        assert list(short_lines(file, 8, 4)) == [b"one\n"]
 
 
 def test_a_new_file_is_private_and_whole(tmp_path: Path) -> None:

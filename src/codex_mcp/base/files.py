@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from typing import BinaryIO
 
 PRIVATE = 0o600
@@ -65,9 +66,20 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = PRIVATE) -> in
     if not stat.S_ISREG(kind):
         os.close(descriptor)
         if stat.S_ISDIR(kind):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder", path)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         raise OSError(errno.EINVAL, "it is not a regular file", path)
     return descriptor
+
+
+def short_lines(file: BinaryIO, longest: int, most: int) -> Iterator[bytes]:
+    """The lines of at most `longest` bytes, of the next `most` bytes of a file. Longer ones are skipped."""
+    is_rest = False
+    while most > 0 and (line := file.readline(longest)):
+        most -= len(line)
+        is_whole = line.endswith(b"\n") or len(line) < longest
+        if is_whole and not is_rest:
+            yield line
+        is_rest = not is_whole
 
 
 def copy_regular(source: str, target: str, limit: int) -> None:

@@ -11,10 +11,16 @@ from typing import Final
 
 from msgspec import Struct
 
-from codex_mcp.base.files import open_regular
+from codex_mcp.base.files import opened, read_beginning, short_lines
 
 LONGEST: Final = 256 * 1024
 """Bytes read of a file. Configurations with hundreds of branches are smaller."""
+
+LONGEST_REF: Final = 8 * 1024
+"""Bytes of a line with a branch; the longest name has 4 KiB."""
+
+LONGEST_REFS: Final = 256 * 1024 * 1024
+"""Bytes of the file of packed branches: some millions of them."""
 
 SHORT_ID: Final = 7
 """Digits of a commit's id, as git shows it."""
@@ -80,8 +86,8 @@ def packed_commit(position: Position) -> str | None:
         return None
     name = position.ref.encode(errors="surrogateescape")
     try:
-        with open(open_regular(os.path.join(position.common, "packed-refs")), "rb") as file:
-            for line in file:
+        with opened(os.path.join(position.common, "packed-refs")) as file:
+            for line in short_lines(file, LONGEST_REF, LONGEST_REFS):
                 commit, _, ref = line.rstrip(b"\n").partition(b" ")
                 if ref == name and _COMMIT.fullmatch(commit.decode(errors="replace")):
                     return commit.decode()
@@ -179,7 +185,6 @@ def _name_from_folder(root: str, common: str) -> str | None:
 def _text(path: str) -> str | None:
     """The start of a regular file; None for anything else. Never blocks."""
     try:
-        with open(open_regular(path), "rb", buffering=0) as file:
-            return (file.read(LONGEST) or b"").decode(errors="surrogateescape")
+        return read_beginning(path, LONGEST).decode(errors="surrogateescape")
     except (OSError, ValueError):
         return None

@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
 from codex_mcp import __version__
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.futures import in_time
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.config.overrides import Config, flattened, merged
@@ -204,7 +205,7 @@ class AppServer:
         params = requests.ThreadResume(thread_id=thread_id, exclude_turns=True, **setup)
         goal = await paused_goal(self, thread_id)
         opened = replace(await self._open("thread/resume", params), paused_goal=goal)
-        grant = before or await asyncio.to_thread(sandbox_to_restore, asked, opened.rollout_path)
+        grant = before or await in_thread(sandbox_to_restore, asked, opened.rollout_path)
         return opened if grant is None else await self._granted(opened, grant)
 
     async def _entries_to_restore(self, thread_id: str, asked: ThreadSpec, spec: ThreadSpec) -> Grant | None:
@@ -221,7 +222,7 @@ class AppServer:
                 raise
             except CoreError:
                 return None  # thread/resume says what is wrong
-            grant = await asyncio.to_thread(sandbox_to_restore, asked, found.thread.path)
+            grant = await in_thread(sandbox_to_restore, asked, found.thread.path)
         grant = None if grant is None else with_entries(grant, spec, hidden)
         return grant if grant is not None and grant.entries else None
 

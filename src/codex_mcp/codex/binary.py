@@ -5,7 +5,6 @@ The version is read from `codex-package.json`, which every packaged Codex has, o
 files; on an event loop use `find_codex_soon`.
 """
 
-import asyncio
 import importlib.util
 import os
 import re
@@ -16,6 +15,7 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import NoCodex
 from codex_mcp.base.files import read_if_there
 from codex_mcp.base.settings.core import CoreSettings
@@ -85,7 +85,7 @@ class _Package(Struct):
 
 async def find_codex_soon(settings: CoreSettings, search_path: str) -> Binary:
     """`find_codex` without blocking the event loop."""
-    return await asyncio.to_thread(find_codex, settings, search_path)
+    return await in_thread(find_codex, settings, search_path)
 
 
 def find_codex(settings: CoreSettings, search_path: str) -> Binary:

@@ -20,6 +20,7 @@ from typing import Final, TypeAlias
 
 from msgspec import UNSET, Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.secrets.token_file import read_token_file
 from codex_mcp.base.settings.environments import EXEC_ENVIRONMENT, Environment, unknown
@@ -57,7 +58,7 @@ Ask: TypeAlias = Callable[[str, object], Awaitable[object]]
 async def reach_directly(environment: Environment) -> AsyncIterator[Door]:
     """Codex dials the exec-server itself."""
     path = environment.token_file
-    yield Door(environment.url, None if path is None else await asyncio.to_thread(_read_token, path))
+    yield Door(environment.url, None if path is None else await in_thread(_read_token, path))
 
 
 class _Added:

@@ -16,6 +16,8 @@ import time
 from collections.abc import AsyncIterator
 from typing import Final
 
+from codex_mcp.base.files import open_regular
+
 logger = logging.getLogger(__name__)
 
 LOCK_FILE: Final = ".codex-mcp.lock"
@@ -39,7 +41,7 @@ async def one_at_a_time(codex_home: str, version: str, patience: float) -> Async
     After `patience` seconds, or if the lock file cannot be created, it continues without the lock.
     """
     try:
-        descriptor = os.open(os.path.join(codex_home, LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_regular(os.path.join(codex_home, LOCK_FILE), os.O_RDWR | os.O_CREAT)
     except OSError as exc:
         logger.warning("cannot make %s in %s: %s", LOCK_FILE, codex_home, exc.strerror)
         yield

@@ -7,9 +7,12 @@ sandbox of config.toml, which may allow more than the thread was started with.
 from __future__ import annotations
 
 import logging
+import os
+from typing import Final
 
 import msgspec
 
+from codex_mcp.base.files import opened, short_lines
 from codex_mcp.codex.config.permissions import Grant, names_sandbox, restored
 from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.wire.app.requests import RolloutLine, TurnContext
@@ -17,6 +20,12 @@ from codex_mcp.wire.app.requests import RolloutLine, TurnContext
 logger = logging.getLogger(__name__)
 
 TURN_CONTEXT = b'"turn_context"'
+
+LONGEST_CONTEXT: Final = 1024 * 1024
+"""Bytes of a line that describes a turn, with its permissions. Longer ones hold output or pictures."""
+
+LONGEST: Final = 1024 * 1024 * 1024
+"""Bytes at the end of a rollout that are searched, in about a second."""
 
 
 def sandbox_to_restore(asked: ThreadSpec, path: str | None) -> Grant | None:
@@ -33,8 +42,9 @@ def sandbox_to_restore(asked: ThreadSpec, path: str | None) -> Grant | None:
 
 def _last_context(path: str) -> TurnContext | None:
     last: TurnContext | None = None
-    with open(path, "rb") as file:
-        for line in file:
+    with opened(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - LONGEST))
+        for line in short_lines(file, LONGEST_CONTEXT, LONGEST):
             if TURN_CONTEXT in line:
                 last = _context_in(line) or last
     return last

@@ -21,6 +21,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.logs import NOTHING, about_only
 from codex_mcp.base.processes.marks import SERVED_BY, variables
 from codex_mcp.base.processes.offspring import children
@@ -287,9 +288,7 @@ class Supervisor:
     async def end_commands(self, is_meant: Callable[[int], bool]) -> int:
         """End all processes of commands for which `is_meant` is true. Return how many there were."""
         ours = {SERVED_BY: self.mark}
-        return await asyncio.to_thread(
-            end_processes, lambda pid: variables(pid, (SERVED_BY,)) == ours and is_meant(pid)
-        )
+        return await in_thread(end_processes, lambda pid: variables(pid, (SERVED_BY,)) == ours and is_meant(pid))
 
     async def reap_orphans(self) -> None:
         """Reap the processes left behind by commands that have ended by themselves."""

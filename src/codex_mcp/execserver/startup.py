@@ -23,6 +23,7 @@ import uvloop
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import read_regular
 from codex_mcp.base.processes.linux_features import check_linux
 from codex_mcp.base.secrets.client_variables import without_session
 from codex_mcp.base.signals import STOP_SIGNALS, signals_handled
@@ -244,7 +245,7 @@ def _read(path: str) -> bytes:
     try:
         if os.stat(path).st_mode & stat.S_IROTH:
             logger.warning("every user of this machine can read %s; run chmod 600 on it", path)
-        return Path(path).read_bytes().strip()
+        return read_regular(path).strip()
     except OSError as exc:
         raise Refused(f"cannot read {path}: {exc.strerror}") from exc
 

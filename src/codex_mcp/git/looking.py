@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.files import read_beginning
 from codex_mcp.base.git import SHORT_ID, position_of
 from codex_mcp.git.changes import Changed, Kind, lines_of, read_changes, read_names
 from codex_mcp.git.running import Git
@@ -94,8 +95,7 @@ def _untracked(root: bytes, name: bytes) -> Changed:
         found = os.lstat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > LONGEST_COUNTED:
             return Changed(name, Kind.ADD)
-        with open(path, "rb") as file:
-            lines = lines_of(file.read(LONGEST_COUNTED))
+        lines = lines_of(read_beginning(os.fsdecode(path), LONGEST_COUNTED, links=False))
         return Changed(name, Kind.ADD, lines, None if lines is None else 0)
     except OSError:
         return Changed(name, Kind.ADD)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained
 from codex_mcp.base.git import position_of
 from codex_mcp.base.tasks import TaskSet
@@ -53,7 +54,7 @@ class TurnLooks:
     async def _look(self, start: Start, base: str | None, looked: Looked) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
-                looked(*await asyncio.to_thread(_seen, start, base))
+                looked(*await in_thread(_seen, start, base))
         except (Explained, OSError, ValueError, TimeoutError) as exc:
             why = str(exc) or f"git took longer than {PATIENCE:g} s"
             logger.warning("cannot see what commands changed in %s: %s", start.position.root, why)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.files.exchange import SPARE
@@ -92,10 +93,10 @@ class Outbox:
 
     async def _settle(self, row: OutboxRow) -> None:
         try:
-            action = await asyncio.to_thread(self._action, row)
+            action = await in_thread(self._action, row)
             if action is Action.WRITE:
                 logger.info("writing message %s to %s again: it is not there", row.id, row.to)
-                await asyncio.to_thread(append, self._layout, row.to, row.record, row.id)
+                await in_thread(append, self._layout, row.to, row.record, row.id)
         except (OSError, Explained) as error:
             logger.warning("message %s to %s is not certain, and is looked at again: %s", row.id, row.to, error)
             return  # it stays claimed for a while

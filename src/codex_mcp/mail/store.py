@@ -6,7 +6,6 @@ a program without locks overwrites it, the outbox writes it again.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import time
@@ -15,8 +14,9 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained
-from codex_mcp.base.files import PRIVATE, make_private_folder, sync_folder
+from codex_mcp.base.files import make_private_folder, open_regular, sync_folder
 from codex_mcp.mail import inbox_file
 from codex_mcp.mail.address import Address, address_of, checked
 from codex_mcp.mail.database import MailDatabase
@@ -190,7 +190,7 @@ class MailStore:
 
     async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return await asyncio.to_thread(function, *args, **kwargs)
+            return await in_thread(function, *args, **kwargs)
         except OSError as error:
             raise Explained(
                 f"cannot use the mail in {error.filename or self.layout.teams_dir}: {error.strerror or error}; "
@@ -251,8 +251,6 @@ class MailStore:
         make_private_folder(self.layout.inboxes(address.team))
         _create(draft)
         try:
-            with open(draft, "w", encoding="utf-8") as file:
-                file.write("[]\n")
             with contextlib.suppress(FileExistsError):
                 os.link(draft, inbox)  # in one step, and never over what another program has written meanwhile
         finally:
@@ -272,4 +270,8 @@ class MailStore:
 
 
 def _create(draft: str) -> None:
-    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE))
+    descriptor = open_regular(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW)
+    try:
+        os.write(descriptor, b"[]\n")
+    finally:
+        os.close(descriptor)

@@ -14,6 +14,8 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
+from codex_mcp.base.blocking import in_own_thread, in_thread
+from codex_mcp.base.tasks import spawn
 from codex_mcp.mail.address import Address
 from codex_mcp.mail.files.layout import Layout
 
@@ -44,7 +46,7 @@ async def changes(layout: Layout, wanted: Wanted, poll: float = POLL) -> AsyncGe
     seen: dict[Address, Signature] = {}
     async with contextlib.aclosing(_wakings(layout, wanted, poll)) as wakings:
         async for _ in wakings:
-            found = await asyncio.to_thread(_signatures, layout, frozenset(wanted()))
+            found = await in_thread(_signatures, layout, frozenset(wanted()))
             changed = frozenset(address for address, signature in found.items() if seen.get(address) != signature)
             seen = found
             if changed:
@@ -56,7 +58,7 @@ async def config_changes(layout: Layout, team: str, poll: float = POLL) -> Async
     folder, seen = Address("", team), None
     async with contextlib.aclosing(_wakings(layout, lambda: [folder], poll)) as wakings:
         async for _ in wakings:
-            found = await asyncio.to_thread(_signature, layout.config(team))
+            found = await in_thread(_signature, layout.config(team))
             if found != seen:
                 seen = found
                 yield
@@ -69,14 +71,11 @@ async def _wakings(layout: Layout, wanted: Wanted, poll: float) -> AsyncGenerato
     folder cannot be missed.
     """
     while True:
-        folders = await asyncio.to_thread(_folders, layout, frozenset(wanted()))
+        folders = await in_thread(_folders, layout, frozenset(wanted()))
         async with contextlib.aclosing(_events(sorted(folders), poll)) as events:
             async for touched in events:
                 # A folder that was removed and made again may look the same, but its watch is gone.
-                if (
-                    touched & folders.keys()
-                    or await asyncio.to_thread(_folders, layout, frozenset(wanted())) != folders
-                ):
+                if touched & folders.keys() or await in_thread(_folders, layout, frozenset(wanted())) != folders:
                     break
                 yield
 
@@ -90,7 +89,7 @@ async def _events(folders: Sequence[str], poll: float) -> AsyncGenerator[frozens
     from watchfiles._rust_notify import RustNotify  # noqa: PLC0415
 
     try:
-        watch = await asyncio.to_thread(RustNotify, list(folders), False, False, 0, False, True)  # noqa: FBT003
+        watch = await in_thread(RustNotify, list(folders), False, False, 0, False, True)  # noqa: FBT003
     except FileNotFoundError:
         yield frozenset(folders)  # one of them has just gone
         return
@@ -109,12 +108,12 @@ async def _events(folders: Sequence[str], poll: float) -> AsyncGenerator[frozens
 
 async def _event(watch: RustNotify, poll: float) -> frozenset[str]:
     ending = threading.Event()
-    waiting = asyncio.get_running_loop().run_in_executor(None, watch.watch, DEBOUNCE, STEP, round(poll * 1000), ending)
+    waiting = spawn(in_own_thread(watch.watch, DEBOUNCE, STEP, round(poll * 1000), ending), name="watch of mail")
     try:
         found = await asyncio.shield(waiting)
     except asyncio.CancelledError:
         ending.set()
-        await waiting  # it ends within a step, and until then the watch cannot be closed
+        await asyncio.wait([waiting])  # it ends within a step, and until then the watch cannot be closed
         raise
     return frozenset() if isinstance(found, str) else frozenset(path for _, path in found)
 

@@ -6,7 +6,6 @@ connection would save half a millisecond, and break together with the sockets af
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import ipaddress
 import ssl
@@ -18,6 +17,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
 from codex_mcp.relay.bodies import (
     BASE,
@@ -111,7 +111,7 @@ class RegistryClient:
     async def environments(self) -> list[EnvironmentEntry]:
         """Only our own registry has this list. Raises RegistryRefused or OSError."""
         request = urllib.request.Request(f"{self.url}/environments", headers={**PLAIN, **self._proof()})
-        return _decoded(await asyncio.to_thread(self._fetch, request), EnvironmentList).environments
+        return _decoded(await in_thread(self._fetch, request), EnvironmentList).environments
 
     async def _post(
         self, environment_id: str, what: str, body: object, kind: type[Answer], headers: dict[str, str]
@@ -119,7 +119,7 @@ class RegistryClient:
         url = f"{self.url}{BASE}/{quote(environment_id, safe='')}/{what}"
         headers = {**PLAIN, **self._proof(), **headers}
         request = urllib.request.Request(url, msgspec.json.encode(body), headers, method="POST")
-        return _decoded(await asyncio.to_thread(self._fetch, request), kind)
+        return _decoded(await in_thread(self._fetch, request), kind)
 
     def _fetch(self, request: urllib.request.Request) -> bytes:
         try:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.files import read_regular
 from codex_mcp.mcp.http.access.gate import Gate, Rejected, bearer_token
 from codex_mcp.mcp.http.access.rates import FailedLogins, Rates
 from codex_mcp.rendezvous.grants import TokenFile, parse_token_file
@@ -70,8 +71,7 @@ class TokenAccess:
     def _read(self) -> None:
         try:
             state = _state(self._path)
-            with open(self._path, encoding="utf-8") as file:
-                parsed = parse_token_file(file.read())
+            parsed = parse_token_file(read_regular(self._path).decode())
         except (OSError, UnicodeDecodeError, ValueError) as exc:
             why = exc.strerror if isinstance(exc, OSError) else exc
             raise BadSetting(f"cannot use the token file {self._path}: {why}") from exc

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from codex_mcp.base.files import read_regular
 from codex_mcp.scripted_model.script import Script, parse_script
 from codex_mcp.scripted_model.steps import ScriptError
 
@@ -10,7 +11,7 @@ PACKAGED = Path(__file__).parent / "scripts"
 
 def load_script(path: str | Path) -> Script:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_regular(str(path)).decode()
     except OSError as exc:
         raise ScriptError(f"cannot read the script {path}: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:

@@ -13,7 +13,7 @@ import logging
 import os
 from typing import Final
 
-from codex_mcp.base.files import PRIVATE, is_named, make_private_folder
+from codex_mcp.base.files import is_named, make_private_folder, open_regular
 from codex_mcp.sessions.session import Key
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class SessionLocks:
         if key in self._held:
             return True
         try:
-            descriptor = os.open(self._path(key), os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = open_regular(self._path(key))
         except OSError:
             return False
         try:
@@ -77,7 +77,7 @@ class SessionLocks:
 
 def _locked(path: str) -> int | None:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if is_named(descriptor, path):

@@ -19,6 +19,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.logs import current_subject
 from codex_mcp.base.settings.team import TeamSettings
@@ -234,9 +235,7 @@ class Closing:
             logger.warning("agent %s has not summed up its work: %s", member.agent.identity, outcome.content)
             return False
         try:
-            await asyncio.to_thread(
-                write_summary, self._settings.state_dir, member.agent.identity, thread.id, outcome.content
-            )
+            await in_thread(write_summary, self._settings.state_dir, member.agent.identity, thread.id, outcome.content)
         except (OSError, Refused) as exc:
             logger.error("cannot write the summary of agent %s: %s", member.agent.identity, exc)
             return False

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.settings.team import TeamSettings
 from codex_mcp.state.contract import Claim, IdentityTaken, NameOwned
 from codex_mcp.team import refusals
@@ -115,7 +116,7 @@ class Resuming:
             raise refusals.identity_taken(agent.identity, None) from exc
         except IdentityTaken as exc:
             raise await self._directory.identity_taken(agent.identity, exc.thread, agent.principal) from exc
-        summary = await asyncio.to_thread(
+        summary = await in_thread(
             read_summary, self._settings.state_dir, agent.identity, agent.thread_id or agent.codex_id
         )
         if summary is None:

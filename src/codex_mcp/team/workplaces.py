@@ -10,6 +10,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.git import folders_of_trust
 from codex_mcp.base.tasks import spawn
@@ -23,6 +24,9 @@ from codex_mcp.team.agent import Agent
 from codex_mcp.team.roster import Member
 
 logger = logging.getLogger(__name__)
+
+END_PATIENCE = 30.0
+"""Seconds that a cancelled caller waits. If the disk does not answer, the record tells later what is half-made."""
 
 Arg = TypeVar("Arg")
 Done = TypeVar("Done")
@@ -49,32 +53,28 @@ class Workplaces:
         member.change(worktree=asked.path)  # before it is made, so that `undo` finds what is left of it
         made = await _to_the_end(make, asked)
         self._placed(member, made)
-        places = await asyncio.to_thread(places_to_write, made.worktree)
+        places = await in_thread(places_to_write, made.worktree)
         config = with_writable(spec.config, places, configured.overrides, configured.user)
         return replace(spec, cwd=made.worktree.cwd, base=made.worktree.base, config=config)
 
     async def make_again(self, member: Member) -> None:
         """Before an agent goes on: make sure that its worktree is there. Raises Refused, GitFailed."""
-        worktree = (
-            None if member.agent.worktree is None else await asyncio.to_thread(read_record, member.agent.worktree)
-        )
+        worktree = None if member.agent.worktree is None else await in_thread(read_record, member.agent.worktree)
         if worktree is not None:
             made = await _to_the_end(open_again, worktree)
             self._placed(member, made)
-            await asyncio.to_thread(places_to_write, made.worktree)  # makes the folders that the sandbox must have
+            await in_thread(places_to_write, made.worktree)  # makes the folders that the sandbox must have
 
     async def undo(self, member: Member) -> None:
         """Remove the worktree of an agent that could not be started, with its branch."""
-        worktree = (
-            None if member.agent.worktree is None else await asyncio.to_thread(read_record, member.agent.worktree)
-        )
+        worktree = None if member.agent.worktree is None else await in_thread(read_record, member.agent.worktree)
         if worktree is not None:
             await _to_the_end(undo, replace(worktree, is_new=True))
 
     async def close(self, agent: Agent, others: Sequence[str] = ()) -> Left | None:
         """Remove the worktree of a closed agent, unless something would be lost or `others` work in it; None if it has
         none."""
-        worktree = None if agent.worktree is None else await asyncio.to_thread(read_record, agent.worktree)
+        worktree = None if agent.worktree is None else await in_thread(read_record, agent.worktree)
         if worktree is None:
             return None
         if others and worktree.state is State.READY:
@@ -94,9 +94,9 @@ class Workplaces:
 
 async def _to_the_end(act: Callable[[Arg], Done], given: Arg) -> Done:
     """Run it in a thread. A caller that is cancelled waits for its end, so that nothing half-made is left behind."""
-    doing = spawn(asyncio.to_thread(act, given), name=act.__name__)
+    doing = spawn(in_thread(act, given), name=act.__name__)
     try:
         return await asyncio.shield(doing)
     except asyncio.CancelledError:
-        await asyncio.wait([doing])
+        await asyncio.wait([doing], timeout=END_PATIENCE)
         raise

@@ -309,7 +309,7 @@ CASES = {
     "a turn that fails": Case(
         "turn",
         E,
-        refusing("case $HOME in */codex-mcp-doctor-*) exit 1;; esac", flags=("--turn",)),
+        refusing("case $HOME in */codex-mcp/scratch/*) exit 1;; esac", flags=("--turn",)),
         "correct the findings above first",
         refusing(flags=("--turn",)),
     ),

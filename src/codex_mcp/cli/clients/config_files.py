@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codex_mcp.base.errors import Explained
-from codex_mcp.base.files import PRIVATE, open_regular, unlink_without_links, write_whole_without_links
+from codex_mcp.base.files import PRIVATE, read_if_there, unlink_without_links, write_whole_without_links
 from codex_mcp.base.ownership import chown_advice
 from codex_mcp.cli.clients.known import Folders, Place, Scope
 from codex_mcp.cli.clients.surroundings import roots
@@ -35,12 +35,7 @@ def explained(verb: str, path: str) -> Iterator[None]:
 def read_config(path: str) -> bytes | None:
     """The bytes of a file; None if it does not exist. Raises Explained."""
     with explained("read", path):
-        try:
-            descriptor = open_regular(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        with open(descriptor, "rb") as file:
-            return file.read()
+        return read_if_there(path)
 
 
 def target_of(place: Place, where: Folders) -> str:

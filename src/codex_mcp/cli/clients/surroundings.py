@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import read_beginning
 from codex_mcp.base.git import checkout_around
 from codex_mcp.cli.clients.known import Folders, folders
 from codex_mcp.cli.clients.recognition.servers import Verdict, recognised
@@ -76,8 +77,7 @@ def is_our_wrapper(word: str, environment: Mapping[str, str]) -> bool:
     if path is None or os.path.basename(path) != "codex-mcp-server":
         return False
     try:
-        with open(path, "rb") as file:
-            return b"from codex_mcp" in file.read(SCRIPT_BYTES)
+        return b"from codex_mcp" in read_beginning(path, SCRIPT_BYTES)
     except OSError:
         return False
 

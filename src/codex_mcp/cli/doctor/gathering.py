@@ -18,6 +18,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import BadOverride, Explained, NoCodex
+from codex_mcp.base.files import open_regular
 from codex_mcp.base.ownership import chown_advice
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.groups import Settings
@@ -162,7 +163,7 @@ def _is_open(path: str) -> bool:
 
 def _is_held(path: str) -> bool:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_regular(path)
     except OSError:
         return False
     try:

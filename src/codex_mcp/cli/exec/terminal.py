@@ -16,6 +16,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.blocking import in_thread
+
 READ_BYTES: Final = 1 << 16
 """The capacity of a pipe on Linux."""
 
@@ -71,7 +73,7 @@ async def _readable(fd: int) -> None:
 
 async def write_output(fd: int, data: bytes) -> None:
     """Write everything without blocking the event loop. Raises BrokenPipeError if the reader is gone."""
-    await asyncio.to_thread(_write_all, fd, data)
+    await in_thread(_write_all, fd, data)
 
 
 def _write_all(fd: int, data: bytes) -> None:

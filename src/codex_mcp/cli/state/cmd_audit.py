@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO, Final
 
-from codex_mcp.base.files import is_named
+from codex_mcp.base.files import is_named, opened
 from codex_mcp.cli.output import SCHEMA, print_json, print_json_line, print_table, print_text, terminal_width
 from codex_mcp.cli.state.folder import add_state_argument, readable, state_folder
 from codex_mcp.cli.tables import table
@@ -152,6 +152,6 @@ class LineFollower:
 
     def _opened(self) -> BinaryIO | None:
         try:
-            return open(self._path, "rb")
+            return opened(self._path)
         except FileNotFoundError:
             return None

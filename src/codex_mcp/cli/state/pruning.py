@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.cli.state.worktrees import removed
 from codex_mcp.git.worktree import Left, Worktree
 from codex_mcp.state.embedded import opening
@@ -49,9 +50,9 @@ async def _pruned_from_store(folder: str, agents: Sequence[Agent], before: float
         await store.leases.join()
         removed = [agent for agent in agents if await prune_agent(store, agent, before)]
         file = RegistryFile(folder)
-        revision = await asyncio.to_thread(file.next_revision)
+        revision = await in_thread(file.next_revision)
         rest = await read_agents(store)
-        await asyncio.to_thread(file.write, rest, revision)
+        await in_thread(file.write, rest, revision)
     finally:
         await store.aclose()
     return removed, rest

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.futures import in_time, resolve
 from codex_mcp.base.processes.marks import variables
 from codex_mcp.base.processes.termination import end_processes
@@ -202,8 +203,7 @@ class LegacyCore:
 
     async def terminate_command(self, thread_id: str, process_id: str) -> None:
         """Kill all commands of the thread, which an interrupt leaves running. They are found on Linux only."""
-        mark = {COMMAND_MARK: thread_id}
-        await asyncio.to_thread(end_processes, lambda pid: variables(pid, mark) == mark)
+        await in_thread(end_processes, lambda pid: variables(pid, (COMMAND_MARK,)) == {COMMAND_MARK: thread_id})
 
     async def unload_thread(self, thread_id: str) -> None:
         """Only a thread that never began is forgotten: an old Codex could not load others again."""

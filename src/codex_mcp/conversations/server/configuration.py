@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 
 import msgspec
 from msgspec import Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_if_there
 from codex_mcp.codex.core import CoreError
@@ -39,7 +39,7 @@ class Configuration:
 
     async def saved(self, caller: Caller, params: wire.NoParams) -> object:
         try:
-            data = await asyncio.to_thread(read_if_there, self._path)
+            data = await in_thread(read_if_there, self._path)
         except OSError as exc:
             raise failed(f"failed to load config.toml: {exc.strerror or exc}") from exc
         try:

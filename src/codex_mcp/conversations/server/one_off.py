@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.processes.marks import variables
 from codex_mcp.base.processes.termination import end_processes
@@ -129,7 +130,7 @@ async def _end(core: Core, mark: str, leftovers: SandboxLeftovers) -> None:
 
 
 async def _end_marked(mark: str) -> None:
-    await asyncio.to_thread(end_processes, lambda pid: variables(pid, (MARK,)) == {MARK: mark})
+    await in_thread(end_processes, lambda pid: variables(pid, (MARK,)) == {MARK: mark})
 
 
 def _outcome(executed: wire.Executed) -> wire.Executed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import os
 from collections.abc import Coroutine
@@ -11,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.execserver.errors import file_error
 from codex_mcp.execserver.files.answer_budget import AnswerBudget, HeldAnswer
 from codex_mcp.execserver.files.operations import OPERATIONS, native
@@ -58,7 +58,7 @@ class Files:
         return self._in_thread(asked) if is_slow else _done(asked)
 
     async def _in_thread(self, asked: Struct) -> object:
-        return await asyncio.get_running_loop().run_in_executor(None, _done, asked)
+        return await in_thread(_done, asked)
 
 
 def _done(asked: Struct) -> object:

@@ -15,13 +15,14 @@ Relative paths start at the folder that holds the file.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
+
+from codex_mcp.base.files import read_regular
 
 MAX_SCANNED: Final = 10_000
 """Entries examined by one scan, in some hundredths of a second."""
@@ -121,11 +122,5 @@ def pointer_target(content: bytes, folder: str) -> str | None:
 def _content(path: str) -> bytes:
     """The content of a small regular file, else nothing. Does not block on a named pipe."""
     with suppress(OSError, ValueError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                content = os.read(descriptor, MAX_POINTER_BYTES + 1)
-                return content if len(content) <= MAX_POINTER_BYTES else b""
-        finally:
-            os.close(descriptor)
+        return read_regular(path, MAX_POINTER_BYTES)
     return b""

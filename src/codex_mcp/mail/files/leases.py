@@ -13,7 +13,8 @@ import sys
 import time
 from typing import Final
 
-from codex_mcp.base.files import is_named
+from codex_mcp.base.files import is_named, open_regular
+from codex_mcp.mail.files.versions import LARGEST, open_version
 
 SET_SIGNAL: Final = 10
 """F_SETSIG, which the module fcntl does not name."""
@@ -30,9 +31,9 @@ class KeptClosed:
     def __init__(self, path: str) -> None:
         """Raises OSError."""
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            self._descriptor = open_regular(path, os.O_RDWR | os.O_NOFOLLOW)
         except PermissionError:  # it has the permissions of the file that it replaces
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            self._descriptor = open_regular(path, os.O_RDONLY | os.O_NOFOLLOW)
         self._has_lease = False
         with contextlib.suppress(BlockingIOError):  # a program looks into our draft: it has opened it already
             self._has_lease = _take_lease(self._descriptor, fcntl.F_WRLCK)
@@ -57,11 +58,11 @@ class KeptClosed:
 
 def contents_once_written(path: str) -> bytes:
     """The bytes of a file that has no public name any more, when no program has it open to write. Raises OSError."""
-    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW), "rb") as file:
+    with open_version(path) as file:
         deadline = time.monotonic() + WRITING
         while _is_being_written(file.fileno()) and time.monotonic() < deadline:
             time.sleep(PAUSE)
-        return file.read()
+        return file.read(LARGEST)
 
 
 def _is_being_written(descriptor: int) -> bool:

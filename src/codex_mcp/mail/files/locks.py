@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from codex_mcp.base.errors import Explained
-from codex_mcp.base.files import PRIVATE, is_named
+from codex_mcp.base.files import is_named, open_regular
 
 STALE_AFTER: Final = 10.0
 """Seconds after which Claude Code takes a lock folder for abandoned, and so do we."""
@@ -90,7 +90,7 @@ def _try(path: str) -> HeldLocks | None:
 
 def _try_flock(path: str) -> int | None:
     """A locked descriptor. The file stays when the lock is released, as atm leaves it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE)
+    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if is_named(descriptor, path):
@@ -125,7 +125,7 @@ def _remove_if_stale(path: str) -> None:
 def _remove_if_free(path: str) -> None:
     """Remove a lock file of atm 1.0 that no process holds."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = open_regular(path, os.O_RDWR | os.O_NOFOLLOW)
     except OSError:
         return
     try:

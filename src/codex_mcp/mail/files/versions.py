@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import Final
+from typing import BinaryIO, Final
 
 from msgspec import Struct
 
 from codex_mcp.base.errors import Explained
-from codex_mcp.base.files import PRIVATE, open_regular
+from codex_mcp.base.files import open_regular, opened
 
 LARGEST: Final = 16 * 2**20
 """Bytes of a file that we read. Claude Code stops working well at a sixteenth of it."""
@@ -37,21 +37,22 @@ def contents(path: str) -> bytes:
 
 def version_of(path: str) -> Version:
     try:
-        descriptor = _opened(path)
+        opening = open_version(path)
     except FileNotFoundError:
         return Version()
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
+    with opening as file:
+        status = os.fstat(file.fileno())
         if status.st_size > LARGEST:
             raise TooLarge(f"cannot read {path}: it has {status.st_size} bytes, more than {LARGEST}; move it away")
-        return Version(file.read(), status)
+        return Version(file.read(LARGEST), status)
 
 
-def _opened(path: str) -> int:
+def open_version(path: str) -> BinaryIO:
+    """The file, once no writer of ours keeps it closed. Raises OSError, also for a link."""
     deadline = time.monotonic() + OPENING
     while True:
         try:
-            return open_regular(path, os.O_RDONLY | os.O_NOFOLLOW)
+            return opened(path, links=False)
         except BlockingIOError:  # a lease: another writer of ours is in the middle of an exchange
             if time.monotonic() >= deadline:
                 raise
@@ -60,7 +61,7 @@ def _opened(path: str) -> int:
 
 def write_draft(draft: str, data: bytes, like: os.stat_result | None) -> None:
     """Write the draft anew, with the owner and permissions of the file that it will replace."""
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE)
+    descriptor = open_regular(draft, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW)
     try:
         os.ftruncate(descriptor, 0)
         if like is not None:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from typing import Final
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained
 from codex_mcp.codex.config.profiles import profile_names
 from codex_mcp.mcp.features.choices import choices
@@ -60,7 +61,7 @@ class Completion:
             case "MODEL":
                 return await self._model_names()
             case "PROFILE":
-                return await asyncio.to_thread(profile_names, self._home)
+                return await in_thread(profile_names, self._home)
             case "THREAD" | "THREAD_ID":
                 return self._resources.thread_ids(exchange)
             case "PROMPT":

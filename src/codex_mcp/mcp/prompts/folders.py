@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from codex_mcp.base.files import open_regular
+from codex_mcp.base.files import read_beginning
 from codex_mcp.mcp.prompts.template import Prompt, parsed
 
 logger = logging.getLogger(__name__)
@@ -77,9 +77,7 @@ def _fitting(folder: str, entries: Iterator[os.DirEntry[str]]) -> Iterator[os.Di
 
 
 def _read(path: str, room: int) -> bytes:
-    descriptor = open_regular(os.path.realpath(path), os.O_RDONLY | os.O_NOFOLLOW)
-    with open(descriptor, "rb") as file:
-        data = file.read(MAX_BYTES + 1)
+    data = read_beginning(os.path.realpath(path), MAX_BYTES + 1, links=False)
     if len(data) > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES} bytes; shorten it, or name a file that the agent is to read")
     if len(data) > room:

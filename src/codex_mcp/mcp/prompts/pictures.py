@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codex_mcp.base.files import open_regular
+from codex_mcp.base.files import read_regular
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +38,4 @@ def pictures(folder: str, body: str) -> Iterator[dict[str, object]]:
 
 
 def _read(path: str) -> str:
-    with open(open_regular(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise OSError(0, f"it has more than {MAX_BYTES} bytes")
-    return base64.b64encode(data).decode()
+    return base64.b64encode(read_regular(path, MAX_BYTES, links=False)).decode()

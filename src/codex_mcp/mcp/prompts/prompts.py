@@ -6,13 +6,13 @@ is used: a repository must not replace a prompt that its user knows. A prompt is
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.mcp.methods import Exchange
 from codex_mcp.mcp.paging import BadCursor, page
 from codex_mcp.mcp.prompts.folders import prompts_in
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "prompts"
 PROJECT_FOLDER: Final = os.path.join(".codex", FOLDER)
-
-READS_AT_ONCE: Final = 4
-"""Requests for which folders are read at once; others wait. It bounds the memory that they take."""
 
 FROM_PROJECT: Final = "(from this project)"
 """At the end of a description, because whoever wrote the repository wrote the prompt."""
@@ -84,7 +81,6 @@ class Prompts:
         self._home = codex_home
         self._embed = embed
         self._watch = PromptWatch()
-        self._reading = asyncio.Semaphore(READS_AT_ONCE)
 
     async def list_prompts(self, exchange: Exchange, asked: features.Page) -> object:
         if not exchange.client.is_stateless:
@@ -107,7 +103,7 @@ class Prompts:
             raise invalid_params(str(exc)) from exc
         named = [await self._embed(exchange, arguments[name]) for name in prompt.arguments if name in arguments]
         blocks: list[Mapping[str, object]] = [
-            *await asyncio.to_thread(lambda: list(pictures(found.folder, prompt.body))),
+            *await in_thread(lambda: list(pictures(found.folder, prompt.body))),
             *({"type": "resource", "resource": resource} for resource in named if resource is not None),
             {"type": "text", "text": text},
         ]
@@ -117,8 +113,8 @@ class Prompts:
     async def found(self, exchange: Exchange) -> dict[str, Found]:
         """The prompts of a session by their names."""
         folders = await self._folders(exchange)
-        async with self._reading:
-            return await asyncio.to_thread(_found, folders)
+        # A few of each principal at once: `in_thread` bounds the memory that they take.
+        return await in_thread(_found, folders)
 
     async def watched(self, exchange: Exchange) -> None:
         """Tell the session's client changes from now on, until the session is closed."""
@@ -133,7 +129,7 @@ class Prompts:
     async def _folders(self, exchange: Exchange) -> Folders:
         """The user's folder and the project's, whose links must not lead out of the project."""
         root = await exchange.session.root(exchange.client, exchange.request.id)
-        return await asyncio.to_thread(_folders, self._home, root)
+        return await in_thread(_folders, self._home, root)
 
 
 def _folders(home: str, root: str | None) -> Folders:

@@ -11,7 +11,9 @@ import logging
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from codex_mcp.base.logs import NOTHING, about_only
+from codex_mcp.base.blocking import in_thread
+from codex_mcp.base.logs import Subject, about_only, current_subject
+from codex_mcp.base.tasks import spawn
 from codex_mcp.mcp.prompts.folders import Mark, mark_of
 
 logger = logging.getLogger(__name__)
@@ -42,10 +44,10 @@ class _Poll:
         self._timer.cancel()
 
     def _look(self) -> None:
-        self._loop.run_in_executor(None, _marks, self._folders).add_done_callback(self._looked)
+        spawn(in_thread(_marks, self._folders), name="look at prompts").add_done_callback(self._looked)
 
-    def _looked(self, marks: asyncio.Future[tuple[Mark, ...]]) -> None:
-        if marks.cancelled() or not self.listeners:
+    def _looked(self, marks: asyncio.Task[tuple[Mark, ...]]) -> None:
+        if marks.cancelled() or marks.exception() is not None or not self.listeners:
             return
         if marks.result() != self._seen:
             self._seen = marks.result()
@@ -69,9 +71,10 @@ class PromptWatch:
             if len(self) >= MAX_POLLS:
                 logger.warning("too many folders are watched: changed prompts in %s are not reported", folders)
                 return
-            seen = await asyncio.to_thread(_marks, folders)
+            seen = await in_thread(_marks, folders)
             if folders not in self._polls:
-                with about_only(NOTHING):  # it serves many sessions
+                # It serves many sessions; a folder that does not answer takes threads of the principal that named it.
+                with about_only(Subject(principal=current_subject().principal)):
                     self._polls[folders] = _Poll(folders, seen, self._interval)
         self._polls[folders].listeners.append(listener)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import os
 from typing import Final
@@ -10,8 +9,9 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import open_regular
+from codex_mcp.base.files import opened
 from codex_mcp.codex.core import AnswerUnreadable, Core, CoreError
 from codex_mcp.threads.threads import Threads
 from codex_mcp.wire.app.history import ListTurns, ReadThread, ReadThreadAnswer, StoredThread, StoredTurn, TurnPage
@@ -62,7 +62,7 @@ class History:
 
     async def turns(self, thread: StoredThread) -> Turns:
         """The newest turns of a thread, as many as fit. Raises CoreError or Refused."""
-        if thread.path is None or not await asyncio.to_thread(os.path.exists, thread.path):
+        if thread.path is None or not await in_thread(os.path.exists, thread.path):
             return Turns([], is_cut=False)  # it had no turn yet
         core = await self._threads.supervisor.core()
         cursor: str | UnsetType = UNSET
@@ -73,7 +73,7 @@ class History:
                 raw = await _page(core, thread.id, cursor)
             except AnswerUnreadable:
                 break
-            page = await asyncio.to_thread(msgspec.json.decode, raw, type=TurnPage)
+            page = await in_thread(msgspec.json.decode, raw, type=TurnPage)
             room -= len(bytes(raw))
             found += page.data
             if page.next_cursor is None or not page.data:
@@ -87,7 +87,7 @@ class History:
         """A part of the rollout file, from this byte on. Raises Refused if it is not a file of this thread."""
         if thread.path is None:
             raise Refused(f"thread {thread.id} has no rollout file")
-        return await asyncio.to_thread(read_rollout, self._home, thread, begin, self._limit)
+        return await in_thread(read_rollout, self._home, thread, begin, self._limit)
 
 
 async def _page(core: Core, thread_id: str, cursor: str | UnsetType) -> Raw:
@@ -105,7 +105,7 @@ def read_rollout(home: str, thread: StoredThread, begin: int, limit: int) -> Pie
     if not is_own or not any(path.startswith(os.path.realpath(os.path.join(home, each)) + os.sep) for each in FOLDERS):
         raise Refused(f"the rollout file of thread {thread.id} is not where Codex keeps its files")
     try:
-        with open(open_regular(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        with opened(path, links=False) as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(begin)
             data = file.read(limit)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.codex.core import BadThreadId, ThreadNotFound
@@ -83,10 +84,10 @@ class Resources:
             return content if piece.end >= piece.size else [*content, _rest(address, piece.end, piece.size)]
         kept = await self._history.turns(thread)
         if address.view is View.ANSWER:
-            text = await asyncio.to_thread(last_answer, kept.turns)
+            text = await in_thread(last_answer, kept.turns)
             return [{"uri": uri, "mimeType": MIME[View.ANSWER], "text": text[address.begin :]}]
         render = diff if address.view is View.DIFF else transcript
-        text = await asyncio.to_thread(render, thread, kept.turns, is_cut=kept.is_cut)
+        text = await in_thread(render, thread, kept.turns, is_cut=kept.is_cut)
         return [{"uri": uri, "mimeType": MIME[address.view], "text": text}]
 
     async def embedded(self, exchange: Exchange, uri: str) -> Mapping[str, object] | None:

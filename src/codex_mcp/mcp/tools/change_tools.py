@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.git.diffs import Diff, Wanted, diff_of
@@ -68,7 +68,7 @@ class ChangeTools:
             raise Refused("there is no such diff: the agent's files are on another machine; use `of: thread`")
         match arguments.of:
             case "uncommitted":
-                found = await asyncio.to_thread(_compared, asked, None)
+                found = await in_thread(_compared, asked, None)
             case "thread":
                 found = await self._of_thread(asked)
             case _:
@@ -76,10 +76,10 @@ class ChangeTools:
         return {"content": [text_block(found)]}
 
     async def _of_thread(self, asked: _Asked) -> str:
-        worktree = await asyncio.to_thread(_worktree, asked.agent)
+        worktree = await in_thread(_worktree, asked.agent)
         if worktree is None:
             return await self._patches(asked, last=False)
-        return await asyncio.to_thread(_compared, asked, worktree.base)
+        return await in_thread(_compared, asked, worktree.base)
 
     async def _of_turn(self, asked: _Asked, principal: str) -> str:
         member = self._team.roster.called(asked.agent.codex_id, principal)
@@ -87,7 +87,7 @@ class ChangeTools:
         known = [(turn, start) for turn in turns if (start := self._threads.looks.start_of(turn)) is not None]
         if not known:
             return await self._patches(asked, last=True)
-        return await asyncio.to_thread(_of_known_turn, asked, *known[-1])
+        return await in_thread(_of_known_turn, asked, *known[-1])
 
     async def _patches(self, asked: _Asked, *, last: bool) -> str:
         """The patches of the thread, or of its last turn, which Codex has kept."""

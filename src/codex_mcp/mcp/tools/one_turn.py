@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
@@ -51,7 +51,7 @@ class OneTurn:
         new = new_thread(setup, self._settings)
         # A review is reported in raw events only: without them, nobody would know its tokens.
         new = replace(new, spec=replace(new.spec, raw_events=new.spec.raw_events or spec.review is not None))
-        await asyncio.to_thread(self._check, new.spec, spec)
+        await in_thread(self._check, new.spec, spec)
         async with call.opening():
             thread = await self._threads.start(new.spec, call.principal)
         stay_about(call.subject._replace(thread=thread.id))

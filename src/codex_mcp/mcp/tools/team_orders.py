@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import read_regular
 from codex_mcp.base.git import checkout_around
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.environments import is_elsewhere
@@ -189,8 +190,7 @@ def _text_of(path: str | None) -> str | None:
     if path is None:
         return None
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return read_regular(path).decode()
     except (OSError, UnicodeDecodeError) as exc:
         raise Refused(f"cannot read the instructions in {path}: {exc}; correct the setting") from exc
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, TypeAlias
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.logs import stay_about
 from codex_mcp.base.settings.groups import Settings
@@ -238,10 +239,10 @@ class TeamTools:
             return turn
         if arguments.fork_from is not None:
             source = await fork_source(self._team.directory, arguments.fork_from, call.principal)
-            asked = await asyncio.to_thread(forked, arguments, source, self._settings)
+            asked = await in_thread(forked, arguments, source, self._settings)
         else:
             arguments = await in_default_folder(call, arguments, self._settings.core)
-            asked = await asyncio.to_thread(ordered, arguments, way, self._settings, self._roles)
+            asked = await in_thread(ordered, arguments, way, self._settings, self._roles)
         new_turn(arguments, asked.new.spec.cwd or "")  # refuses an unreadable image before an agent is started
         await self._team.work.check_team()
         turn = TeamTurn(call, arguments, asked.prompt, asked.new.warnings)

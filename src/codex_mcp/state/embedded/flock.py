@@ -10,7 +10,7 @@ import fcntl
 import os
 from typing import TYPE_CHECKING, Final
 
-from codex_mcp.base.files import PRIVATE, is_named, make_private_folder
+from codex_mcp.base.files import is_named, make_private_folder, open_regular
 from codex_mcp.base.locks import flocked
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class NodeLock:
 
 def has_died(state_dir: str, node_id: str) -> bool:
     try:
-        descriptor = os.open(_path(state_dir, node_id), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_regular(_path(state_dir, node_id))
     except FileNotFoundError:
         return True
     try:
@@ -78,7 +78,7 @@ def remove_dead_locks(state_dir: str, known: frozenset[str]) -> None:
 @contextlib.contextmanager
 def alone_while_opening(state_dir: str) -> Iterator[None]:
     """Servers open the database one after the other. TimeoutError if another one does not finish."""
-    descriptor = os.open(os.path.join(state_dir, OPENING), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+    descriptor = open_regular(os.path.join(state_dir, OPENING), os.O_RDWR | os.O_CREAT)
     try:
         with contextlib.ExitStack() as stack:
             try:
@@ -96,7 +96,7 @@ def _path(state_dir: str, node_id: str) -> str:
 
 def _locked(path: str) -> int:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
         try:
             # This waits at most for a check by another process: no other node holds this lock.
             fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -13,7 +13,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from codex_mcp.base.files import PRIVATE, make_private, make_private_folder
+from codex_mcp.base.files import make_private, make_private_folder, open_regular
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.flock import alone_while_opening, has_died, nodes_with_locks
 from codex_mcp.state.embedded.schema import MIGRATIONS, TABLES, steps_from
@@ -95,7 +95,7 @@ def small_database(path: str, *statements: str) -> sqlite3.Connection:
 
 def _ready(path: str, *, check: bool) -> sqlite3.Connection:
     if not os.path.isdir(path):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE))
+        os.close(open_regular(path, os.O_RDWR | os.O_CREAT))
     connection = _connected(path)
     try:
         if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from codex_mcp.base.blocking import OneThread
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.opening import sqlite
 
@@ -18,11 +20,8 @@ class Worker:
     """Runs jobs one after the other on its own thread. `explain` turns errors of SQLite and the OS into ours."""
 
     def __init__(self, explain: Callable[[Exception], Unavailable]) -> None:
-        # Only a server that opens a database pays for this import.
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
-
         self._explain = explain
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="codex-mcp-state")
+        self._thread = OneThread("codex-mcp-state")
         self._is_closing = False
 
     async def open(self, job: Callable[[], T]) -> T:
@@ -30,13 +29,13 @@ class Worker:
         try:
             return await self.run(job)
         except BaseException:
-            self._pool.shutdown(wait=False)
+            self._thread.end()
             raise
 
     def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
         if self._is_closing:
             raise Unavailable("The state cannot be used: its store is closed, since the server is ending.")
-        return asyncio.get_running_loop().run_in_executor(self._pool, self._explained, job)
+        return self._thread.run(partial(self._explained, job))
 
     async def aclose(self, job: Callable[[], None]) -> None:
         """Finish the queued jobs, run a last one, and end the thread. Calling it again is fine."""
@@ -47,7 +46,7 @@ class Worker:
         try:
             await closing
         finally:
-            self._pool.shutdown(wait=False)
+            self._thread.end()
 
     def _explained(self, job: Callable[[], T]) -> T:
         try:

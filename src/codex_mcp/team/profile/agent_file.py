@@ -6,13 +6,13 @@ Such files are written for Claude Code. A setting without a counterpart in Codex
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.files import opened
 from codex_mcp.base.git import is_repository_root
 from codex_mcp.base.identity import is_identity
 from codex_mcp.base.settings.kinds import Sandbox
@@ -82,23 +82,17 @@ def _refuse_link(path: str, place: str, root: str, opened: os.stat_result) -> No
 
 def _text(path: str, place: str, root: str) -> str:
     try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = opened(place)
     except FileNotFoundError as error:
         raise Refused(f"cannot find the agent file `{path}`: there is no {place}; correct agent_file") from error
     except (OSError, ValueError) as error:
         raise Refused(f"cannot read the agent file `{path}`: {_reason(error)}; correct agent_file") from error
-    try:
-        opened = os.fstat(descriptor)
-        kind = opened.st_mode
-        _refuse_link(path, place, root, opened)
-        if not stat.S_ISREG(kind):
-            what = "a folder" if stat.S_ISDIR(kind) else "not a regular file"
-            raise Refused(f"cannot read the agent file `{path}`: {place} is {what}; correct agent_file")
-        return _checked(path, os.read(descriptor, LONGEST + 1))
-    except OSError as error:
-        raise Refused(f"cannot read the agent file `{path}`: {_reason(error)}; correct agent_file") from error
-    finally:
-        os.close(descriptor)
+    with file:
+        try:
+            _refuse_link(path, place, root, os.fstat(file.fileno()))
+            return _checked(path, file.read(LONGEST + 1))
+        except OSError as error:
+            raise Refused(f"cannot read the agent file `{path}`: {_reason(error)}; correct agent_file") from error
 
 
 def _checked(path: str, data: bytes) -> str:

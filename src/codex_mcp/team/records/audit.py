@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from codex_mcp.base.files import is_named, make_private_folder, open_regular, rotate
+from codex_mcp.base.files import is_named, make_private_folder, open_regular, opened, rotate
 from codex_mcp.base.futures import resolve
 from codex_mcp.base.locks import flocked
 from codex_mcp.base.timestamps import format_timestamp
@@ -29,6 +29,9 @@ from codex_mcp.team.records.audit_entry import AuditEntry, AuditOutcome, entry_i
 logger = logging.getLogger(__name__)
 
 FILE: Final = "audit.jsonl"
+
+LONGEST: Final = 64 * 1024 * 1024
+"""Bytes that are read of one file. It is full at MAX_BYTES, but a server that cannot lock it goes on."""
 
 MAX_BYTES: Final = 10 * 1024 * 1024
 """About 40,000 entries; any editor can open that."""
@@ -155,7 +158,7 @@ class Audit:
             return
         self._unsynced_since = None
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = open_regular(self._path)
             try:
                 os.fsync(descriptor)
             finally:
@@ -221,12 +224,12 @@ def _newest_first(path: str) -> Iterator[AuditEntry]:
     # From new to old: a file that is rotated while we read appears again under its next name, and none is missed.
     for number in range(FILES):
         try:
-            with open(open_regular(f"{path}.{number}" if number else path), "rb") as file:
+            with opened(f"{path}.{number}" if number else path) as file:
                 status = os.fstat(file.fileno())
                 if (status.st_dev, status.st_ino) in seen:
                     continue
                 seen.add((status.st_dev, status.st_ino))
-                lines = file.read().split(NEWLINE)
+                lines = file.read(LONGEST).split(NEWLINE)
         except FileNotFoundError:
             continue
         for line in reversed(lines):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import math
@@ -10,6 +9,7 @@ import os
 from collections.abc import Container, Sequence
 from typing import Final
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
 from codex_mcp.state.contract import Fenced, OwnedBy, Store
 from codex_mcp.team.agent import Agent, oldest_inactive
@@ -30,7 +30,7 @@ async def prune_oldest(store: Store, state_dir: str, spared: Container[str], kep
     if removed:
         gone = {agent.codex_id for agent in removed}
         rest = [agent for agent in agents if agent.codex_id not in gone]
-        await asyncio.to_thread(remove_summaries, state_dir, removed, rest)
+        await in_thread(remove_summaries, state_dir, removed, rest)
         logger.info("deleted %d agents: only the newest %d inactive ones are kept", len(removed), kept)
     return len(removed)
 

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, Store, Unavailable
 from codex_mcp.team.agent import Agent
@@ -182,8 +183,8 @@ class RecordWriter:
             async with self._writing:
                 await self._write_records()
                 await self._append_events()
-            revision = await asyncio.to_thread(self._registry.next_revision)
-            await asyncio.to_thread(self._registry.write, await self.agents(), revision)
+            revision = await in_thread(self._registry.next_revision)
+            await in_thread(self._registry.write, await self.agents(), revision)
             self.trouble = None
         except (Unavailable, OSError) as exc:
             if str(exc) != self.trouble:  # else it was logged before
@@ -221,7 +222,7 @@ class RecordWriter:
 
     async def _write_answers(self, claim: Claim, member: Member) -> None:
         for request_id, outcome in list(member.answers.items()):
-            body = None if outcome is None else await asyncio.to_thread(encode_answer, outcome)
+            body = None if outcome is None else await in_thread(encode_answer, outcome)
             await write_answer(self._store, claim, request_id, body)
             member.answer_was_written(request_id)
 

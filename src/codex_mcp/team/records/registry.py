@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codex_mcp.base.files import PRIVATE, make_private_folder, open_regular, remove_drafts, write_whole
+from codex_mcp.base.files import make_private_folder, open_regular, read_regular, remove_drafts, write_whole
 from codex_mcp.base.locks import flocked
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records.registry_text import Registry, parse_registry, registry_text, revision_of
@@ -24,6 +24,9 @@ logger = logging.getLogger(__name__)
 
 FILE: Final = "registry.json"
 LOCK: Final = "registry.lock"
+
+LONGEST: Final = 256 * 1024 * 1024
+"""Bytes of a registry: some hundred thousand agents."""
 
 PATIENCE: Final = 5.0
 """Seconds to wait for the lock. It is held for two fsyncs; a disk that needs longer is broken or overloaded."""
@@ -76,7 +79,7 @@ class RegistryFile:
 
 @contextlib.contextmanager
 def _locked(folder: str) -> Iterator[int]:
-    lock = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+    lock = open_regular(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT)
     try:
         with flocked(lock, PATIENCE):
             yield lock
@@ -127,8 +130,7 @@ def _contents(path: str) -> bytes | None:
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ValueError("it is not a regular file")
-        with open(open_regular(path), "rb") as file:
-            return file.read()
+        return read_regular(path, LONGEST)
     except (FileNotFoundError, NotADirectoryError):
         return None
 

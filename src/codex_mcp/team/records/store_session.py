@@ -14,6 +14,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
 
+from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.silent_server import end_codex_of
 from codex_mcp.state.contract import Claim, Fenced, LeaseLost, OwnedBy, Store, Unavailable
@@ -180,7 +181,7 @@ class StoreSession:
         nodes = await self.store.leases.nodes()
         if holder.host != self.owner.host or any(node.alive and (node.pid, node.host) == where for node in nodes):
             return False
-        ended = await asyncio.to_thread(end_codex_of, holder.server, holder.mark)
+        ended = await in_thread(end_codex_of, holder.server, holder.mark)
         if ended:
             logger.warning(
                 "ended the Codex of server process %d, which has been silent for too long: it had thread %s open",
@@ -197,7 +198,7 @@ class StoreSession:
             await self._keeper.aclose()
         if self._store is not None:
             await self._store.aclose()
-        await asyncio.to_thread(self.audit.close)
+        await in_thread(self.audit.close)
 
 
 async def import_registry(store: Store, state_dir: str) -> None:
@@ -208,7 +209,7 @@ async def import_registry(store: Store, state_dir: str) -> None:
     """
     if await store.records.find(AGENT):
         return
-    agents = await asyncio.to_thread(read_registry, os.path.join(state_dir, FILE))
+    agents = await in_thread(read_registry, os.path.join(state_dir, FILE))
     imported = [agent.codex_id for agent in agents if await _import_agent(store, agent)]
     if imported:
         logger.info("imported %d agents from the registry, which the store did not have", len(imported))

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import make_private_folder, open_regular, remove_drafts, write_whole
+from codex_mcp.base.files import make_private_folder, opened, remove_drafts, write_whole
 from codex_mcp.base.identity import why_invalid
 from codex_mcp.base.secrets.redact import redact
 from codex_mcp.base.timestamps import format_timestamp
@@ -77,7 +77,7 @@ def read_summary(state_dir: str, identity: str, thread_id: str) -> Summary | Non
     """The thread's summary; None if it is missing, empty, or (with a warning) cannot be read."""
     path = path_of(state_dir, identity, thread_id)
     try:
-        with open(open_regular(path), "rb") as file:
+        with opened(path) as file:
             data = file.read(LONGEST + len(CUT))
             written_at = os.fstat(file.fileno()).st_mtime
     except FileNotFoundError:

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from codex_mcp.base.errors import BadSetting
+from codex_mcp.base.files import read_regular
 from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.http import HttpSettings
 from codex_mcp.mcp.http.access.gate import (
@@ -176,8 +177,7 @@ class AccessControl:
     def _read_tokens(self, path: str) -> None:
         try:
             state = _state(path)
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
+            text = read_regular(path).decode()
             tokens = parse_tokens(text)
         except (OSError, UnicodeDecodeError, ValueError) as exc:
             why = exc.strerror if isinstance(exc, OSError) else exc
@@ -195,8 +195,7 @@ class AccessControl:
         self._jwt = jwt
         try:
             state = _state(path)
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
+            text = read_regular(path).decode()
             # While serving, a list without keys removes all of them; at the start it is a mistake.
             is_empty = path in self._states and msgspec.json.decode(text) == {"keys": []}
             keys = [] if is_empty else jwt.PyJWKSet.from_json(text).keys
