@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.base.printable import HIDDEN_CATEGORIES, one_line, visible
+from codex_mcp.base.printable import HIDDEN_CATEGORIES, foreign, one_line, visible
 
 
 def test_what_a_terminal_would_obey_is_written_out() -> None:
@@ -24,3 +24,8 @@ def test_on_one_line_there_are_no_line_ends() -> None:
 @given(st.text())
 def test_nothing_hidden_is_left(text: str) -> None:
     assert not any(unicodedata.category(char) in HIDDEN_CATEGORIES for char in one_line(text))
+
+
+def test_what_another_machine_wrote_is_one_short_printable_line() -> None:
+    assert foreign("no\x1b[2J\u202e\nfingerprint") == "no\\u{1b}[2J\\u{202e}\\nfingerprint"
+    assert foreign("x" * 10, 4) == "xxxx…"

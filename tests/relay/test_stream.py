@@ -154,3 +154,11 @@ def test_the_sequence_never_wraps() -> None:
     assert isinstance(decode(harness.send(b"the last", 0)[0]).body, Data)
     with pytest.raises(RelayError, match="used up"):
         harness.send(b"one more", 0)
+
+
+def test_the_reason_of_a_reset_is_shown_as_one_printable_line() -> None:
+    harness, _ = streams()
+    with pytest.raises(StreamReset) as raised:
+        harness.frame_received(Frame("s", Reset("\x1b[2J\u202eno\nERROR forged" + "x" * 1000)), 0)
+    assert str(raised.value).isprintable()
+    assert len(str(raised.value)) < 300

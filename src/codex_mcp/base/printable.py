@@ -1,4 +1,6 @@
-"""Pure. Foreign text, made safe to show in a terminal.
+"""Pure. Foreign text, made safe to show in a terminal or to log.
+
+What another machine wrote is made printable where it enters: in the errors and values that carry it.
 
 A terminal obeys control and direction characters, so that a command could look different from what will run. Such
 characters are escaped.
@@ -9,6 +11,9 @@ import unicodedata
 HIDDEN_CATEGORIES = ("Cc", "Cf", "Zl", "Zp", "Cs")
 """Unicode categories that a terminal interprets or hides."""
 
+LONGEST = 500
+"""Characters of another machine's explanation that are shown."""
+
 
 def visible(text: str) -> str:
     """The text with hidden characters escaped, except line ends and tabs."""
@@ -18,6 +23,11 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """The same on a single line, so that a text cannot imitate the lines after it."""
     return "".join(map(_shown, text))
+
+
+def foreign(text: str, limit: int = LONGEST) -> str:
+    """What another machine wrote, on a single line, not longer than an explanation needs to be."""
+    return one_line(text if len(text) <= limit else text[:limit] + "…")
 
 
 def _shown(char: str) -> str:

@@ -184,7 +184,10 @@ def _refused(name: str, words: Sequence[str], error: Explained) -> int:
     A client may also wait for a server whose name is misspelled or missing in its configuration.
     """
     sentence = error.sentence if isinstance(error, BadUsage) else f"codex-mcp {name}: {error}"
-    print(error if isinstance(error, BadUsage) else sentence, file=sys.stderr, flush=True)
+    from codex_mcp.base.printable import visible  # noqa: PLC0415  slow, and seldom needed
+
+    # A second look at what others may have written: their texts are made printable where they enter.
+    print(visible(str(error) if isinstance(error, BadUsage) else sentence), file=sys.stderr, flush=True)
     if name in (*SERVERS, "") and not _has_port(words):
         from codex_mcp.cli.start_failure import log_failure, tell_client  # noqa: PLC0415  slow, and seldom needed
 

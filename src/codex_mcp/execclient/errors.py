@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.printable import foreign
 
 
 class ExecServerError(Refused):
@@ -17,10 +18,10 @@ class RequestRefused(ExecServerError):
     """The server answered with an error."""
 
     def __init__(self, method: str, code: int, message: str) -> None:
-        super().__init__(f"cannot do {method}: {message} (code {code})")
+        self.message = foreign(message)
+        super().__init__(f"cannot do {method}: {self.message} (code {code})")
         self.method = method
         self.code = code
-        self.message = message
 
 
 class PathNotFound(RequestRefused):

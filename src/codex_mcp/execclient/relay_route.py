@@ -125,7 +125,7 @@ async def _handshake(socket: DialledSocket, stream_id: str) -> tuple[bytes, Sequ
             if isinstance(frame.body, Handshake):
                 return frame.body.payload, frames[number:]
             if isinstance(frame.body, Reset):
-                raise RelayError(f"the executor or the rendezvous refused: {frame.body.reason[:200]}")
+                raise RelayError(f"the executor or the rendezvous refused: {frame.body.told}")
     raise RelayError("the rendezvous closed the connection")
 
 

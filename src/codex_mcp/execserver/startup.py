@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import read_regular
+from codex_mcp.base.printable import one_line
 from codex_mcp.base.processes.linux_features import check_linux
 from codex_mcp.base.secrets.client_variables import without_session
 from codex_mcp.base.signals import STOP_SIGNALS, signals_handled
@@ -140,7 +141,7 @@ def remote_mode(arguments: argparse.Namespace, environment: Mapping[str, str]) -
 
 
 def _report(line: str) -> None:
-    sys.stderr.write(f"codex-mcp exec-server: {line}\n")
+    sys.stderr.write(f"codex-mcp exec-server: {one_line(line)}\n")
     sys.stderr.flush()
 
 

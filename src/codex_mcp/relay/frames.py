@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from codex_mcp.base.printable import foreign
 from codex_mcp.relay.errors import RelayError
 
 VERSION: Final = 1
@@ -85,6 +86,11 @@ class Resume(Struct, frozen=True):
 
 class Reset(Struct, frozen=True):
     reason: str
+
+    @property
+    def told(self) -> str:
+        """The reason as it can be shown: any relay can write one."""
+        return foreign(self.reason, 200)
 
 
 class Heartbeat(Struct, frozen=True):

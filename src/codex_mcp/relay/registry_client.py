@@ -19,6 +19,7 @@ import msgspec
 
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.printable import foreign
 from codex_mcp.relay.bodies import (
     BASE,
     MAX_BODY_BYTES,
@@ -52,9 +53,9 @@ class RegistryRefused(Refused):
     """The registry answered with an error."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(f"the registry refused with {status}: {message}")
+        super().__init__(f"the registry refused with {status}: {foreign(message)}")
         self.status = status
-        self.code = code
+        self.code = foreign(code)
 
     @property
     def is_temporary(self) -> bool:
@@ -174,7 +175,7 @@ def _refused(status: int, body: bytes) -> NoReturn:
         error = msgspec.json.decode(body, type=Failed).error
     except UNREADABLE:
         raise RegistryRefused(status, "", "it gave no reason") from None
-    raise RegistryRefused(status, error.code, error.message[:500])
+    raise RegistryRefused(status, error.code, error.message)
 
 
 def _decoded(body: bytes, kind: type[Answer]) -> Answer:

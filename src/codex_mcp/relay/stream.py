@@ -74,7 +74,7 @@ class RelayStream:
         """Raises RelayError."""
         body = frame.body
         if isinstance(body, Reset):
-            raise StreamReset(f"the other side ended the stream: {body.reason[:200]}")
+            raise StreamReset(f"the other side ended the stream: {body.told}")
         self._retention.acknowledged(frame.ack, frame.ack_bits, now, first_too=isinstance(body, Ack))
         frames = [self._encoded(data) for data in self._retention.missing(frame.ack, frame.ack_bits, now)]
         messages: list[bytes] = []

@@ -15,6 +15,7 @@ import picows
 from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
 from codex_mcp.base.futures import resolve
+from codex_mcp.base.printable import foreign
 from codex_mcp.rpc.channel import FrameKind
 from codex_mcp.wire.jsonrpc import Id
 
@@ -133,7 +134,7 @@ class HandshakeRefused(Exception):
     """The other side answered, but not with a WebSocket."""
 
     def __init__(self, status: HTTPStatus, body: bytes) -> None:
-        text = body.decode(errors="replace").strip()
+        text = foreign(body.decode(errors="replace").strip())
         super().__init__(f"{status.value} {status.phrase}" + (f": {text}" if text else ""))
         self.status = status
         self.body = body

@@ -14,8 +14,10 @@ from typing import Final
 from urllib.parse import quote
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.printable import one_line
 from codex_mcp.cli.exec.rendezvous_flags import add_rendezvous_arguments, read_token, rendezvous_of
 from codex_mcp.cli.exec.session import SIGNALLED, ExecSession, OutputLost
+from codex_mcp.cli.exec.stderr_log import OneLine
 from codex_mcp.cli.exec.terminal import StandardStreams
 from codex_mcp.cli.parser import COMMAND_WORDS
 from codex_mcp.execclient.client import ExecServerClient
@@ -59,10 +61,10 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
         return asyncio.run(_exec(url, options, _start_options(arguments, environment), arguments.argv))
     except RequestRefused as exc:
         is_start = exc.method == "process/start"
-        print(f"codex-mcp exec: {_not_started(arguments, exc) if is_start else exc}", file=sys.stderr)
+        print(f"codex-mcp exec: {one_line(_not_started(arguments, exc) if is_start else str(exc))}", file=sys.stderr)
         return CANNOT_RUN if is_start else NOT_RUN
     except (ExecServerError, OutputLost) as exc:
-        print(f"codex-mcp exec: {exc}", file=sys.stderr)
+        print(f"codex-mcp exec: {one_line(str(exc))}", file=sys.stderr)
         return NOT_RUN
     except KeyboardInterrupt:
         return SIGNALLED + signal.SIGINT  # before the command ran; later, ^C goes to the command
@@ -128,6 +130,6 @@ def _has_input(fd: int) -> bool:
 
 def _log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("codex-mcp exec: %(message)s"))
+    handler.setFormatter(OneLine("codex-mcp exec: %(message)s"))
     handler.terminator = "\r\n"  # the terminal may be in raw mode; elsewhere it does no harm
     logging.basicConfig(level=logging.WARNING, handlers=[handler])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import resource
 import sys
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from typing import Final
 
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.processes.linux_features import check_linux
+from codex_mcp.cli.exec.stderr_log import log_to_stderr
 from codex_mcp.execserver.guard import run_guarded
 
 DESCRIPTION: Final = "Run commands and read and write files for an agent. The first line printed is the address."
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str)
 
 
 def _prepare(arguments: argparse.Namespace) -> None:
-    logging.basicConfig(level=arguments.log_level.upper(), stream=sys.stderr, format="%(levelname)s %(message)s")
+    log_to_stderr(arguments.log_level)
     for name in LEFT_OUT:
         sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed
 

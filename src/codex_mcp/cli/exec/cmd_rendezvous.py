@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import os
-import sys
 from collections.abc import Mapping
 from typing import Final
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.cli.exec.stderr_log import log_to_stderr
 
 DESCRIPTION: Final = "Let executors behind firewalls register, and relay what their harnesses send, without reading it."
 
@@ -35,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     if (arguments.tls_cert is None) != (arguments.tls_key is None):
         raise Refused("cannot speak HTTPS: give both --tls-cert and --tls-key")
-    logging.basicConfig(level=arguments.log_level.upper(), stream=sys.stderr, format="%(levelname)s %(message)s")
+    log_to_stderr(arguments.log_level)
     # Only this command needs them.
     from uvloop import new_event_loop  # noqa: PLC0415
 

@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from codex_mcp.base.errors import Refused
+from codex_mcp.base.printable import foreign
 from codex_mcp.execserver.connection import StreamServer
 from codex_mcp.execserver.remote.streams import Identity, Streams
 from codex_mcp.relay.bodies import SUPERSEDED, Failed, Registered
@@ -104,7 +105,7 @@ class RemoteExecutor:
                     return
                 continue
             except ValueError as exc:
-                raise Refused(f"the registry gave an address that cannot be used: {exc}") from exc
+                raise Refused(f"the registry gave an address that cannot be used: {foreign(str(exc))}") from exc
             except OSError as exc:
                 await self._wait(f"not connected: {exc.strerror or exc}")
                 continue
