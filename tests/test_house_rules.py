@@ -188,10 +188,12 @@ READING_METHODS = {"read_text", "read_bytes", "copyfile", "copy", "copy2", "copy
 OPENED_ELSEWHERE = {
     "base.files": "the one place",
     "base.logs": "writes the log, which may be a pipe or a terminal that the user names; never waits for it",
-    "base.scratch": "opens folders of its own",
+    "base.disk.scratch": "opens folders of its own",
     "base.secrets.rules": "a file of this package",
     "base.processes.marks": "/proc",
     "base.processes.offspring": "/proc",
+    "cli.clients.http_access": "/proc",
+    "cli.clients.own_folder.lock": "opens a folder of its own",
     "cli.doctor.gathering": "/proc",
     "cli.main": "/dev/null",
     "cli.output": "/dev/null",

@@ -125,7 +125,8 @@ async def test_a_forked_process_has_threads_of_its_own(hanging: Hanging) -> None
     if pid == 0:  # a new loop: that of the test belongs to its parent
         asyncio.events._set_running_loop(None)
         os._exit(asyncio.new_event_loop().run_until_complete(in_thread(len, "four")))
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 4
+    status = os.waitpid(pid, 0)[1]  # noqa: ASYNC222  it takes a moment
+    assert os.waitstatus_to_exitcode(status) == 4
     hanging.released.set()
     await hanging.tasks.join()
 

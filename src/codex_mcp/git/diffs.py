@@ -9,10 +9,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.disk.scratch import scratch_folder
 from codex_mcp.base.errors import Refused
 from codex_mcp.base.files import copy_regular
 from codex_mcp.base.git import position_of
-from codex_mcp.base.scratch import scratch_folder
 from codex_mcp.git.looking import DIFF
 from codex_mcp.git.running import Git, GitFailed
 

@@ -17,8 +17,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from codex_mcp.base.disk.scratch import new_private_folder, scratch_folder
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.scratch import new_private_folder, scratch_folder
 from codex_mcp.config.load import likely_codex_home
 
 PROGRAM: Final = '''\

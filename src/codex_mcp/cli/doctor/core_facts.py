@@ -11,8 +11,8 @@ from typing import Final
 
 from msgspec import Raw
 
+from codex_mcp.base.disk.scratch import scratch_folder
 from codex_mcp.base.errors import Explained
-from codex_mcp.base.scratch import scratch_folder
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.demo.client import ServerLaunch, connected
 from codex_mcp.cli.demo.messages import Decision, Event, Question

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from codex_mcp.base.scratch import FOLDER, MOST_CLEANED, new_private_folder, scratch_folder
+from codex_mcp.base.disk.scratch import FOLDER, MOST_CLEANED, new_private_folder, scratch_folder
 
 HOLDER = """
 import sys
-from codex_mcp.base.scratch import scratch_folder
+from codex_mcp.base.disk.scratch import scratch_folder
 with scratch_folder(sys.argv[1]) as folder:
     open(folder + "/index", "w").close()
     print(folder, flush=True)

@@ -1,0 +1,1 @@
+"""Folders of our own on the disk. Begin with scratch."""
