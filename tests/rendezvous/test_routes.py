@@ -90,8 +90,42 @@ def test_the_number_of_streams_is_limited() -> None:
             routes.harness_arrived(socket, "r", ALICE)
         assert routes.from_harness(socket, frame(Resume(0), f"s{number}"))[0].socket == EXECUTOR
     assert resets(routes.from_harness(10, frame(Resume(0), "more"))) == [(10, Reset(TOO_MANY))]
+    for number in range(MAX_STREAMS):
+        routes.from_executor("r", frame(Handshake(b"2"), f"s{number}"), 0)
     routes.harness_arrived(OTHER, "r", ALICE)
     assert resets(routes.from_harness(OTHER, frame(Resume(0), "more"))) == [(OTHER, Reset(TOO_MANY))]
+
+
+@pytest.mark.parametrize("are_answered", [True, False])
+def test_a_principal_that_has_taken_all_streams_gives_one_up_for_another(*, are_answered: bool) -> None:
+    routes = Routes()
+    routes.executor_arrived("r", EXECUTOR)
+    for number in range(MAX_STREAMS):
+        socket = 10 + number // MAX_SOCKET_STREAMS
+        if number % MAX_SOCKET_STREAMS == 0:
+            routes.harness_arrived(socket, "r", ALICE)
+        routes.from_harness(socket, frame(Resume(0), f"s{number}"))
+        if are_answered or number != 3:
+            routes.from_executor("r", frame(Handshake(b"2"), f"s{number}"), 0)
+    routes.harness_arrived(OTHER, "r", BOB)
+    gone = "s0" if are_answered else "s3"
+    first, second, third = routes.from_harness(OTHER, frame(Resume(0), "bobs"))
+    ended = [(each.socket, decode(each.frame).stream_id, decode(each.frame).body) for each in (first, second)]
+    assert ended == [(10, gone, Reset(TOO_MANY)), (EXECUTOR, gone, Reset(TOO_MANY))]
+    assert (third.socket, decode(third.frame).stream_id) == (EXECUTOR, "bobs")
+    assert routes.count() == MAX_STREAMS
+
+
+def test_a_stream_that_the_executor_does_not_answer_ends_in_time() -> None:
+    routes = Routes()
+    routes.executor_arrived("r", EXECUTOR)
+    routes.harness_arrived(HARNESS, "r", ALICE)
+    for stream_id in ("s", "answered"):
+        routes.from_harness(HARNESS, frame(Resume(0), stream_id))
+    assert routes.expire(0) == []
+    routes.from_executor("r", frame(Handshake(b"2"), "answered"), 1)
+    assert resets(routes.expire(HELD)) == [(HARNESS, Reset(GONE)), (EXECUTOR, Reset(GONE))]
+    assert routes.counts() == {"r": 1}
 
 
 @pytest.mark.parametrize("by_executor", [True, False])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.transports import first_bytes
+from codex_mcp.transports.connections import Connections
 from codex_mcp.transports.first_bytes import MAX_HEAD_BYTES, FirstBytes, answer_to
 from tests.support.patience import PATIENCE
 
@@ -59,7 +60,7 @@ class Wire(asyncio.Transport):
 @given(st.lists(st.integers(0, len(GET)), max_size=6))
 async def test_a_websocket_gets_every_byte_however_they_come(cuts: list[int]) -> None:
     received, wire = Received(), Wire()
-    first = FirstBytes(lambda: received)
+    first = FirstBytes(lambda _transport: received, Connections(8))
     first.connection_made(wire)
     places = [0, *sorted(cuts), len(GET)]
     for start, end in pairwise(places):
@@ -77,7 +78,12 @@ async def test_a_websocket_gets_every_byte_however_they_come(cuts: list[int]) ->
 async def knocking() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A connection to a server that has no WebSockets."""
     loop = asyncio.get_running_loop()
-    async with asyncio.timeout(PATIENCE), await loop.create_server(lambda: FirstBytes(Received), "127.0.0.1") as server:
+    async with (
+        asyncio.timeout(PATIENCE),
+        await loop.create_server(
+            lambda: FirstBytes(lambda _transport: Received(), Connections(8)), "127.0.0.1"
+        ) as server,
+    ):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.sockets[0].getsockname()[1])
         try:
             yield reader, writer

@@ -10,8 +10,9 @@ from typing import Any
 import uvicorn
 
 from codex_mcp.base.tasks import TaskSet
+from codex_mcp.transports.direct_socket import LimitedSocket
 from codex_mcp.transports.http import HttpExchange
-from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, Stall, WebLimits
+from codex_mcp.transports.web_limits import LimitedHttp, Stall, WebLimits
 from tests.support.clock import Clock, run_with_clock
 from tests.support.http.client import Wire, connect
 from tests.support.patience import PATIENCE

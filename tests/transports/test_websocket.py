@@ -1,12 +1,12 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 
 import pytest
 
-from codex_mcp.transports import dialled_socket, websocket
+from codex_mcp.transports import connections, dialled_socket, websocket
 from codex_mcp.transports.dialled_socket import DialledSocket, HandshakeRefused, dial
 from codex_mcp.transports.websocket import KEEPALIVE, AcceptedSocket, Endpoint, frame_header, listen
 from tests.support.exec.parts import eventually
@@ -244,3 +244,61 @@ async def test_a_client_that_breaks_the_rules_is_cut_off_and_not_heard(frames: b
     assert rest[2:4] == (1002).to_bytes(2, "big")
     heard = [accepted[0].frames.get_nowait() for _ in range(accepted[0].frames.qsize())]
     assert heard == [b"whole"]
+
+
+async def begun(endpoint: Endpoint, *sent: bytes) -> bytes:
+    """What a client reads that has sent this and nothing more, until it is cut off."""
+    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, endpoint) as server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(UPGRADE)
+        head = await reader.readuntil(b"\r\n\r\n")
+        for each in sent:
+            writer.write(each)
+        with suppress(ConnectionResetError):  # it has sent more than was read
+            assert await reader.read() == b""
+        writer.close()
+        return head
+
+
+FRAGMENT = b"\x01\xff" + (100_000).to_bytes(8, "big") + bytes(100_004)
+"""A frame of a message that goes on."""
+
+PART = b"\x81\xff" + (10_000_000).to_bytes(8, "big") + bytes(300_000)
+"""A frame that is not complete."""
+
+
+@pytest.mark.parametrize("sent", [FRAGMENT, PART])
+async def test_a_message_that_is_not_complete_in_time_costs_the_connection(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, sent: bytes
+) -> None:
+    monkeypatch.setattr(connections, "INPUT_SECONDS", 0.05)
+    monkeypatch.setattr(connections, "INPUT_RATE", 1 << 30)
+    assert b" 101 " in await begun(Endpoint(Listener, lambda _: None, lambda: False), sent)
+    assert "did not arrive completely in time" in caplog.text
+
+
+@pytest.mark.parametrize("sent", [FRAGMENT, PART])
+async def test_unfinished_messages_have_a_limit_in_bytes(caplog: pytest.LogCaptureFixture, sent: bytes) -> None:
+    few = connections.Connections(8, held_bytes=150_000)
+    assert b" 101 " in await begun(Endpoint(Listener, lambda _: None, lambda: False, few), sent)
+    assert "too many bytes of unfinished messages" in caplog.text
+    assert len(few) == 0
+
+
+async def test_connections_that_are_refused_or_over_are_not_counted() -> None:
+    few = connections.Connections(8)
+    endpoint = Endpoint(Listener, lambda header: None if header else "no token", lambda: False, few)
+    async with asyncio.timeout(PATIENCE), await listen("127.0.0.1", 0, endpoint) as server:
+        url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        for _ in range(20):
+            with pytest.raises(HandshakeRefused):
+                await dial(url, {}, PATIENCE)
+        clients = [await dial(url, {"Authorization": "Bearer ada"}, PATIENCE) for _ in range(7)]
+        for client in clients:
+            client.send(b"busy")
+        await eventually(lambda: len(few) == 7)
+        bobs = await dial(url, {"Authorization": "Bearer bob"}, PATIENCE)
+        assert await clients[0].receive() == [], "ada has the most, and this is her oldest"
+        for client in (*clients, bobs):
+            await client.aclose()
+        await eventually(lambda: len(few) == 0)

@@ -11,6 +11,7 @@ WS   /relay/executor/…, /relay/harness/…   the URLs that the registry gave o
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -37,8 +38,19 @@ from codex_mcp.relay.errors import UNREADABLE
 from codex_mcp.rendezvous.access import TokenAccess
 from codex_mcp.rendezvous.audit import Audit
 from codex_mcp.rendezvous.registry import Asking, Registry, RegistryError
-from codex_mcp.rendezvous.relay import Relay
-from codex_mcp.transports.http import JSON, TEXT, BodyTooLarge, Disconnected, HttpExchange, Receive, Scope, Send
+from codex_mcp.rendezvous.relay import CROWDED, Relay
+from codex_mcp.transports.connections import INPUT_SECONDS
+from codex_mcp.transports.http import (
+    JSON,
+    TEXT,
+    BodyTooLarge,
+    Disconnected,
+    HttpExchange,
+    Receive,
+    Scope,
+    Send,
+    TooMuchHeld,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -93,8 +105,9 @@ class RendezvousApp:
         if "origin" in http.headers:
             raise RegistryError(403, "forbidden", "pages in a browser may not use this server")
         principal = self._access.principal(http.headers, http.client)
-        if http.connection is not None:
-            http.connection.admitted()
+        if http.connection is not None and not http.connection.admitted(principal):
+            http.extra_headers.append(LAST_ANSWER)
+            raise RegistryError(503, "crowded", CROWDED)
         if found is not None and http.method == "POST":
             await self._registry_request(http, principal, unquote(found[1]), found[2])
         elif http.path == "/environments" and http.method == "GET":
@@ -109,9 +122,14 @@ class RendezvousApp:
         if self._is_stopping:
             raise RegistryError(503, "stopping", "the rendezvous stops; try again in a moment")
         try:
-            body = await http.read_body(MAX_BODY_BYTES)
+            async with asyncio.timeout(INPUT_SECONDS):
+                body = await http.read_body(MAX_BODY_BYTES)
         except BodyTooLarge:
             raise RegistryError(413, "too_large", f"a request has at most {MAX_BODY_BYTES} bytes") from None
+        except TooMuchHeld:
+            raise RegistryError(503, "crowded", "too many requests are incomplete; try again later") from None
+        except TimeoutError:
+            raise RegistryError(408, "too_slow", "the body did not arrive in time") from None
         asking = Asking(principal, environment_id, _base(http), time.time())
         try:
             answer = self._answer(asking, what, body, one_line(http.headers.get(NAME_HEADER, ""))[:NAME_CHARS])

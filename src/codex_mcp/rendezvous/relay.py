@@ -20,6 +20,8 @@ from codex_mcp.transports.http import CONNECTION, Receive, Scope, Send
 
 logger = logging.getLogger(__name__)
 
+CROWDED = "you have too many connections, and all are in use; close one, or try again later"
+
 
 class Relay:
     def __init__(self, registry: Registry, audit: Audit) -> None:
@@ -40,7 +42,7 @@ class Relay:
         """Raises RegistryError before the socket is accepted."""
         self._check_open()
         registration = self._registry.executor_arrived(signed, time.time())
-        socket = await self._accepted(scope, send)
+        socket = await self._accepted(registration.principal, scope, send)
         environment_id = registration.environment_id
         if (earlier := self._executors.get(environment_id)) is not None:
             earlier[0].close(SUPERSEDED)
@@ -64,7 +66,7 @@ class Relay:
         """Raises RegistryError before the socket is accepted."""
         self._check_open()
         ticket = self._registry.harness_arrived(signed, time.time())
-        socket = await self._accepted(scope, send)
+        socket = await self._accepted(ticket.principal, scope, send)
         self._harnesses[socket] = ticket
         self.routes.harness_arrived(socket.number, ticket.registration_id, Owner(ticket.principal, ticket.fingerprint))
         try:
@@ -102,10 +104,10 @@ class Relay:
         if self._is_closing:
             raise RegistryError(503, "stopping", "the rendezvous stops; try again in a moment")
 
-    async def _accepted(self, scope: Scope, send: Send) -> RelaySocket:
+    async def _accepted(self, principal: str, scope: Scope, send: Send) -> RelaySocket:
         connection = scope.get(CONNECTION)
-        if connection is not None:
-            connection.admitted()
+        if connection is not None and not connection.admitted(principal):
+            raise RegistryError(503, "crowded", CROWDED)
         await send({"type": "websocket.accept"})
         socket = RelaySocket(next(self._numbers), scope[DIRECT])
         self._sockets[socket.number] = socket

@@ -49,7 +49,7 @@ class RelaySocket:
         """Send a frame; False if too many wait, and then it is not sent."""
         if self._is_closing:
             return True
-        if self._direct.unsent + len(frame) > MAX_WAITING:
+        if self._direct.unsent + len(frame) > MAX_WAITING or not self._direct.has_room_for(len(frame)):
             return False
         self._direct.send_message(frame)
         return True

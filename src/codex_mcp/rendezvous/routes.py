@@ -17,14 +17,16 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from codex_mcp.relay.frames import Frame, Header, Kind, Reset, encode, read_header
+from codex_mcp.transports.budgets import Budget, Rank, Use
 
 Socket: TypeAlias = int
 
 HELD: Final = 30.0
 """As long as an executor keeps the session of a harness that was cut off."""
 
-MAX_STREAMS: Final = 160
-"""Of one executor. It takes 128 itself; the rest are on their way in or held."""
+MAX_STREAMS: Final = 128
+"""Of one executor, which takes no more itself. When all are taken, one is ended as `budgets` says: a stream that the
+executor has not answered or whose harness is away counts as idle."""
 
 MAX_SOCKET_STREAMS: Final = 8
 """Of one harness's socket. Codex has one."""
@@ -48,6 +50,8 @@ class _Stream(Struct):
     owner: Owner | None
     """None: only its executor has returned since the rendezvous was restarted."""
     harness: Socket | None
+    is_answered: bool = False
+    """The executor has sent something."""
     resumes: int = 0
     harness_acknowledges: bool = False
     executor_acknowledges: bool = False
@@ -130,14 +134,18 @@ class Routes:
         """Raises RelayError for what is not a frame."""
         header = read_header(frame)
         harness = self._harnesses[socket]
-        stream = harness.streams.get(header.stream_id) or self._attached(socket, harness, header)
+        stream: _Stream | str | None = harness.streams.get(header.stream_id)
+        resets: list[Outgoing] = []
+        if stream is None:
+            resets = self._make_room(harness, header)
+            stream = self._attached(socket, harness, header)
         if isinstance(stream, str):
             return [] if header.kind is Kind.RESET else [Outgoing(socket, _reset(header.stream_id, stream))]
         _note_harness(stream, header)
         executor = self._executors.get(stream.registration_id)
         if header.kind is Kind.RESET:
             self._forget(stream)
-        return [] if executor is None else [Outgoing(executor, frame)]
+        return resets if executor is None else [*resets, Outgoing(executor, frame)]
 
     def from_executor(self, registration_id: str, frame: bytes, now: float) -> list[Outgoing]:
         """Raises RelayError for what is not a frame."""
@@ -145,6 +153,9 @@ class Routes:
         stream = self._streams.get(registration_id, {}).get(header.stream_id)
         if stream is None:
             return self._unknown_from_executor(registration_id, header, now)
+        if not stream.is_answered and stream.harness is not None:
+            stream.held_until = None
+        stream.is_answered = True
         if header.ack or header.kind in (Kind.ACK, Kind.RESUME):
             stream.executor_acknowledges = True
         if header.kind is Kind.RESET:
@@ -166,12 +177,28 @@ class Routes:
     def expire(self, now: float) -> list[Outgoing]:
         """End the streams whose other end did not return."""
         streams = [stream for streams in self._streams.values() for stream in streams.values()]
+        for stream in streams:
+            if not stream.is_answered and stream.held_until is None:
+                stream.held_until = now + HELD
         late = [stream for stream in streams if stream.held_until is not None and stream.held_until <= now]
         resets = [reset for stream in late for reset in self._end(stream, GONE)]
         for registration_id in [each for each, held in self._streams.items() if not held]:
             if registration_id not in self._executors:
                 del self._streams[registration_id]
         return resets
+
+    def _make_room(self, harness: _Harness, header: Header) -> list[Outgoing]:
+        """End a stream if all are taken and this harness, or rather its principal, has fewer than others."""
+        streams = self._streams.get(harness.registration_id, {})
+        is_new = header.stream_id not in streams and header.kind in (Kind.RESUME, Kind.HANDSHAKE)
+        if len(streams) < MAX_STREAMS or not is_new or len(harness.streams) >= MAX_SOCKET_STREAMS:
+            return []
+        budget: Budget[str] = Budget(MAX_STREAMS)
+        for stream in streams.values():
+            budget.hold(stream.id, "" if stream.owner is None else stream.owner.principal)
+        budget.hold(header.stream_id, harness.owner.principal)
+        gone = streams.get(budget.to_go(header.stream_id, lambda each: _use(streams.get(each))) or "")
+        return [] if gone is None else self._end(gone, TOO_MANY)
 
     def _attached(self, socket: Socket, harness: _Harness, header: Header) -> _Stream | str:
         """The stream of a harness that uses this id for the first time on this socket, or why it has none."""
@@ -212,6 +239,11 @@ class Routes:
         self._streams[stream.registration_id].pop(stream.id, None)
         if stream.harness is not None and stream.harness in self._harnesses:
             self._harnesses[stream.harness].streams.pop(stream.id, None)
+
+
+def _use(stream: _Stream | None) -> Use:
+    is_idle = stream is not None and (not stream.is_answered or stream.harness is None)
+    return Use(Rank.IDLE if is_idle else Rank.BUSY)
 
 
 def _can_wait(stream: _Stream) -> bool:

@@ -1,11 +1,11 @@
-"""Pure. Which connections to close, so that clients without a valid token never take the place of others.
+"""Pure. Which connections to close, so that no client takes the place of others.
 
-A connection is unadmitted until a request on it was let in.
+A connection is unadmitted until a request on it was let in, and then belongs to a principal.
 
-    unadmitted   at most half of all connections, and an eighth from one address (other than this machine);
+    unadmitted   at most a quarter of all connections, and an eighth from one address (other than this machine);
                  beyond that the oldest one is closed, of that address or of all
     all          at most `total`; beyond that the oldest unadmitted one is closed
-    admitted     never closed here
+    admitted     at most seven eighths of all; beyond that one is closed as `budgets` says
 
 A connection of the last second, or one with unread input, is spared: it may be about to send its token, and hundreds of
 clients may connect at once. It is closed only if there are more than `total` connections.
@@ -17,6 +17,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from itertools import islice
 from typing import Final, Generic, TypeVar
+
+from codex_mcp.transports.budgets import Budget, Use
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -30,11 +32,11 @@ CANDIDATES: Final = 32
 class ConnectionLimits(Generic[Key]):
     def __init__(self, total: int) -> None:
         self.total = total
-        self.most = max(1, total // 2)
+        self.most = max(1, total // 4)
         self.most_of_address = max(1, total // 8)
         self._unadmitted: OrderedDict[Key, tuple[str, float]] = OrderedDict()
         self._of_address: Counter[str] = Counter()
-        self._admitted: set[Key] = set()
+        self._admitted: Budget[Key] = Budget(max(1, total - max(1, total // 8)))
 
     def __len__(self) -> int:
         return len(self._unadmitted) + len(self._admitted)
@@ -63,14 +65,20 @@ class ConnectionLimits(Generic[Key]):
         self.closed(each)
         return [each]
 
-    def admitted(self, key: Key) -> None:
-        if key in self._unadmitted:
-            self.closed(key)
-            self._admitted.add(key)
+    def admitted(self, key: Key, principal: str, use: Callable[[Key], Use]) -> Key | None:
+        """A request on it was let in. Return the connection to close, if there is one: perhaps this one."""
+        if key not in self._unadmitted and key not in self._admitted:
+            return None  # it was closed
+        self.closed(key)
+        self._admitted.hold(key, principal)
+        gone = self._admitted.to_go(key, use)
+        if gone is not None:
+            self.closed(gone)
+        return gone
 
     def closed(self, key: Key) -> None:
         """The connection has ended. May be called twice."""
-        self._admitted.discard(key)
+        self._admitted.release(key)
         address, _ = self._unadmitted.pop(key, (None, 0.0))
         if address is not None:
             self._of_address[address] -= 1

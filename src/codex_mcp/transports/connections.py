@@ -1,4 +1,4 @@
-"""Keeps the connections of a web server within its file descriptors: unadmitted connections are closed first."""
+"""Keeps the connections of a server within its descriptors and its memory; `budgets` says which ones are closed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import logging
 import resource
 import select
 import time
-from typing import Final
+from typing import Final, Protocol
 
+from codex_mcp.transports.budgets import Budget, Rank, Use
 from codex_mcp.transports.connection_limits import ConnectionLimits
 
 logger = logging.getLogger(__name__)
@@ -20,8 +21,26 @@ RESERVED_MOST: Final = 1024
 FEWEST: Final = 8
 """Connections that are always allowed."""
 
+HELD_BYTES: Final = 128 * 1024 * 1024
+"""Of input that is not complete, and of output that is not read, over all connections. A principal may have half."""
+
+COUNTED_FROM: Final = 64 * 1024
+"""Bytes of one connection from which they are counted: less is common, and costs more to count than to keep."""
+
+INPUT_SECONDS: Final = 30.0
+INPUT_RATE: Final = 64 * 1024
+"""A message may take this long, and a second more for each of so many bytes that have come."""
+
 LOG_INTERVAL: Final = 10.0
 """Seconds between two log lines about closed connections."""
+
+
+class Member(Protocol):
+    """Whoever reads a connection."""
+
+    def use(self) -> Use: ...
+
+    def held_bytes(self) -> int: ...
 
 
 def connections_for(descriptors: int) -> int:
@@ -33,27 +52,77 @@ def allowed_descriptors() -> int:
     return 1 << 20 if limit == resource.RLIM_INFINITY else limit
 
 
+def input_deadline(began: float, size: int) -> float:
+    """When a message that began then, and of which so much has come, is given up."""
+    return began + INPUT_SECONDS + size / INPUT_RATE
+
+
 class Connections:
-    def __init__(self, total: int | None = None) -> None:
+    def __init__(self, total: int | None = None, held_bytes: int = HELD_BYTES) -> None:
         self._limits: ConnectionLimits[asyncio.Transport] = ConnectionLimits(
             connections_for(allowed_descriptors()) if total is None else total
         )
+        self._bytes: Budget[asyncio.Transport] = Budget(held_bytes, held_bytes // 2)
+        self._members: dict[asyncio.Transport, Member] = {}
         self._logged_at = -LOG_INTERVAL
         self._closed = 0
 
     def __len__(self) -> int:
         return len(self._limits)
 
-    def opened(self, transport: asyncio.Transport) -> None:
+    def opened(self, transport: asyncio.Transport, member: Member) -> None:
+        self._members[transport] = member
         for closed in self._limits.opened(transport, _address(transport), time.monotonic(), _has_sent):
             self._note(closed)
-            closed.abort()
+            self._abort(closed)
 
-    def admitted(self, transport: asyncio.Transport) -> None:
-        self._limits.admitted(transport)
+    def taken_over(self, transport: asyncio.Transport, member: Member) -> None:
+        """Another one reads it from now on."""
+        self._members[transport] = member
+
+    def admitted(self, transport: asyncio.Transport, principal: str) -> bool:
+        """A request of this principal was let in. False: there is no room, and the caller closes the connection."""
+        gone = self._limits.admitted(transport, principal, self._use)
+        if gone is None:
+            return True
+        logger.warning("all connections are taken: closed one of %s, which has the most", principal)
+        if gone is not transport:
+            self._abort(gone)
+        return gone is not transport
+
+    def holds(self, transport: asyncio.Transport, principal: str, size: int) -> bool:
+        """It holds so many bytes of unfinished input and unread output. False: too many, the caller closes it."""
+        self._bytes.hold(transport, principal, size)
+        if not size or self._bytes.to_go(transport, _busy) is None:
+            return True
+        self._measure_again()
+        while transport in self._bytes and (gone := self._bytes.to_go(transport, _busy)) is not None:
+            logger.warning("closed a connection: %d bytes of unfinished messages are held", self._bytes.total)
+            self._bytes.release(gone)
+            if gone is transport:
+                return False
+            self._abort(gone)
+        return True
 
     def closed(self, transport: asyncio.Transport) -> None:
+        """May be called twice."""
         self._limits.closed(transport)
+        self._bytes.release(transport)
+        self._members.pop(transport, None)
+
+    def _use(self, transport: asyncio.Transport) -> Use:
+        member = self._members.get(transport)
+        return Use(Rank.IDLE) if member is None or transport.is_closing() else member.use()
+
+    def _measure_again(self) -> None:
+        """What was read since it was counted is held no longer."""
+        for transport in self._bytes:
+            if (member := self._members.get(transport)) is not None:
+                self._bytes.change(transport, member.held_bytes())
+
+    def _abort(self, transport: asyncio.Transport) -> None:
+        self.closed(transport)
+        transport.abort()
 
     def _note(self, closed: asyncio.Transport) -> None:
         self._closed += 1
@@ -69,6 +138,10 @@ class Connections:
                 len(self),
             )
             self._closed = 0
+
+
+def _busy(_transport: asyncio.Transport) -> Use:
+    return Use(Rank.BUSY)
 
 
 def _address(transport: asyncio.Transport) -> str:

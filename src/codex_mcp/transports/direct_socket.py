@@ -1,21 +1,135 @@
-"""A WebSocket of our web server without a task between the wire and its owner: messages are delivered and written
-within the pass of the event loop in which they arrive. A rendezvous needs half the time per message this way."""
+"""The WebSockets of our web servers.
+
+A `LimitedSocket` has limits that uvicorn lacks: the bytes and the time of a message that is not complete, and how long
+a client may read nothing. A `DirectSocket` also has no task between the wire and its owner: messages are delivered and
+written within the pass of the event loop in which they arrive. A rendezvous needs half the time per message this way.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from uvicorn._types import ASGIReceiveEvent
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import CloseCode
 from websockets.protocol import State
 
+from codex_mcp.transports.budgets import Rank, Use
+from codex_mcp.transports.connections import COUNTED_FROM, input_deadline
+from codex_mcp.transports.http import CONNECTION, HttpExchange
 from codex_mcp.transports.masked_messages import MaskedMessages, Message
-from codex_mcp.transports.web_limits import LimitedSocket, WebLimits
+from codex_mcp.transports.web_limits import Stall, StallWatched, WebLimits
 from codex_mcp.transports.websocket import frame_header
+
+logger = logging.getLogger(__name__)
+
+TOO_LATE: Final = "a message did not arrive completely in time"
+TOO_MANY_BYTES: Final = "too many bytes of unfinished messages; finish one before the next"
+"""Why a WebSocket is closed."""
 
 DIRECT: Final = "codex_mcp.direct"
 """In a WebSocket's scope: its DirectSocket."""
 
 BINARY: Final = 0x2
+
+
+class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
+    def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._limits = limits
+        self._fragments = 0
+        self._fragment_bytes = 0
+        self._is_counted = False
+        self._input_began = 0.0
+        self._input_timer: asyncio.TimerHandle | None = None
+        self.when_lost: dict[HttpExchange, Callable[[], None]] = {}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._stall = Stall(self.transport, self._limits.stall_timeout)
+        self._limits.connections.taken_over(self.transport, self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._input_timer is not None:
+            self._input_timer.cancel()
+        self._drop_input()
+        super().connection_lost(exc)
+
+    def use(self) -> Use:
+        return Use(Rank.BUSY if self._unfinished() else Rank.QUIET)
+
+    def held_bytes(self) -> int:
+        return self._unfinished()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._count_input()
+
+    async def receive(self) -> ASGIReceiveEvent:
+        was_paused = self.read_paused
+        event = await super().receive()
+        if was_paused:
+            self._input_began = self.loop.time()  # its client could not go on before
+        return event
+
+    def _unfinished(self) -> int:
+        """Bytes of a message that has not arrived completely."""
+        if len(self.frames) < self._fragments:
+            self._fragments = self._fragment_bytes = 0
+        if self.frames:
+            self._fragment_bytes += sum(map(len, self.frames[self._fragments :]))
+            self._fragments = len(self.frames)
+        return len(self.conn.reader.buffer) + self._fragment_bytes
+
+    def _count_input(self) -> None:
+        size = self._unfinished()
+        if not size:
+            self._input_began = 0.0
+        elif not self._input_began:
+            self._input_began = self.loop.time()
+            if self._input_timer is None:
+                self._watch_input()
+        if size >= COUNTED_FROM or self._is_counted:
+            self._is_counted = size >= COUNTED_FROM
+            if not self.holds(self.held_bytes() if self._is_counted else 0):
+                self._break_off(TOO_MANY_BYTES)
+
+    def _watch_input(self) -> None:
+        # It is left to run when the message is complete: nearly every message is, and timers cost more than this.
+        due = input_deadline(self._input_began, self._unfinished())
+        self._input_timer = self.loop.call_at(due, self._input_due)
+
+    def _input_due(self) -> None:
+        self._input_timer = None
+        if not self._input_began or self.transport.is_closing():
+            return
+        if not self.transport.is_reading():
+            self._input_began = self.loop.time()  # we do not read what it sends
+        if self.loop.time() < input_deadline(self._input_began, self._unfinished()):
+            self._watch_input()
+        else:
+            self._break_off(TOO_LATE)
+
+    def _break_off(self, why: str) -> None:
+        logger.info("closed a WebSocket of %s: %s", self._principal or "a client without a token", why)
+        if self.conn.state is State.OPEN and not self.transport.is_closing():
+            self.conn.send_close(CloseCode.POLICY_VIOLATION, why)
+            self.transport.write(b"".join(self.conn.data_to_send()))
+        self._drop_input()
+        self.transport.close()
+
+    def _drop_input(self) -> None:
+        # At once: closed sockets are cycles of objects, which wait for the garbage collector.
+        self.conn.reader.buffer.clear()
+        self.frames = []
+
+    async def run_asgi(self) -> None:
+        """Serve it; the application finds the connection in its scope."""
+        self.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]
+        await super().run_asgi()
 
 
 class DirectListener(Protocol):
@@ -65,6 +179,14 @@ class DirectSocket(LimitedSocket):
     def unsent(self) -> int:
         return self.transport.get_write_buffer_size()
 
+    def has_room_for(self, size: int) -> bool:
+        """Whether so much more may wait to be sent. False: the server holds too many bytes."""
+        size += self.unsent
+        if size < COUNTED_FROM and not self._is_counted:
+            return True
+        self._is_counted = size >= COUNTED_FROM
+        return self.holds(self._unfinished() + size if self._is_counted else 0)
+
     def send_message(self, message: bytes) -> None:
         """Queue it, however much waits already."""
         if self.handshake_complete and self.conn.state is State.OPEN and not self.transport.is_closing():
@@ -108,6 +230,13 @@ class DirectSocket(LimitedSocket):
                 super().data_received(each.raw)
             elif not self.close_sent:
                 self._listener.message_received(each.data)
+        self._count_input()
+
+    def _unfinished(self) -> int:
+        return self._messages.held + super()._unfinished()
+
+    def held_bytes(self) -> int:
+        return self._unfinished() + self.unsent
 
     def send_receive_event_to_app(self) -> None:
         """A message that the library has read: one in fragments, a text, or an early one."""

@@ -12,6 +12,9 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, cast
 
+from codex_mcp.transports.budgets import Rank, Use
+from codex_mcp.transports.connections import Connections
+
 MAX_HEAD_BYTES: Final = 16 * 1024
 """The longest request head that is answered here; probes need a hundredth of it."""
 
@@ -23,8 +26,11 @@ HEAD_END: Final = b"\r\n\r\n"
 
 
 class FirstBytes(asyncio.Protocol):
-    def __init__(self, websocket: Callable[[], asyncio.BufferedProtocol]) -> None:
+    def __init__(
+        self, websocket: Callable[[asyncio.Transport], asyncio.BufferedProtocol], connections: Connections
+    ) -> None:
         self._websocket = websocket
+        self._connections = connections
         self._transport: asyncio.Transport | None = None
         self._came = b""
         self._timer: asyncio.TimerHandle | None = None
@@ -32,9 +38,18 @@ class FirstBytes(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._timer = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._transport.abort)
+        self._connections.opened(self._transport, self)
 
     def connection_lost(self, _exc: Exception | None) -> None:
         self._stop_waiting()
+        if self._transport is not None:
+            self._connections.closed(self._transport)
+
+    def use(self) -> Use:
+        return Use(Rank.IDLE)
+
+    def held_bytes(self) -> int:
+        return len(self._came)
 
     def data_received(self, data: bytes) -> None:
         assert self._transport is not None
@@ -52,7 +67,7 @@ class FirstBytes(asyncio.Protocol):
 
     def _hand_over(self, transport: asyncio.Transport) -> None:
         self._stop_waiting()
-        websocket = self._websocket()
+        websocket = self._websocket(transport)
         transport.set_protocol(websocket)
         websocket.connection_made(transport)
         rest = memoryview(self._came)

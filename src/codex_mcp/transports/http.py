@@ -43,7 +43,11 @@ class Connection(Protocol):
     when_lost: dict[HttpExchange, Callable[[], None]]
     """By request: what to call if the connection is lost before the client has taken the whole answer."""
 
-    def admitted(self) -> None: ...
+    def admitted(self, principal: str) -> bool:
+        """Its request was let in for this principal. False: there is no room for the connection."""
+
+    def holds(self, size: int) -> bool:
+        """So many bytes of an unfinished body are held. False: too many, the request is to be refused."""
 
     def close(self) -> None:
         """Close the connection, with all requests on it."""
@@ -54,6 +58,10 @@ class Connection(Protocol):
 
 class BodyTooLarge(Exception):
     """The body exceeds the limit."""
+
+
+class TooMuchHeld(Exception):
+    """Too many bytes of unfinished bodies are held."""
 
 
 class Disconnected(Exception):
@@ -88,13 +96,25 @@ class HttpExchange:
         return WHOLE_BODY in self._scope
 
     async def read_body(self, limit: int) -> bytes:
-        """Read the whole body. Raises BodyTooLarge or Disconnected."""
+        """Read the whole body. Raises BodyTooLarge, TooMuchHeld or Disconnected."""
         if self.headers.get("content-length", "0").isdigit() and int(self.headers.get("content-length", "0")) > limit:
             raise BodyTooLarge
+        message = await self._receive()
+        if not message.get("more_body", False) and message["type"] != "http.disconnect":
+            body: bytes = message.get("body", b"")
+            if len(body) > limit:
+                raise BodyTooLarge
+            return body  # nearly every body
+        try:
+            return await self._read_parts(message, limit)
+        finally:
+            if self.connection is not None:
+                self.connection.holds(0)
+
+    async def _read_parts(self, message: Any, limit: int) -> bytes:
         parts: list[bytes] = []
         size = 0
         while True:
-            message = await self._receive()
             if message["type"] == "http.disconnect":
                 raise Disconnected
             parts.append(message.get("body", b""))
@@ -103,6 +123,9 @@ class HttpExchange:
                 raise BodyTooLarge
             if not message.get("more_body", False):
                 return b"".join(parts)
+            if self.connection is not None and not self.connection.holds(size):
+                raise TooMuchHeld
+            message = await self._receive()
 
     def disconnected(self, tasks: TaskSet) -> asyncio.Task[None]:
         """The task that ends when the client is gone, started in `tasks` at first. To be used after `read_body`."""

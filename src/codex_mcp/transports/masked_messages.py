@@ -55,6 +55,11 @@ class MaskedMessages:
             data, self._parts = b"".join(self._parts), []
         return self._cut(data)
 
+    @property
+    def held(self) -> int:
+        """Bytes of a frame that has begun."""
+        return self._held if self._parts else 0
+
     def _cut(self, data: bytes) -> list[Message | Other]:
         found: list[Message | Other] = []
         at, end = 0, len(data)

@@ -20,8 +20,8 @@ import httptools
 import msgspec
 from msgspec import Struct
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from codex_mcp.transports.budgets import Rank, Use
 from codex_mcp.transports.connections import Connections
 from codex_mcp.transports.http import CONNECTION, WHOLE_ANSWER, WHOLE_BODY, HttpExchange
 from codex_mcp.transports.response_writes import HeldHead, send_whole
@@ -108,9 +108,16 @@ class StallWatched(asyncio.Protocol):
     transport: asyncio.Transport
     _limits: WebLimits
     _stall: Stall | None = None
+    _principal: str | None = None
 
-    def admitted(self) -> None:
-        self._limits.connections.admitted(self.transport)
+    def admitted(self, principal: str) -> bool:
+        if principal == self._principal:
+            return True
+        self._principal = principal
+        return self._limits.connections.admitted(self.transport, principal)
+
+    def holds(self, size: int) -> bool:
+        return self._limits.connections.holds(self.transport, self._principal or "", size)
 
     def close(self) -> None:
         self.transport.close()
@@ -146,6 +153,7 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._earlier: list[RequestResponseCycle] = []
         self._read = b""
+        self._body_bytes = 0
         self.when_lost: dict[HttpExchange, Callable[[], None]] = {}
         """By request: what to call if the connection is lost before the client has taken the whole answer."""
 
@@ -158,7 +166,21 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         self._stall = Stall(transport, self._limits.stall_timeout)
         self._await_head()
         self._start_head_timer()
-        self._limits.connections.opened(transport)
+        self._limits.connections.opened(transport, self)
+
+    def use(self) -> Use:
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete:
+            timer = self.timeout_keep_alive_task
+            return Use(Rank.IDLE, 0.0 if timer is None else timer.when())
+        return Use(Rank.QUIET if cycle.response_started and cycle.scope["method"] == "GET" else Rank.BUSY)
+
+    def holds(self, size: int) -> bool:
+        self._body_bytes = size
+        return super().holds(size)
+
+    def held_bytes(self) -> int:
+        return self._body_bytes
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_came()
@@ -290,19 +312,3 @@ class LimitedHttp(StallWatched, HttpToolsProtocol):
         if not self.transport.is_closing():
             self.transport.write(answer)
             self.transport.close()
-
-
-class LimitedSocket(StallWatched, WebSocketsSansIOProtocol):
-    def __init__(self, *args: Any, limits: WebLimits, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._limits = limits
-        self.when_lost: dict[HttpExchange, Callable[[], None]] = {}
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self._stall = Stall(self.transport, self._limits.stall_timeout)
-
-    async def run_asgi(self) -> None:
-        """Serve it; the application finds the connection in its scope."""
-        self.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]
-        await super().run_asgi()

@@ -8,12 +8,15 @@ not required, because a laptop may sleep for long, unless another connection wan
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import socket
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
+import msgspec
 import picows
 from msgspec import Struct
 from picows import (
@@ -28,6 +31,8 @@ from picows import (
 )
 from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
+from codex_mcp.transports.budgets import Rank, Use
+from codex_mcp.transports.connections import COUNTED_FROM, Connections, input_deadline
 from codex_mcp.transports.first_bytes import FirstBytes
 
 logger = logging.getLogger(__name__)
@@ -37,6 +42,9 @@ MAX_FRAME_BYTES: Final = 16 * 1024 * 1024
 
 MAX_MESSAGE_BYTES: Final = 64 * 1024 * 1024
 """The largest message, in any number of frames: a file of 48 MiB in base64."""
+
+HELD_BYTES: Final = 512 * 1024 * 1024
+"""Of messages that are not complete, over all connections; one client may have half: four of the largest messages."""
 
 FRAGMENT_BYTES: Final = 4 * 1024 * 1024
 """Longer messages are sent in frames of this size: clients refuse frames above 16 MiB."""
@@ -88,8 +96,17 @@ def frame_header(size: int, opcode: int, fin: int = FIN) -> bytes:
 
 
 class AcceptedSocket(WSListener):
-    def __init__(self, accept: Callable[[AcceptedSocket], SocketListener]) -> None:
+    def __init__(
+        self, accept: Callable[[AcceptedSocket], SocketListener], connections: Connections, principal: str
+    ) -> None:
         self._accept = accept
+        self._connections = connections
+        self._principal = principal
+        self._has_spoken = False
+        self._frame_bytes = 0
+        """Of a frame that has not arrived completely; about, because a read may also hold the end of another one."""
+        self._has_frame = False
+        self._input_timer: asyncio.TimerHandle | None = None
         self._listener: SocketListener | None = None
         self._socket: WSTransport | None = None
         self._transport: asyncio.Transport | None = None
@@ -110,12 +127,27 @@ class AcceptedSocket(WSListener):
         _notice_death(self._transport.get_extra_info("socket"))
         host, port = self._transport.get_extra_info("peername")[:2]
         self.peer = f"{host}:{port}"
+        self._connections.taken_over(self._transport, self)
         self._listener = self._accept(self)
         self._send_ping()
+
+    def use(self) -> Use:
+        return Use(Rank.BUSY if self._has_spoken else Rank.IDLE)
+
+    def held_bytes(self) -> int:
+        return self._size + self._frame_bytes
+
+    def bytes_received(self, size: int) -> None:
+        """A read is done: the frames in it were delivered."""
+        self._frame_bytes = 0 if self._has_frame else self._frame_bytes + size
+        self._has_frame = False
+        if self._frame_bytes >= COUNTED_FROM and not self._is_broken:
+            self._count_input()
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         if self._probe is not None:
             self._is_alive()
+        self._has_frame = True
         kind = frame.msg_type
         if self._is_broken:
             return
@@ -129,6 +161,7 @@ class AcceptedSocket(WSListener):
             self._is_fragmented = not frame.fin
             payload = frame.get_payload_as_bytes()
             if frame.fin and not self._parts:
+                self._input_ended()
                 self._deliver(payload)
             else:
                 self._assemble(payload, is_last=frame.fin)
@@ -144,6 +177,9 @@ class AcceptedSocket(WSListener):
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         self._is_alive()
+        self._input_ended()
+        if self._transport is not None:
+            self._connections.closed(self._transport)
         if self._ping is not None:
             self._ping.cancel()
         listener, self._listener = self._listener, None
@@ -159,6 +195,7 @@ class AcceptedSocket(WSListener):
             self._listener.resume_writing()
 
     def _deliver(self, message: bytes) -> None:
+        self._has_spoken = True
         if self._listener is not None:
             self._listener.frame_received(message)
 
@@ -166,12 +203,42 @@ class AcceptedSocket(WSListener):
         self._parts.append(payload)
         self._size += len(payload)
         if self._size > MAX_MESSAGE_BYTES:
-            logger.warning("connection %s: dropped, a message is larger than %d bytes", self.peer, MAX_MESSAGE_BYTES)
-            self._parts = []
-            self.drop()
+            self._drop_message(f"a message is larger than {MAX_MESSAGE_BYTES} bytes")
         elif is_last:
             message, self._parts, self._size = b"".join(self._parts), [], 0
+            self._input_ended()
             self._deliver(message)
+        else:
+            self._count_input()
+
+    def _count_input(self) -> None:
+        assert self._transport is not None
+        if self._input_timer is None:
+            loop = asyncio.get_running_loop()
+            self._input_timer = loop.call_at(input_deadline(loop.time(), 0), self._input_due, loop.time())
+        if not self._connections.holds(self._transport, self._principal, self.held_bytes()):
+            self._drop_message("too many bytes of unfinished messages are held")
+
+    def _input_due(self, began: float) -> None:
+        loop = asyncio.get_running_loop()
+        if self._transport is not None and not self._transport.is_reading():
+            began = loop.time()  # we do not read what it sends
+        if loop.time() < (due := input_deadline(began, self.held_bytes())):
+            self._input_timer = loop.call_at(due, self._input_due, began)
+        else:
+            self._drop_message("a message did not arrive completely in time")
+
+    def _input_ended(self) -> None:
+        if self._input_timer is not None and self._transport is not None:
+            self._input_timer.cancel()
+            self._input_timer = None
+            self._connections.holds(self._transport, self._principal, 0)
+
+    def _drop_message(self, why: str) -> None:
+        logger.warning("connection %s: dropped, %s", self.peer, why)
+        self._parts, self._size, self._frame_bytes, self._is_broken = [], 0, 0, True
+        self._input_ended()
+        self.drop()
 
     def _send_ping(self) -> None:
         if self._socket is not None and self._ping is not None:
@@ -242,6 +309,17 @@ def _notice_death(tcp: socket.socket) -> None:
             tcp.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
+class _CountedProtocol(WSProtocol):  # type: ignore[misc]
+    """Tells the socket of each read: the library itself only tells of whole frames."""
+
+    accepted: AcceptedSocket | None = None
+
+    def buffer_updated(self, nbytes: int) -> None:
+        super().buffer_updated(nbytes)
+        if self.accepted is not None:
+            self.accepted.bytes_received(nbytes)
+
+
 class Endpoint(Struct, frozen=True):
     """What a listener needs to know about connections."""
 
@@ -249,39 +327,53 @@ class Endpoint(Struct, frozen=True):
     refusal: Callable[[str | None], str | None]
     """Given the Authorization header: why the connection is refused, or None."""
     is_full: Callable[[], bool]
+    connections: Connections = msgspec.field(default_factory=partial(Connections, held_bytes=HELD_BYTES))
 
 
 async def listen(host: str, port: int, endpoint: Endpoint) -> asyncio.Server:
     """Accept WebSockets on `/`, and answer `/readyz`."""
+    websocket = partial(_websocket, endpoint)
+    return await asyncio.get_running_loop().create_server(
+        lambda: FirstBytes(websocket, endpoint.connections), host, port
+    )
 
-    def requested(request: WSUpgradeRequest) -> picows.WSUpgradeResponseWithListener | WSListener:
-        answer = _answer(request, endpoint)
-        if answer is not None:
-            return picows.WSUpgradeResponseWithListener(answer, None)
-        return AcceptedSocket(endpoint.accept)
 
-    def websocket() -> asyncio.BufferedProtocol:
-        # As the library's own server does for each connection; but that one would answer every request itself.
-        protocol: asyncio.BufferedProtocol = WSProtocol(
-            host_port=None,
-            ws_path=None,
-            is_client_side=False,
-            ws_listener_factory=requested,
-            logger=logging.getLogger("picows.quiet"),
-            disconnect_on_exception=True,
-            websocket_handshake_timeout=HANDSHAKE_SECONDS,
-            enable_auto_ping=False,
-            auto_ping_idle_timeout=PING_INTERVAL,
-            auto_ping_reply_timeout=PING_INTERVAL,
-            auto_ping_strategy=WSAutoPingStrategy.PING_WHEN_IDLE,
-            enable_auto_pong=True,
-            max_frame_size=MAX_FRAME_BYTES,
-            extra_headers=None,
-            read_buffer_init_size=READ_BUFFER_BYTES,
-        )
-        return protocol
+def _websocket(endpoint: Endpoint, transport: asyncio.Transport) -> asyncio.BufferedProtocol:
+    """As the library's own server does for each connection; but that one would answer every request itself."""
+    protocol: asyncio.BufferedProtocol = _CountedProtocol(
+        host_port=None,
+        ws_path=None,
+        is_client_side=False,
+        ws_listener_factory=partial(_requested, endpoint, transport),
+        logger=logging.getLogger("picows.quiet"),
+        disconnect_on_exception=True,
+        websocket_handshake_timeout=HANDSHAKE_SECONDS,
+        enable_auto_ping=False,
+        auto_ping_idle_timeout=PING_INTERVAL,
+        auto_ping_reply_timeout=PING_INTERVAL,
+        auto_ping_strategy=WSAutoPingStrategy.PING_WHEN_IDLE,
+        enable_auto_pong=True,
+        max_frame_size=MAX_FRAME_BYTES,
+        extra_headers=None,
+        read_buffer_init_size=READ_BUFFER_BYTES,
+    )
+    return protocol
 
-    return await asyncio.get_running_loop().create_server(lambda: FirstBytes(websocket), host, port)
+
+def _requested(
+    endpoint: Endpoint, transport: asyncio.Transport, request: WSUpgradeRequest
+) -> picows.WSUpgradeResponseWithListener | WSListener:
+    # Whoever shows the same token is the same principal. The token itself is not kept.
+    principal = hashlib.sha256(request.headers.get("Authorization", "").encode()).hexdigest()
+    answer = _answer(request, endpoint)
+    if answer is None and not endpoint.connections.admitted(transport, principal):
+        answer = _error(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections")
+    if answer is not None:
+        endpoint.connections.closed(transport)  # the library closes it, and tells nobody
+        return picows.WSUpgradeResponseWithListener(answer, None)
+    protocol = cast("_CountedProtocol", transport.get_protocol())
+    protocol.accepted = AcceptedSocket(endpoint.accept, endpoint.connections, principal)
+    return protocol.accepted
 
 
 def _answer(request: WSUpgradeRequest, endpoint: Endpoint) -> WSUpgradeResponse | None:

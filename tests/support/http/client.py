@@ -63,6 +63,11 @@ class Wire:
         self.send(method, path, body, headers)
         return await self.read_answer()
 
+    async def read_some(self) -> bytes:
+        """What has arrived, at least one byte unless the server hangs up."""
+        async with asyncio.timeout(PATIENCE):
+            return await self._reader.read(1 << 16)
+
     async def read_to_the_end(self) -> bytes:
         """Everything until the server hangs up."""
         async with asyncio.timeout(PATIENCE):

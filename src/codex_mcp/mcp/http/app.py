@@ -50,6 +50,8 @@ CORS_HEADERS: Final[tuple[Header, ...]] = (
 
 METADATA: Final = "/.well-known/oauth-protected-resource"
 
+CROWDED: Final = "Service Unavailable: you have too many connections, and all are in use; close one, or try again later"
+
 URL_HOST: Final = re.compile(r"[\w.:\[\]-]+")
 """A Host that is safe inside a URL and a quoted string."""
 
@@ -109,8 +111,8 @@ class HttpApp:
         verdict = self._access.admit(headers, http.client)
         if isinstance(verdict, Rejected):
             raise refusal(verdict.status, verdict.why, *self._rejection_headers(verdict.status, http))
-        if http.connection is not None:
-            http.connection.admitted()
+        if http.connection is not None and not http.connection.admitted(verdict.principal):
+            raise refusal(503, CROWDED, RETRY_LATER, HANG_UP)
         if self._access.open_to_all:
             await self._serve(http, verdict.principal)
             return
@@ -174,8 +176,10 @@ class HttpApp:
             await receive()
             await send({"type": "websocket.close", "code": CLOSED_BY_POLICY})
             return
-        if (connection := scope.get(CONNECTION)) is not None:
-            connection.admitted()
+        if (connection := scope.get(CONNECTION)) is not None and not connection.admitted(verdict.principal):
+            await receive()
+            await send({"type": "websocket.close", "code": CLOSED_BY_POLICY, "reason": CROWDED})
+            return
         principal = verdict.principal
 
         def join(session_id: str | None) -> HubSession:

@@ -14,7 +14,7 @@ from codex_mcp.mcp.http.streams.live_stream import LiveStream, dropped_marker
 from codex_mcp.mcp.http.streams.message_ring import Batch
 from codex_mcp.rpc import codec
 from codex_mcp.rpc.nesting import why_unreadable
-from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange
+from codex_mcp.transports.http import JSON, BodyTooLarge, Header, HttpExchange, TooMuchHeld
 from codex_mcp.wire.jsonrpc import INVALID_REQUEST, PARSE_ERROR, ErrorObject, Id, Malformed, Message, Request
 
 BODY_TIME: Final = 30.0
@@ -30,6 +30,11 @@ RETRY_LATER: Final[Header] = (b"retry-after", b"1")
 
 HANG_UP: Final[Header] = (b"connection", b"close")
 """For answers to requests that were not read completely: the rest is not waited for."""
+
+
+INCOMPLETE: Final = (
+    "Service Unavailable: too many bodies are incomplete; finish one before the next, or try again later"
+)
 
 
 class Refusal(Exception):
@@ -61,6 +66,8 @@ async def read_message(http: HttpExchange, limit: int) -> Message:
         # The connection stays open, and the rest of the body is discarded: a client that sends all of it before it
         # reads the answer would otherwise see a reset connection.
         raise refusal(413, f"Content Too Large: the limit for a message is {limit} bytes") from None
+    except TooMuchHeld:
+        raise refusal(503, INCOMPLETE, RETRY_LATER, HANG_UP) from None
     except TimeoutError:
         raise refusal(408, "Request Timeout: the body did not arrive in time", HANG_UP) from None
     message = decoded(body)

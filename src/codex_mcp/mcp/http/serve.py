@@ -35,7 +35,8 @@ from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 from codex_mcp.state.contract import Unavailable
 from codex_mcp.state.embedded.owners import EmbeddedOwners
 from codex_mcp.threads.threads import Threads
-from codex_mcp.transports.web_limits import LimitedHttp, LimitedSocket, WebLimits
+from codex_mcp.transports.direct_socket import LimitedSocket
+from codex_mcp.transports.web_limits import LimitedHttp, WebLimits
 
 logger = logging.getLogger(__name__)
 
