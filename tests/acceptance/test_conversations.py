@@ -8,7 +8,7 @@ import pytest
 from codex_mcp.base.processes.offspring import parent
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
-from tests.acceptance.recordings.exchange import SCENES, scene, serve
+from tests.acceptance.recordings.exchange import BY_NOBODY, SCENES, scene, serve
 from tests.support.processes import Process, processes_at, the_core, the_server
 from tests.support.servers.conversations import ask, asked, ended, items, listen, new, refusal, say, turn
 from tests.support.servers.doorbell import doorbell
@@ -39,7 +39,7 @@ def reasons(model_input: object) -> list[str]:
     """What the model was told about denials."""
     assert isinstance(model_input, list)
     texts = [item["content"][0]["text"] for item in model_input if item["type"] == "message"]
-    return [text.removeprefix(NOT_APPROVED) for text in texts if text.startswith(NOT_APPROVED)]
+    return [text.removeprefix(NOT_APPROVED).removesuffix(BY_NOBODY) for text in texts if text.startswith(NOT_APPROVED)]
 
 
 async def test_a_question_without_a_listener_waits_for_one(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ async def test_a_question_that_is_not_answered_in_time_is_denied_with_the_reason
         await say(server, conversation, scene("escalate"))
         await server.until(lambda: len(model.requests) == 2)
         (why,) = reasons(model.requests[-1].json["input"])
-        nobody = "no person could be asked: the conversation had no listener within 0.2 seconds"
-        assert why == ("no person answered within 0.2 seconds" if listeners else nobody)
+        nobody = "no one could be asked: the conversation had no listener within 0.2 seconds"
+        assert why == ("no one answered within 0.2 seconds" if listeners else nobody)
         if listeners:
             withdrawn = await server.wait_for(lambda message: message.get("method") == "notifications/cancelled")
             assert withdrawn["params"]["requestId"] == 0

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 WITHDRAWN: Final = "the question is no longer open"
 NOT_IN_TIME: Final = "no answer in time"
-NO_REQUEST: Final = "no person could be asked: the conversation methods have no request for such a question"
+NO_REQUEST: Final = "no one could be asked: the conversation methods have no request for such a question"
 
 
 class Surroundings(Struct, frozen=True):
@@ -156,7 +156,7 @@ class Conversation:
         return decision
 
     def _unheard(self) -> Denied:
-        return Denied(f"no person could be asked: the conversation had no listener within {self._timeout:g} seconds")
+        return Denied(f"no one could be asked: the conversation had no listener within {self._timeout:g} seconds")
 
     async def _asked(self, question: Question, request: ApprovalRequest, limit: asyncio.Timeout) -> Decision:
         while True:

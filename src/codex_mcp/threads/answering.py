@@ -5,12 +5,19 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from codex_mcp.base.logs import stay_about
 from codex_mcp.codex.core import Core, CoreError
 from codex_mcp.codex.events.translator import Event, EventTranslator
 from codex_mcp.threads.open_questions import OpenQuestions
-from codex_mcp.threads.questions.approvals import core_answer, explanation, must_interrupt, refusal
+from codex_mcp.threads.questions.approvals import (
+    core_answer,
+    explanation,
+    must_interrupt,
+    refusal,
+    told_of_refusal,
+)
 from codex_mcp.threads.questions.decisions import is_approval, word_for
 from codex_mcp.threads.questions.questions import question_from
 from codex_mcp.threads.turn import Turn
@@ -18,6 +25,9 @@ from codex_mcp.wire.app.questions import Asked, UnreadableQuestion
 from codex_mcp.wire.jsonrpc import Id
 
 logger = logging.getLogger(__name__)
+
+MOST_WARNINGS: Final = 10
+"""Of one turn, before refusals are no longer told: an agent may ask hundreds of times."""
 
 
 class Answering:
@@ -55,6 +65,9 @@ class Answering:
         self._decided(turn, "withdrawn" if decision is None else word_for(decision))
         if decision is None:
             return refusal(asked.method)  # the core withdrew the question and ignores this answer
+        refused = told_of_refusal(question, decision)
+        if refused is not None and len(turn.record.warnings) < MOST_WARNINGS:
+            turn.record.warn((*turn.record.warnings, refused))
         self._publish(self._translator.answered(asked, approved=is_approval(decision)))
         if must_interrupt(question, decision):
             self._cancel(turn)

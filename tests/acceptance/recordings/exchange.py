@@ -4,6 +4,7 @@ The recordings show what that program said to each request. A counterpart makes 
 expects the same answers and the same events in the same order; what differs on purpose is in docs/compatibility.md.
 """
 
+import re
 from contextlib import AbstractAsyncContextManager
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +21,13 @@ NEW = [*OPENED, *BEGUN]
 ENDED = [*SAID, "task_complete"]
 
 THREAD_ID_NOTE = "\n\nthreadId: "
-"""Begins the note that our error texts end with."""
+"""Begins the note that our texts end with."""
+
+WARNINGS = re.compile(r"\A(?:Warning: .*\n\n)+")
+"""Sentences about the turn before its answer."""
+
+BY_NOBODY = ". No user has rejected it, whatever the output of the tool says."
+"""What the model reads at the end of a refusal that no person has decided."""
 
 
 def serve(
@@ -37,8 +44,10 @@ def scene(name: str, **parameters: str) -> str:
 
 
 def as_recorded(result: Json) -> Json:
-    """A result with no more in it than 0.153.4 had: `structuredContent` cut to two fields, error texts to the error."""
-    texts = [{**part, "text": part["text"].partition(THREAD_ID_NOTE)[0]} for part in result["content"]]
+    """A result as 0.153.4 had it: `structuredContent` cut to two fields, texts without warnings and id."""
+    texts = [
+        {**part, "text": WARNINGS.sub("", part["text"]).partition(THREAD_ID_NOTE)[0]} for part in result["content"]
+    ]
     cut = {**result, "content": texts}
     if "structuredContent" in result:
         cut["structuredContent"] = {key: result["structuredContent"][key] for key in ("threadId", "content")}

@@ -8,6 +8,7 @@ import pytest
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.acceptance.recordings.exchange import (
     BEGUN,
+    BY_NOBODY,
     ENDED,
     NEW,
     answered,
@@ -83,7 +84,7 @@ def told(model: ScriptedModel) -> list[str]:
     items = model.requests[-1].json["input"]
     assert isinstance(items, list)
     (call,) = [index for index, item in enumerate(items) if item["type"] == "function_call"]
-    return [item.get("output") or item["content"][0]["text"] for item in items[call + 1 :]]
+    return [(item.get("output") or item["content"][0]["text"]).removesuffix(BY_NOBODY) for item in items[call + 1 :]]
 
 
 @pytest.mark.parametrize("recording", ANSWERS)
@@ -190,7 +191,13 @@ async def test_a_client_that_cannot_be_asked_is_not_asked_and_nothing_hangs(tmp_
         assert as_recorded(result) == answered(thread_of(result), "The command is over.")
         assert event_types(server, call) == [*NEW, *NOT_RUN, *ENDED]
         assert [message for message in server.messages if message.get("method") == "elicitation/create"] == []
-        assert told(model)[1] == NOT_APPROVED + "no person could be asked: the MCP client does not support elicitation"
+        reason = "no one could be asked: the MCP client does not support elicitation"
+        assert told(model)[1] == NOT_APPROVED + reason
+        assert BY_NOBODY in str(model.requests[-1].json["input"])
+        command = "/bin/bash -lc 'touch made.txt && echo done'"
+        assert result["structuredContent"]["warnings"] == [
+            f"The agent asked to run the command `{command}`, which was refused: {reason}."
+        ]
         server.close_stdin()
         assert await server.exit_code() == 0
 
@@ -203,6 +210,6 @@ async def test_a_question_that_nobody_answers_is_a_denial_at_the_deadline(tmp_pa
         result = await server.result(call)
 
         assert as_recorded(result) == answered(thread_of(result), "The command is over.")
-        assert told(model)[1] == NOT_APPROVED + "no person answered within 0.2 seconds"
+        assert told(model)[1] == NOT_APPROVED + "no one answered within 0.2 seconds"
         taken_back = await server.wait_for(lambda message: message.get("method") == "notifications/cancelled")
         assert taken_back["params"]["requestId"] == question["id"]

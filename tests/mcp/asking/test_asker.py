@@ -116,7 +116,7 @@ async def test_nobody_in_time_is_a_no_and_the_question_is_taken_back() -> None:
         decision = at.asked()
         question = await at.far.next()
         withdrawn = await at.far.next()
-        assert await decision == Denied("no person answered within 0.01 seconds")
+        assert await decision == Denied("no one answered within 0.01 seconds")
         assert withdrawn["method"] == "notifications/cancelled"
         assert withdrawn["params"] == {"requestId": question["id"], "reason": "no answer in time"}
 
@@ -136,7 +136,7 @@ async def test_a_late_answer_changes_nothing_and_the_next_question_is_a_new_one(
 
 async def test_without_any_time_nobody_is_asked() -> None:
     async with scene(0) as at:
-        assert await at.asked() == Denied("no person answered within 0 seconds")
+        assert await at.asked() == Denied("no one answered within 0 seconds")
         await at.is_not_asked()
 
 
@@ -238,7 +238,7 @@ def test_a_cancel_after_a_second_is_a_decision_and_the_next_question_is_asked(*,
 async def test_a_question_that_is_listed_in_vain_is_denied_in_time() -> None:
     async with scene(0.01, lists=True) as at:
         at.client.introduce(None, {})
-        assert await at.asked() == Denied("no person answered within 0.01 seconds")
+        assert await at.asked() == Denied("no one answered within 0.01 seconds")
         assert not at.turn.parked.open
 
 

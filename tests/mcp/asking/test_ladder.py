@@ -78,7 +78,7 @@ def test_whoever_is_not_asked_has_an_obstacle_and_whoever_is_has_none(question: 
         taken = route(question, each)
         assert (taken.obstacle is None) == (taken.step in (Step.ASK, Step.FETCH))
         if taken.obstacle is not None:
-            assert reason_for(taken.obstacle, question).startswith("no person ")
+            assert reason_for(taken.obstacle, question).startswith("no one ")
 
 
 @given(st.sampled_from(QUESTIONS), st.sampled_from(ALL_TERMS))
@@ -139,15 +139,15 @@ def test_a_client_without_elicitation_is_not_asked() -> None:
 REFUSED: list[tuple[dict[str, object], str]] = [
     (
         {"mode": "url"},
-        "no person could be asked: the MCP server weather wants a page opened, which the MCP client does not support",
+        "no one could be asked: the MCP server weather wants a page opened, which the MCP client does not support",
     ),
     (
         {"requestedSchema": NESTED},
-        "no person could be asked: the MCP server weather sent a form that MCP clients cannot show",
+        "no one could be asked: the MCP server weather sent a form that MCP clients cannot show",
     ),
     (
         {"mode": "openai/other"},
-        "no person could be asked: the MCP server weather asks in a way (openai/other) that MCP has no form for",
+        "no one could be asked: the MCP server weather asks in a way (openai/other) that MCP has no form for",
     ),
 ]
 

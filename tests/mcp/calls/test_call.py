@@ -237,7 +237,7 @@ async def test_a_question_that_nobody_answers_in_time_is_a_no_that_the_model_rea
         withdrawn = await server.wait_for(lambda message: message.get("method") == "notifications/cancelled")
         assert result["structuredContent"]["content"] == "It was refused."
         assert withdrawn["params"]["requestId"] == question["id"]
-        assert "no person answered within 0.2 seconds" in model.requests[-1].body.decode()
+        assert "no one answered within 0.2 seconds" in model.requests[-1].body.decode()
 
 
 async def test_a_wait_can_be_cancelled_and_leaves_the_turn_alone(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_decisions_with_data_are_spelled_as_the_old_server_did() -> None:
 
 
 def test_refusals_without_a_person_say_why() -> None:
-    assert timed_out(600.0) == Denied("no person answered within 600 seconds")
+    assert timed_out(600.0) == Denied("no one answered within 600 seconds")
     assert failed("no window") == Denied("the MCP client could not ask the user: no window")
 
 

@@ -25,7 +25,7 @@ What happens after ASK, and for FETCH when the client comes back with an answer 
     no connection reads the question          it is listed as well; the first answer   it stays asked
                                               decides
     an error                                  a denial                                 a denial
-    no person answered within approval_timeout         a denial                                 a denial
+    no one answered within approval_timeout         a denial                                 a denial
 """
 
 from __future__ import annotations
@@ -151,12 +151,12 @@ def reason_for(obstacle: Obstacle, question: Question) -> str:
         case Obstacle.NO_ELICITATION:
             return NO_CAPABILITY
         case Obstacle.NO_URL:
-            return f"no person could be asked: {server} wants a page opened, which the MCP client does not support"
+            return f"no one could be asked: {server} wants a page opened, which the MCP client does not support"
         case Obstacle.NESTED_FORM:
-            return f"no person could be asked: {server} sent a form that MCP clients cannot show"
+            return f"no one could be asked: {server} sent a form that MCP clients cannot show"
         case Obstacle.UNKNOWN_MODE:
             mode = question.mode if isinstance(question, ServerQuestion) else ""
-            return f"no person could be asked: {server} asks in a way ({mode}) that MCP has no form for"
+            return f"no one could be asked: {server} asks in a way ({mode}) that MCP has no form for"
         case Obstacle.NO_PERSON:
             return NO_PERSON
         case Obstacle.GONE:

@@ -25,6 +25,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
+from codex_mcp.base.printable import one_line
 from codex_mcp.threads.questions.decisions import (
     DECLINED,
     DISMISSED,
@@ -38,6 +39,7 @@ from codex_mcp.threads.questions.decisions import (
     RuleApproved,
     Scope,
     is_approval,
+    is_by_nobody,
     old_decision,
     short_reason,
     word_for,
@@ -65,6 +67,9 @@ ASKED_TO = {
     QuestionKind.MCP: "use the MCP server",
 }
 """What was refused, in words for the model."""
+
+COMMAND_CHARS = 200
+"""Of a refused command, in words for the caller."""
 
 
 def offered(question: Question) -> tuple[Decision, ...]:
@@ -162,7 +167,20 @@ def explanation(question: Question, decision: Decision) -> dict[str, object] | N
     if not isinstance(decision, Denied) or decision.reason == DECLINED or question.is_old:
         return None  # the answer to an old Codex says it itself
     text = f"The request to {ASKED_TO[question.kind]} was not approved. Reason given: {decision.reason}"
+    if is_by_nobody(decision):
+        text += ". No user has rejected it, whatever the output of the tool says."
     return {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": text}]}
+
+
+def told_of_refusal(question: Question, decision: Decision) -> str | None:
+    """The refusal in a sentence for the caller of the turn; None if a person has decided, who knows it."""
+    if not isinstance(decision, Denied) or not is_by_nobody(decision):
+        return None
+    what = ASKED_TO[question.kind]
+    if isinstance(question, CommandQuestion) and question.command_line:
+        line = one_line(question.command_line)
+        what += f" `{line if len(line) <= COMMAND_CHARS else line[: COMMAND_CHARS - 1] + '…'}`"
+    return f"The agent asked to {what}, which was refused: {decision.reason}."
 
 
 def must_interrupt(question: Question, decision: Decision) -> bool:

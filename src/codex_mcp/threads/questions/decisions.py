@@ -14,13 +14,18 @@ from codex_mcp.wire.app.questions import NetworkAmendment
 MAX_REASON_CHARS = 2_000
 """A reason goes into the model's context; a page is enough to explain a refusal."""
 
+UNASKED = "no one could be asked"
+UNANSWERED = "no one answered within"
+UNREACHED = "the MCP client could not ask the user"
+"""These begin the reasons of denials that no person has decided."""
+
 DECLINED = "the user declined"
 DISMISSED = "the user closed the question without an answer"
 REVIEW_TIMED_OUT = "the client says that its review timed out"
-NO_CAPABILITY = "no person could be asked: the MCP client does not support elicitation"
-NO_PERSON = "no person could be asked: the MCP client cancels every question at once, as headless clients do"
-SERVER_STOPPING = "no person could be asked: the server is shutting down"
-SESSION_GONE = "no person could be asked: the MCP client is gone"
+NO_CAPABILITY = f"{UNASKED}: the MCP client does not support elicitation"
+NO_PERSON = f"{UNASKED}: the MCP client cancels every question at once, as headless clients do"
+SERVER_STOPPING = f"{UNASKED}: the server is shutting down"
+SESSION_GONE = f"{UNASKED}: the MCP client is gone"
 
 
 class Scope(StrEnum):
@@ -77,11 +82,16 @@ PLAIN_WORDS: dict[str, Decision] = {
 
 
 def timed_out(seconds: float) -> Denied:
-    return Denied(f"no person answered within {seconds:g} seconds")
+    return Denied(f"{UNANSWERED} {seconds:g} seconds")
 
 
 def failed(message: str) -> Denied:
-    return Denied(short_reason(f"the MCP client could not ask the user: {message}"))
+    return Denied(short_reason(f"{UNREACHED}: {message}"))
+
+
+def is_by_nobody(decision: Decision) -> bool:
+    """Whether this is a denial that no person has decided."""
+    return isinstance(decision, Denied) and decision.reason.startswith((UNASKED, UNANSWERED, UNREACHED))
 
 
 def is_approval(decision: Decision) -> bool:
