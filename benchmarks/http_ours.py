@@ -18,6 +18,7 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import CoreLaunch
 from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.client_budgets import LearnedLimits
 from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.hub import Hub
@@ -54,6 +55,11 @@ class NoCodex:
 
     def answer_lost(self, caller: str, request_id: Id) -> None:
         """Nothing was reported."""
+
+    def caller_left(self, caller: str, client: str) -> None:
+        """Nothing was left."""
+
+    limits = LearnedLimits()
 
 
 async def _launch() -> CoreLaunch:

@@ -102,8 +102,8 @@ async def test_a_deleted_session_ends_its_turn_and_its_thread_can_be_continued_b
             assert content((await events.rest())[-1]) == "two"
 
 
-async def test_a_client_that_hangs_up_has_cancelled_its_turn_if_it_stands_for_itself(tmp_path: Path) -> None:
-    async with scripted_http_server(tmp_path) as (server, model):
+async def test_a_client_that_hangs_up_has_cancelled_its_turn_if_the_setting_says_so(tmp_path: Path) -> None:
+    async with scripted_http_server(tmp_path, "--on-client-timeout", "stop") as (server, model):
         body, headers = stateless(call(1, "codex", gate("g")))
         async with Door(server.port).stream("POST", body, **headers) as events:
             await model.wait_for_gate("g")
@@ -117,7 +117,7 @@ async def test_a_client_that_hangs_up_has_cancelled_its_turn_if_it_stands_for_it
 
 
 async def test_so_has_one_that_hangs_up_before_it_was_told_anything(tmp_path: Path) -> None:
-    async with scripted_http_server(tmp_path) as (server, model):
+    async with scripted_http_server(tmp_path, "--on-client-timeout", "stop") as (server, model):
         body, headers = stateless(call(1, "codex", {**gate("g"), "events": "none"}))
         async with Door(server.port).waiting("POST", body, **{**headers, "accept": "application/json"}):
             await model.wait_for_gate("g")

@@ -1,5 +1,6 @@
 """Long answers of the real Codex: sent once, where the client reads them, and cut, with the rest on request."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,6 +11,11 @@ import pytest
 from tests.support.servers.mcp_server import Json, McpServer, scripted_server
 
 ANSWER = "".join(f"line {number} of the answer\n" for number in range(4_000)).rstrip()
+
+PART = re.compile(
+    r"(?s)\A(?:\[threadId: \S+\] completed\n)?(?P<text>.*)\n\n\[Characters \d+ to (?P<end>\d+) of (?P<total>\d+)\."
+)
+"""A part of an answer, as a result shows it."""
 
 SCRIPT = f"""
 [scenes.long]
@@ -34,11 +40,26 @@ def text_of(result: Json) -> str:
     return text
 
 
-async def test_a_long_answer_is_in_the_text_for_a_client_that_is_not_known(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["text", "structured content"])
+async def test_a_client_that_is_not_known_pages_through_a_long_answer_with_what_it_reads(
+    tmp_path: Path, place: str
+) -> None:
+    """Whichever of the two its model sees, that alone tells everything that is needed to get the whole answer."""
     async with long_server(tmp_path, "my-script") as server:
-        result = await server.run("codex", {"prompt": "[[scene: long]]"})
-        assert text_of(result) == ANSWER
-        assert msgspec.json.encode(result).decode().count("line 3999") == 1
+        result, read = await server.run("codex", {"prompt": "[[scene: long]]"}), ""
+        while True:
+            structured = result["structuredContent"]
+            (turn,) = structured.get("finished", [structured])
+            shown = text_of(result) if place == "text" else turn["content"]
+            part = PART.search(shown)
+            assert part is not None
+            read += part["text"]
+            if part["end"] == part["total"]:
+                break
+            call = re.search(r"codex_wait (\{[^}]*\})", shown)
+            assert call is not None
+            result = await server.run("codex_wait", msgspec.json.decode(call[1]))
+        assert read == ANSWER
 
 
 @pytest.mark.parametrize("mode", ["at once", "later"])

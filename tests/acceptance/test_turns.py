@@ -17,7 +17,8 @@ async def test_a_new_thread_answers_and_a_reply_continues_it(tmp_path: Path) -> 
         thread = first["structuredContent"]["threadId"]
         second = await server.run("codex-reply", {"threadId": thread, "prompt": '[[scene: say text="two"]]'})
 
-        assert first["content"] == [{"type": "text", "text": "one"}]
+        told = f"one\n\nthreadId: {thread} (codex-reply continues the thread)"
+        assert first["content"] == [{"type": "text", "text": told}]
         assert first["structuredContent"]["content"] == "one"
         assert second["structuredContent"] | {"durationSeconds": 0, "usage": {}} == {
             "threadId": thread,

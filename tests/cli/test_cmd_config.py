@@ -40,7 +40,7 @@ def test_the_origin_is_a_flag_a_variable_a_line_of_a_file_or_the_default(tmp_pat
     assert 'default_identity = "me" # --identity' in lines
     assert 'team = "backend" # ATM_TEAM' in lines
     assert f'model = "a model" # {file}:2' in lines
-    assert 'events = "standard" # default' in lines
+    assert 'protocol = "both" # default' in lines
     assert "turn_timeout = 1800 # default" in lines
 
 
@@ -48,7 +48,7 @@ def test_programs_get_json(tmp_path: Path, file: Path) -> None:
     file.write_text('[plugins.codex-mcp]\nmdoel = "a model"\n')
     shown = json.loads(command(tmp_path, "config", "--json").stdout)
     assert shown["schema"] == 1
-    assert shown["settings"]["events"] == {"value": "standard", "origin": "default"}
+    assert shown["settings"]["protocol"] == {"value": "both", "origin": "default"}
     assert shown["warnings"] == [
         f"{file}:2 sets mdoel, which is not a setting of this version and is ignored; did you mean model?"
     ]

@@ -88,12 +88,12 @@ def test_relative_paths_belong_to_where_they_were_written(world: World) -> None:
 
 def test_the_nearest_file_of_the_repository_counts_and_none_above_it(world: World) -> None:
     table(world.repo.parent / ".atm.toml", 'events = "full"')
-    assert world.load().settings.calls.events is Events.STANDARD
+    assert world.load().settings.calls.events is None
     table(world.repo_file, 'events = "none"')
     assert world.load().settings.calls.events is Events.NONE
     table(world.cwd / ".atm.toml", "start_timeout = 7")
     assert world.load().settings.core.start_timeout == 7
-    assert world.load().settings.calls.events is Events.STANDARD
+    assert world.load().settings.calls.events is None
 
 
 def test_a_work_tree_whose_git_folder_is_elsewhere_is_a_repository_too(world: World) -> None:
@@ -107,7 +107,7 @@ def test_a_work_tree_whose_git_folder_is_elsewhere_is_a_repository_too(world: Wo
 def test_outside_of_a_repository_only_the_working_folder_is_looked_at(world: World) -> None:
     (world.repo / ".git" / "HEAD").unlink()  # an empty .git is no repository
     table(world.repo_file, 'events = "none"')
-    assert world.load().settings.calls.events is Events.STANDARD
+    assert world.load().settings.calls.events is None
     table(world.cwd / ".atm.toml", 'events = "none"')
     assert world.load().settings.calls.events is Events.NONE
 

@@ -26,9 +26,12 @@ APPROVED = {"action": "accept", "content": {"decision": "approved"}}
 CLIENT_TIMEOUT = 4.0
 """Seconds that an impatient client waits. In life it is 60 (TypeScript) or 300 (Python), and turns last longer, too."""
 
-LIVELY = ("--events", "none", "--progress-interval", "0.2", "--quiet-time", "0.2", "--ping-interval", "0.2")
+LIVELY = (
+    *("--events", "none", "--progress-interval", "0.2", "--quiet-time", "0.2", "--ping-interval", "0.2"),
+    *("--on-client-timeout", "stop"),
+)
 """A server for impatient clients, with turns that say nothing: far more signs of life than they need, so that a busy
-machine does not matter."""
+machine does not matter. Without a session, an SDK can cancel only by hanging up, which here stops the turn."""
 
 
 @pytest.mark.parametrize("sdk", REVISIONS)

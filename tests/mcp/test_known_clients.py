@@ -1,8 +1,9 @@
 """The table of known clients."""
 
 import pytest
+from msgspec.structs import replace
 
-from codex_mcp.mcp.known_clients import CLIENTS, UNKNOWN, Shows, known_client, takes_links, takes_priming
+from codex_mcp.mcp.known_clients import CLIENTS, UNKNOWN, Shows, is_time_out, known_client, takes_links, takes_priming
 from codex_mcp.wire.mcp import REVISIONS, STATELESS_REVISIONS
 
 
@@ -16,11 +17,33 @@ def test_a_client_may_append_the_name_of_the_server(name: str) -> None:
     assert known_client(name).shows is Shows.TEXT
 
 
-@pytest.mark.parametrize("name", ["", "mcp", "clinear", "opencoder", "claude", "x" * 10_000])
+@pytest.mark.parametrize("name", ["", "clinear", "opencoder", "claude", "x" * 10_000])
 def test_any_other_client_is_unknown_and_gets_what_is_safe_for_all(name: str) -> None:
     assert known_client(name) is UNKNOWN
     assert UNKNOWN.shows is Shows.UNKNOWN
     assert UNKNOWN.chars == min(client.chars for client in CLIENTS.values())
+
+
+def test_frameworks_with_the_name_of_their_sdk_are_as_unknown_but_get_no_events() -> None:
+    assert replace(known_client("mcp"), takes_events=True) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_limit"),
+    [
+        ("timed out after 5s", True),
+        ("McpError: MCP error -32001: Request timed out", True),
+        ("TimeoutError: The operation was aborted due to timeout", True),
+        ("Timed-out", True),
+        ("context deadline exceeded", True),
+        ("AbortError: The operation was aborted.", False),
+        ("User pressed escape", False),
+        ("sometimes out of order", False),
+        ("", False),
+    ],
+)
+def test_a_time_out_is_told_from_a_person(reason: str, *, is_limit: bool) -> None:
+    assert is_time_out(reason) is is_limit
 
 
 def test_what_a_session_may_be_sent_depends_on_its_revision() -> None:

@@ -29,7 +29,7 @@ class World:
         self.home_file = self.home / ".config" / "atm" / "config.toml"
         self.home_file.parent.mkdir(parents=True)
 
-    def defaults(self, events: Events = Events.STANDARD) -> Settings:
+    def defaults(self, events: Events | None = None) -> Settings:
         """The settings if no place has any."""
         return make_settings(f"{self.home}/.codex", state_dir=f"{self.home}/.config/atm/codex-sessions", events=events)
 

@@ -13,7 +13,7 @@ from typing import IO
 import pytest
 
 from codex_mcp.base.tasks import TaskSet
-from codex_mcp.rpc.channel import Frame, UnreadableFrame
+from codex_mcp.rpc.channel import Frame, FrameKind, UnreadableFrame
 from codex_mcp.transports.stdio import StdioChannel, open_stdio
 from tests.support.patience import PATIENCE
 
@@ -193,3 +193,27 @@ async def test_a_client_that_no_longer_reads_is_noticed_without_a_write() -> Non
         reader.close()
         async with asyncio.timeout(PATIENCE):
             await channel.until_unread()
+
+
+async def test_it_knows_which_answers_wait_in_the_pipe() -> None:
+    async with piped() as (channel, _, reader):
+        for number in (1, 2):
+            channel.send(b'{"answer": %d}' % number, number, FrameKind.ANSWER)
+        await channel.drain(1)
+        assert [channel.is_unread(number) for number in (1, 2, 3)] == [True, True, False]
+        assert reader.readline() == b'{"answer": 1}\n'
+        assert [channel.is_unread(number) for number in (1, 2)] == [False, True]
+        channel.send(b'{"note": 1}')
+        await channel.drain(1)
+        assert reader.readline() == b'{"answer": 2}\n'
+        assert not channel.is_unread(2), "what follows the answer does not count"
+
+
+async def test_once_only_answers_are_sent_nothing_else_follows() -> None:
+    async with piped() as (channel, _, reader):
+        channel.send_only_answers()
+        channel.send(b'{"note": 1}')
+        channel.send(b'{"question": 1}', 1, FrameKind.REQUEST)
+        channel.send(b'{"answer": 1}', 1, FrameKind.ANSWER)
+        await channel.drain(1)
+        assert reader.readline() == b'{"answer": 1}\n'

@@ -42,7 +42,8 @@ def _rarer(value: object) -> float:
 
 
 def _events(value: object) -> float:
-    return (Events.NONE, Events.STANDARD, Events.FULL).index(Events(str(value)))
+    """By client (None) is higher than none, and lower than any other."""
+    return 0.5 if value is None else (Events.NONE, Events.STANDARD, Events.FULL).index(Events(str(value)))
 
 
 def _eras(value: object) -> float:

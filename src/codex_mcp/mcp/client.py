@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from msgspec import Raw
 
 from codex_mcp.base.futures import Waiter
+from codex_mcp.mcp.known_clients import asks_for_events, known_client
 from codex_mcp.rpc.errors import request_failed
 from codex_mcp.rpc.peer import Peer, PendingCall
 from codex_mcp.wire import mcp
@@ -59,6 +60,11 @@ class Client:
     @property
     def name(self) -> str:
         return self.info.name if self.info is not None else ""
+
+    @property
+    def takes_events(self) -> bool:
+        """It has asked for `codex/event` notifications, or is a program that may need them."""
+        return asks_for_events(self.capabilities) or known_client(self.name).takes_events
 
     def notify(self, method: str, params: object, about: Id | None = None) -> None:
         self._peer.notify(method, params, about)

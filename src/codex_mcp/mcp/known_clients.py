@@ -1,12 +1,13 @@
 """Pure. What each client does that the protocol does not tell: one table, by the name that a client gives itself.
 
 An unknown client gets the safe behaviour: its model may see the text of a result, the structured content or both, so
-that each is complete; its time limit may be short; and it may not know messages that the specification lacks. Most
-frameworks in Python call themselves `mcp`, as their SDK does, and are unknown in this sense.
+that each is complete; and its time limit may be short. Most frameworks in Python call themselves `mcp`, as their SDK
+does, and are unknown in this sense.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
@@ -36,10 +37,14 @@ class KnownClient(Struct, frozen=True):
     """A person stops a stateless call by closing its connection; the client itself does so for no other reason."""
     keeps_server: bool = False
     """It starts one server and uses it for all calls."""
+    takes_events: bool = False
+    """It gets `codex/event` notifications without asking for them."""
 
 
-UNKNOWN: Final = KnownClient()
-"""Cursor and others give up at 300 s, with or without progress. A client that sends no progress token most likely uses
+UNKNOWN: Final = KnownClient(takes_events=True)
+"""A program that was written for `codex mcp-server` may need its events.
+
+Cursor and others give up at 300 s, with or without progress. A client that sends no progress token most likely uses
 the TypeScript SDK's default of 60 s. Codex, as a client, holds the least of a long answer."""
 
 CLIENTS: Final[Mapping[str, KnownClient]] = {
@@ -52,6 +57,8 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
     "claude-ai": KnownClient(with_progress=45, keeps_server=True),
     # Codex as a client: 300 s (`tool_timeout_sec`), progress or not. It cuts a result of more than 10,000 tokens.
     "codex-mcp-client": KnownClient(Shows.DATA, 36_000, 240, without_progress=240, keeps_server=True),
+    # The Python SDK's own name. Its first generation writes 41 kB of warnings about the events of one short turn.
+    "mcp": KnownClient(),
     "gemini-cli-mcp-client": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
     "qwen-cli-mcp-client": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
     "opencode": KnownClient(Shows.TEXT, 36_000, keeps_server=True),
@@ -59,6 +66,25 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
     "cline": KnownClient(Shows.BOTH, 36_000, keeps_server=True),
 }
 """By lower-case name. Some clients append the name that the user gave the server: `qwen-cli-mcp-client-codex`."""
+
+
+EVENTS_CAPABILITY: Final = "codex/event"
+"""An experimental capability: a client that declares it gets `codex/event` notifications."""
+
+
+def asks_for_events(capabilities: Mapping[str, object]) -> bool:
+    experimental = capabilities.get("experimental")
+    return isinstance(experimental, Mapping) and experimental.get(EVENTS_CAPABILITY) is not None
+
+
+TIME_OUTS: Final = re.compile(r"\btim(?:ed?|ing)[ -]?out\b|timeout|deadline|-32001\b", re.IGNORECASE)
+"""In the reasons of clients that give up: `timed out after 5s` (Python SDK), `MCP error -32001: Request timed out`
+(TypeScript SDK), `TimeoutError: The operation was aborted due to timeout` (AbortSignal.timeout)."""
+
+
+def is_time_out(reason: str) -> bool:
+    """Whether a client cancels because its time is up, and not because a person wants to stop the work."""
+    return TIME_OUTS.search(reason) is not None
 
 
 def known_client(name: str) -> KnownClient:

@@ -13,6 +13,8 @@ import secrets
 from functools import partial
 from typing import IO, Final
 
+from msgspec.structs import replace
+
 from codex_mcp.base.logs import about_only
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.signals import first, signals_received
@@ -20,7 +22,7 @@ from codex_mcp.base.tasks import TaskSet
 from codex_mcp.codex.supervisor import Launcher
 from codex_mcp.mcp.methods import handle_notification
 from codex_mcp.mcp.seal import KEY_BYTES
-from codex_mcp.mcp.session import Session
+from codex_mcp.mcp.session import ON_STDIO, Session
 from codex_mcp.mcp.shutdown import Shutdown
 from codex_mcp.mcp.tools.product import MakeProduct, plain_product
 from codex_mcp.rpc.peer import Handlers, Peer
@@ -64,7 +66,8 @@ class StdioServer:
         )
         key = secrets.token_bytes(KEY_BYTES)
         self._product = make(self._threads, settings, key)
-        self._session = Session(self._peer, self._product.tools, settings.calls, on_shutdown=self._stop_reading)
+        origin = replace(ON_STDIO, is_unread=channel.is_unread)
+        self._session = Session(self._peer, self._product.tools, settings.calls, origin, self._stop_reading)
         self._tasks = TaskSet()
         self._reading: asyncio.Task[None] | None = None
 
@@ -76,6 +79,7 @@ class StdioServer:
                 unread = self._tasks.spawn(self._channel.until_unread(), name="stdout")
                 await first(reading, signals, unread)
                 self._peer.stop_accepting()
+                self._channel.send_only_answers()
                 logger.info("stopping: %s", _why_stopped(reading, unread))
                 # Inside `signals_received`: a further signal must not kill us before the core has ended.
                 shutdown = Shutdown(lambda: [self._session], self._threads, self._settings.calls)

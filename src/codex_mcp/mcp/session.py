@@ -16,7 +16,9 @@ from codex_mcp.base.principals import LOCAL
 from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.calls.call import Call, CallRequest
 from codex_mcp.mcp.calls.cancellable import CancellableRequest
+from codex_mcp.mcp.calls.client_budgets import LearnedLimits
 from codex_mcp.mcp.client import Client, Reach
+from codex_mcp.mcp.known_clients import is_time_out
 from codex_mcp.mcp.roots import SessionRoots
 from codex_mcp.rpc.peer import Peer
 from codex_mcp.wire import mcp
@@ -47,6 +49,12 @@ class ToolBox(Protocol):
 
     def answer_lost(self, caller: str, request_id: Id) -> None:
         """The answer to a call did not reach this caller; it is news again."""
+
+    def caller_left(self, caller: str, client: str) -> None:
+        """The session of this caller, who is this client, has ended."""
+
+    limits: LearnedLimits
+    """How long clients wait."""
 
 
 class Listener:
@@ -89,6 +97,8 @@ class Origin(Struct, frozen=True):
     """Whether it may change the server for everyone, at this moment."""
     is_local: bool = False
     """The client has started the server and shares its user."""
+    is_unread: Callable[[Id], bool] = lambda _: False
+    """Whether the transport knows that the answer to this request was not read."""
 
 
 ON_STDIO: Final = Origin(administers=lambda: True, is_local=True)
@@ -112,6 +122,7 @@ class Session:
         self.subject = Subject(self.id, self.principal)
         self.is_local = origin.is_local
         self.may_administer = origin.administers
+        self._is_unread = origin.is_unread
         self.caller = origin.caller or self.id
         self.client = Client(peer, origin.reach)
         self._tools = tools
@@ -166,8 +177,9 @@ class Session:
             with about_only(subject):
                 logger.info("call of %s %s", name, ending_of(answer))
             return answer
-        request = CallRequest(request_id, params, subject, self.caller, partial(self.root, client, request_id))
-        call = Call(client, request, self._settings)
+        root = partial(self.root, client, request_id)
+        request = CallRequest(request_id, params, subject, self.caller, root, self.is_local)
+        call = Call(client, request, self._settings, self._tools.limits)
         self._calls[request_id] = call
         return self._run(call)
 
@@ -246,14 +258,25 @@ class Session:
             reason = (message.reason or "no reason given")[:LOGGED_CHARS]
             with about_only(call.subject._replace(thread=call.thread_id)):
                 logger.info("request cancelled: %s", reason)
-            call.cancel()
+            call.cancelled(reason)
         elif message.request_id in self._listeners:
             self._listeners[message.request_id].ended.set()
         elif message.request_id in self._requests:
             self._requests[message.request_id].cancel()
-        else:
-            # It may have crossed our answer, which its client then ignores.
+        elif is_time_out(message.reason or "") or self._is_unread(message.request_id):
+            # It has crossed our answer, which its client therefore ignores. Any other client has read the answer: some
+            # cancel each call when they are done with it.
             self._tools.answer_lost(self.caller, message.request_id)
+
+    def hung_up(self, request_id: Id) -> None:
+        """The connection of a stateless request is gone, and nothing else can read its answer."""
+        call = self._calls.get(request_id)
+        if call is not None:
+            with about_only(call.subject._replace(thread=call.thread_id)):
+                logger.info("the client closed the connection of its request")
+            call.hung_up()
+        else:
+            self.cancel(mcp.Cancelled(request_id, "the client closed the connection"))
 
     def answer_unread(self, request_id: Id) -> None:
         """The connection that was to read the answer is gone; the client may reconnect, or ask again."""

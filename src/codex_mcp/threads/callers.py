@@ -23,6 +23,17 @@ class Callers:
     def __init__(self) -> None:
         self._threads: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
         self._watchers: dict[str, list[Watcher]] = {}
+        self._left: OrderedDict[str, str] = OrderedDict()
+
+    def left(self, caller: str, client: str) -> None:
+        """The session of this caller has ended; another one of the same client may collect what it has left."""
+        self._left[caller] = client
+        if len(self._left) > CALLERS_KEPT:
+            self._left.popitem(last=False)
+
+    def left_by(self, client: str | None) -> frozenset[str]:
+        """The callers of ended sessions of this client; None: of any client."""
+        return frozenset(caller for caller, each in self._left.items() if client in (None, each))
 
     def note(self, caller: str, thread_id: str) -> None:
         """The caller has started or continued this thread."""

@@ -7,17 +7,26 @@ reader at the other end a tenth as often. `drain()` counts bytes queued here and
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import select
+import sys
+import termios
 from collections.abc import Callable
+from typing import Final
 
 from codex_mcp.base.futures import resolve
+
+INT_BYTES: Final = 4
+"""The size of the number that FIONREAD returns."""
 
 
 class OutgoingBytes(asyncio.BaseProtocol):
     """The protocol of a write pipe, and its queue."""
 
-    def __init__(self) -> None:
+    def __init__(self, pipe: int | None = None) -> None:
+        """`pipe` is the descriptor that is written, if it is a pipe."""
+        self._pipe = pipe
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.WriteTransport | None = None
         self._parts: list[bytes] = []
@@ -30,6 +39,18 @@ class OutgoingBytes(asyncio.BaseProtocol):
     def queued(self) -> int:
         in_transport = self._transport.get_write_buffer_size() if self._transport is not None else 0
         return self._held + in_transport
+
+    @property
+    def unread(self) -> int:
+        """Bytes that the reader is known not to have read: those queued here, and those in the pipe."""
+        if self._pipe is None or self.lost:
+            return self.queued
+        waiting = bytearray(INT_BYTES)
+        try:
+            fcntl.ioctl(self._pipe, termios.FIONREAD, waiting)
+        except OSError:
+            return self.queued
+        return self.queued + int.from_bytes(waiting, sys.byteorder)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)

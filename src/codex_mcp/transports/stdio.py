@@ -13,8 +13,10 @@ import os
 import socket
 import stat
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import IO, Protocol
+from functools import partial
+from typing import IO, Final, Protocol
 
 from codex_mcp.rpc.channel import Frame, FrameKind
 from codex_mcp.transports import framing
@@ -29,7 +31,14 @@ CHECK_INTERVAL = 0.2
 """Seconds between two checks whether the loop is closed; the reading thread then ends."""
 
 
+ANSWERS_NOTED: Final = 64
+"""The newest answers of which we know whether they were read."""
+
+
 class _Output(Protocol):
+    @property
+    def unread(self) -> int: ...
+
     def write(self, data: bytes) -> None: ...
 
     async def drain(self, below: int) -> None: ...
@@ -53,6 +62,10 @@ class StdioChannel:
         self._close_input = close_input
         self._output = output
         self._frames = framing.FrameReader(max_message_bytes)
+        self._written = 0
+        self._answers: OrderedDict[Id, int] = OrderedDict()
+        """Where in our output each answer ends."""
+        self._only_answers = False
 
     async def receive(self) -> Sequence[Frame]:
         while data := await self._reader.read(READ_BYTES):
@@ -61,7 +74,23 @@ class StdioChannel:
         return self._frames.end()
 
     def send(self, frame: bytes, about: Id | None = None, kind: FrameKind = FrameKind.NOTIFICATION) -> None:
-        self._output.write(framing.encode(frame, self._frames.style))
+        if self._only_answers and kind is not FrameKind.ANSWER:
+            return
+        data = framing.encode(frame, self._frames.style)
+        self._written += len(data)
+        if kind is FrameKind.ANSWER and about is not None:
+            self._answers[about] = self._written
+            if len(self._answers) > ANSWERS_NOTED:
+                self._answers.popitem(last=False)
+        self._output.write(data)
+
+    def send_only_answers(self) -> None:
+        """The client will ask nothing more: nothing but the answers that it still waits for may follow."""
+        self._only_answers = True
+
+    def is_unread(self, request_id: Id) -> bool:
+        """Whether the answer to this request is known to wait where the client has not read it yet."""
+        return self._answers.get(request_id, 0) > self._written - self._output.unread
 
     async def drain(self, below: int) -> None:
         await self._output.drain(below)
@@ -135,7 +164,7 @@ def _read(fd: int) -> bytes:
 async def _open_output(stdout: IO[bytes], *, is_stdin: bool) -> _Output:
     loop = asyncio.get_running_loop()
     if _is_pipe(stdout.fileno()):
-        return (await loop.connect_write_pipe(OutgoingBytes, stdout))[1]
+        return (await loop.connect_write_pipe(partial(OutgoingBytes, stdout.fileno()), stdout))[1]
     if _is_socket(stdout.fileno()):
         # Not as a pipe: if stdin is the same socket (under socat or inetd), asyncio would take the client's input for
         # the end of the pipe.
@@ -150,6 +179,10 @@ class _BlockingOutput:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._lost = asyncio.Event()
+
+    @property
+    def unread(self) -> int:
+        return 0
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)

@@ -105,13 +105,13 @@ async def test_a_thread_of_the_tool_is_a_conversation_of_its_session(tmp_path: P
         await server.initialize()
         call = server.call("codex", {"prompt": scene("say", text="old tool answer")})
         result = await server.result(call)
-        assert result["content"][0]["text"] == "old tool answer"
+        assert result["structuredContent"]["content"] == "old tool answer"
         assert event_types(server, call) == [*NEW, *ENDED]
         thread = thread_of(result)
 
         await listen(server, thread)
         reply = await server.run("codex-reply", {"conversationId": thread, "prompt": scene("say", text="second")})
-        assert reply["content"][0]["text"] == "second"
+        assert reply["structuredContent"]["content"] == "second"
         assert [msg["type"] for msg in told(server, thread)].count("task_complete") == 1
         sent = turn(thread, scene("run", cmd="python3 -c 'print(42)'"), server.setup.work, approvalPolicy="untrusted")
         assert await ask(server, "sendUserTurn", **sent) == {}

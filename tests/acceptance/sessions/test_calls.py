@@ -149,7 +149,7 @@ async def test_a_prompt_of_100_000_characters_arrives(tmp_path: Path) -> None:
 async def test_an_answer_without_words_has_a_text(tmp_path: Path) -> None:
     async with session_server(tmp_path) as (server, _):
         result = await server.run("codex", {"prompt": '[[scene: say text=""]]', "sessionId": "s"})
-        assert result["content"] == [{"type": "text", "text": "No output from Codex"}]
+        assert result["content"][0] == {"type": "text", "text": "No output from Codex"}
         assert result["structuredContent"]["session"]["turns"] == 1
 
 

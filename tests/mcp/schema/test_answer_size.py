@@ -3,16 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_mcp.mcp.known_clients import Shows
 from codex_mcp.mcp.schema.answer_size import (
     BEGINNING,
     LEAST,
-    UNKNOWN_CLIENT,
     WHOLE,
-    AnswerSize,
-    Reads,
-    answer_size,
+    Reader,
     beginning,
     part_of,
+    reader_for,
 )
 
 TEXTS = st.text(alphabet="ab\n✓😀", max_size=200)
@@ -53,21 +52,20 @@ def test_the_beginning_of_an_answer_is_short() -> None:
     assert len(beginning("x" * 100_000)) == BEGINNING
 
 
-def test_claude_code_and_codex_read_the_structured_content_and_others_the_text() -> None:
-    assert answer_size("claude-code", None).reads is Reads.DATA
-    assert answer_size("Claude-Code", None).reads is Reads.DATA
-    assert answer_size("codex-mcp-client", None).reads is Reads.DATA
-    assert answer_size("", None) == answer_size("my-script", None) == UNKNOWN_CLIENT
+def test_what_a_client_reads_and_how_much_is_in_the_table() -> None:
+    assert reader_for("Claude-Code", "2025-11-25", None) == Reader(Shows.DATA, 60_000)
+    assert reader_for("gemini-cli-mcp-client", "2025-06-18", None) == Reader(Shows.TEXT, 36_000)
+    assert reader_for("", "", None) == Reader(Shows.UNKNOWN, 36_000, takes_links=False)
 
 
 def test_the_setting_replaces_the_limit_of_every_client() -> None:
-    assert answer_size("claude-code", 5) == AnswerSize(Reads.DATA, 5)
-    assert answer_size("my-script", 0) == WHOLE
+    assert reader_for("claude-code", "2025-11-25", 5) == Reader(Shows.DATA, 5)
+    assert reader_for("my-script", "2025-11-25", 0) == WHOLE
 
 
 def test_several_answers_share_the_limit_of_a_result() -> None:
-    size = AnswerSize(Reads.DATA, 60_000)
-    assert size.shared_by(1) == size
-    assert size.shared_by(3) == AnswerSize(Reads.DATA, 20_000)
-    assert size.shared_by(1_000) == AnswerSize(Reads.DATA, LEAST)
+    reader = Reader(Shows.DATA, 60_000)
+    assert reader.shared_by(1) == reader
+    assert reader.shared_by(3) == Reader(Shows.DATA, 20_000)
+    assert reader.shared_by(1_000) == Reader(Shows.DATA, LEAST)
     assert WHOLE.shared_by(3) == WHOLE

@@ -1,5 +1,7 @@
 """Every result says what a client needs to go on, in the form that we promised."""
 
+import re
+
 import jsonschema
 import mcp_types
 import msgspec
@@ -8,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_mcp.codex.facts import FileChange, Tokens
-from codex_mcp.mcp.schema.answer_size import AnswerSize, Reads
+from codex_mcp.mcp.known_clients import Shows
+from codex_mcp.mcp.schema.answer_size import Reader, reader_for
 from codex_mcp.mcp.schema.catalogue import TURN_OUTPUT, WAIT_OUTPUT
 from codex_mcp.mcp.schema.results import (
     GoesOn,
@@ -50,7 +53,7 @@ def on_the_wire(result: Result) -> dict[str, object]:
 
 def test_a_completed_turn_says_everything() -> None:
     assert on_the_wire(turn_result(outcome(Status.COMPLETED))) == {
-        "content": [{"type": "text", "text": "Done."}],
+        "content": [{"type": "text", "text": "Done.\n\nthreadId: t-1 (codex-reply continues the thread)"}],
         "structuredContent": {
             "threadId": "t-1",
             "content": "Done.",
@@ -139,7 +142,9 @@ def test_a_wait_tells_the_finished_from_the_running() -> None:
     assert isinstance(structured, dict)
     assert [turn["status"] for turn in structured["finished"]] == ["failed"]
     assert [turn["status"] for turn in structured["running"]] == ["running"]
-    assert str(result["content"]).index("[t-1] failed") < str(result["content"]).index("[t-1] running")
+    assert str(result["content"]).index("[threadId: t-1] failed") < str(result["content"]).index(
+        "[threadId: t-1] running"
+    )
     assert "isError" not in result
 
 
@@ -223,28 +228,28 @@ def shown(result: Result) -> tuple[str, str]:
     return content[0]["text"], structured["content"]
 
 
-@pytest.mark.parametrize("reads", Reads)
-def test_a_long_answer_is_whole_where_the_client_reads_it_and_only_there(reads: Reads) -> None:
-    result = turn_result(outcome(Status.COMPLETED, LONG), size=AnswerSize(reads))
-    whole, other = shown(result) if reads is Reads.TEXT else shown(result)[::-1]
-    assert whole == LONG
+@pytest.mark.parametrize(("shows", "place"), [(Shows.TEXT, "content"), (Shows.DATA, "structuredContent")])
+def test_a_long_answer_is_whole_where_the_client_reads_it_and_only_there(shows: Shows, place: str) -> None:
+    result = turn_result(outcome(Status.COMPLETED, LONG), reader=Reader(shows))
+    whole, other = shown(result) if shows is Shows.TEXT else shown(result)[::-1]
+    assert whole.startswith(LONG)
     assert other.startswith("line 0\n")
     assert len(other) < 1_000
     assert f"{len(LONG)} characters" in other
-    assert f"`{reads}`" in other
+    assert f"`{place}`" in other
     assert "line 9999" not in other
     on_the_wire(result)
 
 
 @pytest.mark.parametrize("status", [Status.FAILED, Status.INTERRUPTED])
 def test_of_an_error_the_text_has_the_long_answer_whatever_the_client_reads(status: Status) -> None:
-    text, data = shown(turn_result(outcome(status, LONG), size=AnswerSize(Reads.DATA)))
+    text, data = shown(turn_result(outcome(status, LONG), reader=Reader(Shows.DATA)))
     assert LONG.rstrip() in text
     assert len(data) < 1_000
 
 
 def test_an_answer_beyond_the_limit_is_cut_after_a_line_and_says_how_to_get_the_rest() -> None:
-    result = turn_result(outcome(Status.COMPLETED, LONG), size=AnswerSize(Reads.DATA, 20_000))
+    result = turn_result(outcome(Status.COMPLETED, LONG), reader=Reader(Shows.DATA, 20_000))
     _text, data = shown(result)
     structured, content = result["structuredContent"], result["content"]
     assert isinstance(structured, dict)
@@ -262,18 +267,65 @@ def test_an_answer_beyond_the_limit_is_cut_after_a_line_and_says_how_to_get_the_
 
 
 def test_the_last_part_of_an_answer_says_that_it_is_the_last() -> None:
-    turn = described(outcome(Status.COMPLETED, LONG), begin=len(LONG) - 10, size=AnswerSize(chars=20_000))
+    turn = described(outcome(Status.COMPLETED, LONG), begin=len(LONG) - 10, reader=Reader(chars=20_000))
     assert turn["content"] == f"{LONG[-10:]}\n\n[Characters {len(LONG) - 10} to {len(LONG)} of {len(LONG)}.]"
     assert turn["part"] == {"begin": len(LONG) - 10, "end": len(LONG), "chars": len(LONG)}
 
 
 def test_an_agent_of_a_team_is_named_by_its_codex_id_in_the_note_about_the_rest() -> None:
-    turn = described(outcome(Status.COMPLETED, LONG), {"codex_id": "codex:1"}, size=AnswerSize(chars=20_000))
+    turn = described(outcome(Status.COMPLETED, LONG), {"codex_id": "codex:1"}, reader=Reader(chars=20_000))
     assert 'codex_wait {"ids": ["codex:1"], "offset": ' in str(turn["content"])
 
 
 def test_a_wait_returns_each_long_answer_once() -> None:
     turns = [described(outcome(Status.COMPLETED, LONG)), described(outcome(Status.COMPLETED, "Short."))]
-    wire = msgspec.json.encode(wait_result(WaitReport(finished=turns), Reads.DATA)).decode()
+    wire = msgspec.json.encode(wait_result(WaitReport(finished=turns), Reader(Shows.DATA))).decode()
     assert wire.count("line 9999") == 1
     assert wire.count("Short.") == 2
+
+
+def test_a_client_that_may_read_either_finds_the_whole_answer_in_both() -> None:
+    """A reader of the structured content alone was told that the rest is in the field that it was reading."""
+    answer = "x" * 24_000
+    text, data = shown(turn_result(outcome(Status.COMPLETED, answer), reader=reader_for("mcp", "2026-07-28", None)))
+    assert (text.partition("\n\n")[0], data) == (answer, answer)
+
+
+def test_beyond_the_limit_both_are_paged_alike_with_what_is_seen() -> None:
+    reader = reader_for("mcp", "2026-07-28", None)
+    text, data = shown(turn_result(outcome(Status.COMPLETED, LONG), reader=reader))
+    assert text.startswith(data)
+    for seen in (text, data):
+        (offset,) = re.findall(r'codex_wait {"threadIds": \["t-1"\], "offset": (\d+)}', seen)
+        assert seen.startswith(LONG[: int(offset)])
+
+
+def test_a_client_that_shows_both_tells_its_model_everything_once() -> None:
+    warned = msgspec.structs.replace(outcome(Status.COMPLETED, "The answer."), warnings=("Nearly used up.",))
+    result = turn_result(warned, reader=Reader(Shows.BOTH))
+    wire = msgspec.json.encode(result).decode()
+    assert [wire.count(each) for each in ("The answer.", "Nearly used up.", "t-1")] == [1, 1, 1]
+    wait = msgspec.json.encode(wait_result(WaitReport([described(warned)]), Reader(Shows.BOTH))).decode()
+    assert [wait.count(each) for each in ("The answer.", "Nearly used up.")] == [1, 1]
+
+
+def test_a_json_document_stays_alone_in_its_block() -> None:
+    result = turn_result(outcome(Status.COMPLETED, '{"a": 1}'), reader=Reader(is_json=True))
+    content = result["content"]
+    assert isinstance(content, list)
+    assert msgspec.json.decode(content[0]["text"]) == {"a": 1}
+    assert content[1]["text"].startswith("threadId: t-1 ")
+
+
+def test_a_session_of_an_old_revision_gets_no_links() -> None:
+    for revision, kinds in (("2025-03-26", {"text"}), ("2025-06-18", {"text", "resource_link"})):
+        result = turn_result(outcome(Status.COMPLETED, LONG), reader=reader_for("mcp", revision, None))
+        assert isinstance(result["content"], list)
+        assert {block["type"] for block in result["content"]} == kinds
+
+
+def test_a_client_that_may_end_the_server_after_the_call_is_told_that_the_agent_ends_with_it() -> None:
+    for name, is_local, is_told in (("mcp", True, True), ("mcp", False, False), ("claude-code", True, False)):
+        reader = reader_for(name, "2025-11-25", None, is_local=is_local)
+        text, _ = shown(turn_result(outcome(Status.RUNNING), reader=reader))
+        assert ("ends with this server" in text and "--port" in text) is is_told

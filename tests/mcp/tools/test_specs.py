@@ -10,7 +10,7 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.codex.core import ThreadSpec, TurnSpec
 from codex_mcp.mcp.schema.arguments import CodexArguments
-from codex_mcp.mcp.tools.specs import events_of, new_thread, new_turn
+from codex_mcp.mcp.tools.specs import new_thread, new_turn
 from tests.support.settings import make_settings
 
 
@@ -135,7 +135,6 @@ def test_a_call_chooses_its_events_or_gets_the_servers(
     tmp_path: Path, asked: Events | None, server: Events, events: Events
 ) -> None:
     arguments = CodexArguments(prompt="hi", cwd=str(tmp_path), events=asked)
-    assert events_of(arguments, settings(tmp_path, events=server).calls) is events
     assert spec(tmp_path, arguments, events=server).raw_events == (events is Events.FULL)
 
 

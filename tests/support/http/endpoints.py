@@ -9,6 +9,7 @@ from typing import Any
 
 from codex_mcp.base.tasks import TaskSet
 from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.client_budgets import LearnedLimits
 from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.app import HttpApp
 from codex_mcp.mcp.http.hub import Hub
@@ -33,6 +34,11 @@ class NoTools:
     def answer_at_once(self, params: mcp.CallTool, principal: str, caller: str) -> object | None:
         """Nothing calls this."""
         raise AssertionError(f"{params.name} was called")
+
+    def caller_left(self, caller: str, client: str) -> None:
+        """Nothing was left."""
+
+    limits = LearnedLimits()
 
     def warm_up(self) -> None:
         """There is nothing to start."""

@@ -9,6 +9,7 @@ from codex_mcp.base.settings.kinds import (
     MIB,
     MONTH,
     Events,
+    OnClientTimeout,
     Protocol,
     count,
     group,
@@ -24,10 +25,11 @@ from codex_mcp.base.settings.kinds import (
 class CallSettings(Struct, frozen=True, kw_only=True):
     """Calls, their turns, and the threads that they use."""
 
-    events: Events = setting(
-        Events.STANDARD, one_of(Events), "|".join(Events), "which codex/event notifications to send"
+    events: Events | None = setting(
+        None, one_of(Events), "|".join(Events), "which codex/event notifications to send", shown="by client"
     )
-    """`full` adds item_* and raw_* events, several times the traffic; `none` sends none."""
+    """`full` adds item_* and raw_* events, several times the traffic; `none` sends none. By default `standard`, but
+    `none` for clients that are known to make nothing of them."""
 
     protocol: Protocol = setting(Protocol.BOTH, one_of(Protocol), "|".join(Protocol), "which eras of MCP to speak")
     """`legacy` speaks only the revisions with a handshake, in case a client misbehaves with a newer one."""
@@ -42,11 +44,19 @@ class CallSettings(Struct, frozen=True, kw_only=True):
     )
     """Such a call returns `status: running`, and `codex_wait` collects its result."""
 
+    on_client_timeout: OnClientTimeout = setting(
+        OnClientTimeout.CONTINUE,
+        one_of(OnClientTimeout),
+        "|".join(OnClientTimeout),
+        "what happens to a turn whose client has waited as long as it wants to",
+    )
+    """`continue`: the turn goes on, and `codex_wait` returns its answer. A cancel by a person stops it anyway."""
+
     max_answer_chars: int | None = setting(
         None, count(0, 1_000_000_000, zero="never"), "CHARS", "cut a longer answer after a line", shown="by client"
     )
-    """The result says how to get the rest. By default 60,000 for Claude Code, 36,000 for Codex, 200,000 for others. An
-    answer with an `output-schema` is never cut."""
+    """The result says how to get the rest. By default 60,000 for Claude Code and 36,000 for others. An answer with an
+    `output-schema` is never cut."""
 
     prices: tuple[str, ...] = setting((), prices, "MODEL=INPUT/CACHED/OUTPUT", "what a million tokens of a model cost")
     """Then results, `codex_threads` and `codex_status` say what was spent. `*` stands for every other model."""

@@ -113,6 +113,13 @@ class Events(StrEnum):
     NONE = "none"
 
 
+class OnClientTimeout(StrEnum):
+    """What happens to the turn of a client that does not wait for its answer any longer."""
+
+    CONTINUE = "continue"
+    STOP = "stop"
+
+
 class Backend(StrEnum):
     """The command by which Codex serves us."""
 

@@ -14,13 +14,15 @@ from codex_mcp.base.errors import Explained
 from codex_mcp.base.futures import Waiter, resolve
 from codex_mcp.base.logs import Subject
 from codex_mcp.base.settings.calls import CallSettings
-from codex_mcp.base.settings.kinds import Events
+from codex_mcp.base.settings.kinds import Events, OnClientTimeout
 from codex_mcp.codex.events.translator import Event
 from codex_mcp.mcp.asking.asker import Asker
 from codex_mcp.mcp.asking.ladder import Obstacle, Step, Unattended
-from codex_mcp.mcp.calls.client_budgets import soft_deadline_for
+from codex_mcp.mcp.calls.client_budgets import LearnedLimits, soft_deadline_for, usual_limit
 from codex_mcp.mcp.calls.progress import Heartbeat
 from codex_mcp.mcp.client import Client
+from codex_mcp.mcp.known_clients import is_time_out, known_client
+from codex_mcp.mcp.schema.answer_size import Reader, reader_for
 from codex_mcp.threads.questions.decisions import Decision
 from codex_mcp.threads.questions.questions import Question
 from codex_mcp.threads.record import Outcome
@@ -46,21 +48,28 @@ class CallRequest(Struct, frozen=True):
     """Whom news is reported to: a session, or the client of a stateless request."""
     root: Callable[[], Awaitable[str | None]] | None = None
     """Tells the client's only root."""
+    is_local: bool = False
+    """Its client has started the server."""
 
 
 class Call:
     """The audience of a turn, on behalf of one request of the client."""
 
-    def __init__(self, client: Client, request: CallRequest, settings: CallSettings) -> None:
+    def __init__(
+        self, client: Client, request: CallRequest, settings: CallSettings, limits: LearnedLimits | None = None
+    ) -> None:
         self.request_id = request.id
         self.params = request.params
         self.subject = request.subject
         self.principal = request.subject.principal
         self.caller = request.caller
         self._root = request.root
+        self._is_local = request.is_local
         self.is_unread = False
         """The connection that was to read its answer is gone."""
-        self.events = settings.events
+        self.has_left = False
+        """Its client does not wait for the answer any more, and has not stopped the work."""
+        self.events = settings.events or (Events.STANDARD if client.takes_events else Events.NONE)
         self._answer_by: float | None = None
         """Set once it is cancelled: the time until which its thread may still be opened."""
         self._opening: asyncio.Timeout | None = None
@@ -69,6 +78,7 @@ class Call:
         self._client = client
         self._progress_token = request.params.meta.progress_token
         self._settings = settings
+        self._limits = limits or LearnedLimits()
         self._began = asyncio.get_running_loop().time()
         self._activity = "starting"
         self._heartbeat: Heartbeat | None = None
@@ -77,6 +87,7 @@ class Call:
         self._turn_given: Waiter | None = None
         self._only_waits: Waiter | None = None
         """Resolved by a cancel, if the call has no turn of its own."""
+        self._follows: Waiter | None = None
 
     @property
     def takes_task(self) -> bool:
@@ -95,9 +106,13 @@ class Call:
     def client_name(self) -> str:
         return self._client.name
 
+    def reader(self, limit: int | None) -> Reader:
+        """Whom its result is for; `limit` is the setting for long answers."""
+        return reader_for(self._client.name, self._client.revision, limit, is_local=self._is_local)
+
     @property
     def can_deliver(self) -> bool:
-        return self._answer_by is None and not self.is_unread
+        return self._answer_by is None and not self.is_unread and not self.has_left
 
     @property
     def is_cancelled(self) -> bool:
@@ -119,6 +134,37 @@ class Call:
             thread.cancel(turn)
         if self._only_waits is not None:
             resolve(self._only_waits, None)
+
+    def cancelled(self, reason: str) -> None:
+        """The client cancels it. If only its time is up, the turn goes on, and `codex_wait` returns its answer."""
+        if is_time_out(reason) and self._settings.on_client_timeout is OnClientTimeout.CONTINUE:
+            self._gave_up(self._elapsed)
+        else:
+            self.cancel()
+
+    def hung_up(self) -> None:
+        """Its connection is gone, and it was the only one to read the answer."""
+        hangs_up_to_cancel = known_client(self._client.name).hangs_up_to_cancel
+        if hangs_up_to_cancel or self._settings.on_client_timeout is OnClientTimeout.STOP:
+            self.cancel()
+        else:
+            self._gave_up(usual_limit(self._elapsed))
+
+    def _gave_up(self, limit: float | None) -> None:
+        if limit is not None:
+            self._limits.gave_up(self._client.name, limit, has_progress_token=self._has_token)
+        self.has_left = True
+        for waiter in (self._follows, self._only_waits):
+            if waiter is not None:
+                resolve(waiter, None)
+
+    @property
+    def _elapsed(self) -> float:
+        return asyncio.get_running_loop().time() - self._began
+
+    @property
+    def _has_token(self) -> bool:
+        return not isinstance(self._progress_token, UnsetType)
 
     def answer_unread(self) -> None:
         self.is_unread = True
@@ -152,11 +198,10 @@ class Call:
         """Seconds left until the call must be answered, or None; `asked` is the limit that the caller gave."""
         limit = asked or None
         if asked is None:
-            has_token = not isinstance(self._progress_token, UnsetType)
-            limit = soft_deadline_for(self._client.name, self._settings, has_progress_token=has_token)
-        if limit is None:
-            return None
-        return max(0.0, limit - (asyncio.get_running_loop().time() - self._began))
+            limit = soft_deadline_for(self._client.name, self._settings, has_progress_token=self._has_token)
+        learned = self._limits.deadline(self._client.name, has_progress_token=self._has_token)
+        limits = [each for each in (limit, learned) if each is not None]
+        return max(0.0, min(limits) - self._elapsed) if limits else None
 
     @contextlib.asynccontextmanager
     async def opening(self) -> AsyncIterator[None]:
@@ -188,16 +233,17 @@ class Call:
         # With a list, a question of an earlier turn matters too: this one does not begin before it is answered.
         for each in thread.unfinished() if self._lists else [turn] if self._client.is_stateless else []:
             each.parked.watch(waiter)
-        await self._wait(waiter, patience)
+        self._follows = waiter
+        await self._wait(waiter, 0.0 if self.has_left else patience)
         return turn.outcome
 
     async def wait_for(self, waiter: Waiter, patience: float | None) -> bool:
         """Wait until this is resolved, the client cancels, or time is up. True: it was resolved."""
         self._only_waits = waiter
-        if self._answer_by is not None:
+        if self._answer_by is not None or self.has_left:
             resolve(waiter, None)
         await self._wait(waiter, patience)
-        return self._answer_by is None and not waiter.cancelled()
+        return self._answer_by is None and not self.has_left and not waiter.cancelled()
 
     async def _wait(self, waiter: Waiter, patience: float | None) -> None:
         with contextlib.suppress(TimeoutError):
@@ -233,8 +279,9 @@ class Call:
     def answered(self, question: Question, answer: object, seconds: float) -> Decision | Obstacle:
         return self._asker.answered(question, answer, seconds)
 
-    def send_events(self, events: Events) -> None:
-        self.events = events
+    def send_events(self, asked: Events | None) -> None:
+        """Send these events, if its arguments ask for any."""
+        self.events = asked or self.events
 
     @property
     def _asker(self) -> Asker:

@@ -1,37 +1,59 @@
-"""Pure. How long each client lets a call run, and when a call must therefore return `status: running`."""
+"""Pure. When a call must return `status: running`, because its client would give up.
+
+A client's limit is known from the table of clients, or learned from the first call that it gave up.
+"""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from collections import OrderedDict
+from typing import Final
 
 from codex_mcp.base.settings.calls import CallSettings
+from codex_mcp.mcp.known_clients import known_client
 
+USUAL_LIMITS: Final = (5, 10, 15, 20, 25, 30, 45, 60, 90, 120, 150, 180, 240, 300, 600, 900, 1200, 1800, 3600)
+"""Seconds that clients and their users choose."""
 
-class Budget(Struct, frozen=True):
-    """How long a client lets a call run; None means without limit."""
+LATE: Final = 0.7
+"""Seconds by which we notice the end of a limit too late, at most."""
 
-    with_progress: float | None
-    without_progress: float | None
+SHORTEST: Final = 1.0
+"""Seconds below which a limit is not learned: no call could be answered before it."""
 
-
-# The limits of the clients were measured with their latest version; a margin is left for the answer to arrive.
-UNKNOWN_CLIENT = Budget(with_progress=240, without_progress=45)
-"""Cursor and others give up at 300 s, with or without progress. A client that sends no progress token most likely uses
-the TypeScript SDK's default of 60 s."""
-
-CLIENT_BUDGETS: dict[str, Budget] = {
-    # No limit while there is progress; silent calls over stdio end after 30 minutes.
-    "claude-code": Budget(with_progress=None, without_progress=1500),
-    # Claude Desktop has been seen to end calls at 60 s and at 240 s.
-    "claude-ai": Budget(with_progress=45, without_progress=45),
-    # Codex as a client: 300 s (`tool_timeout_sec`), progress or not.
-    "codex-mcp-client": Budget(with_progress=240, without_progress=240),
-}
+MAX_LEARNED: Final = 1_000
+"""Clients whose limits are remembered. Names are chosen by clients."""
 
 
 def soft_deadline_for(client_name: str, settings: CallSettings, *, has_progress_token: bool) -> float | None:
     """After how many seconds a call of this client returns `status: running`; None means never."""
     if settings.soft_deadline is not None:
         return settings.soft_deadline or None
-    budget = CLIENT_BUDGETS.get(client_name.lower(), UNKNOWN_CLIENT)
-    return budget.with_progress if has_progress_token else budget.without_progress
+    known = known_client(client_name)
+    return known.with_progress if has_progress_token else known.without_progress
+
+
+def usual_limit(seconds: float) -> float | None:
+    """The limit that a client seems to have that closed its connection after so many seconds; None: it has another
+    reason."""
+    return next((limit for limit in USUAL_LIMITS if 0 <= seconds - limit <= LATE), None)
+
+
+class LearnedLimits:
+    """How long each client was seen to wait, by its name and by whether its calls had a progress token."""
+
+    def __init__(self) -> None:
+        self._limits: OrderedDict[tuple[str, bool], float] = OrderedDict()
+
+    def gave_up(self, client_name: str, seconds: float, *, has_progress_token: bool) -> None:
+        """A client gave a call up after so many seconds."""
+        key = (client_name.lower(), has_progress_token)
+        if seconds >= SHORTEST:
+            self._limits[key] = min(seconds, self._limits.get(key, seconds))
+            self._limits.move_to_end(key)
+        if len(self._limits) > MAX_LEARNED:
+            self._limits.popitem(last=False)
+
+    def deadline(self, client_name: str, *, has_progress_token: bool) -> float | None:
+        """Seconds after which a call must be answered, so that the answer arrives in time; None: not learned."""
+        limit = self._limits.get((client_name.lower(), has_progress_token))
+        return None if limit is None else limit - min(10.0, max(0.5, limit / 5))

@@ -24,7 +24,7 @@ from codex_mcp.mcp.asking.ladder import Obstacle, Unattended
 from codex_mcp.mcp.calls.call import Call
 from codex_mcp.mcp.calls.waiting import NOTHING, Wait, Waiter, question_keys
 from codex_mcp.mcp.schema import results
-from codex_mcp.mcp.schema.answer_size import WHOLE, AnswerSize, answer_size
+from codex_mcp.mcp.schema.answer_size import WHOLE, Reader
 from codex_mcp.mcp.schema.arguments import HowToWait, how_to_wait
 from codex_mcp.mcp.schema.results import NOTHING_NEW, GoesOn, Result, WaitReport, described, wait_result
 from codex_mcp.mcp.schema.review import findings_in
@@ -79,7 +79,7 @@ class Follower:
 
     async def waited(self, call: Call, wait: Wait, begin: int = 0) -> Result:
         """Wait for news of several agents; return the result, with answers from the character `begin` on."""
-        size = self.size(call)
+        reader = self.reader(call)
         seen = await self.waiter.wait(call, wait)
         if seen is NOTHING:
             return NOTHING_NEW
@@ -91,17 +91,17 @@ class Follower:
         self.waiter.report(call, seen.finished, [*seen.questions, *(fact.news.key for fact in seen.facts)])
         return wait_result(
             WaitReport(
-                finished=[self._described(turn, size.shared_by(len(seen.finished)), begin) for turn in seen.finished],
-                running=[self._described(turn) for turn in seen.running],
+                finished=[self._described(turn, reader.shared_by(len(seen.finished)), begin) for turn in seen.finished],
+                running=[self._described(turn, replace(reader, chars=None)) for turn in seen.running],
                 unchanged=[self._unchanged(turn) for turn in seen.unchanged if wait.is_named],
                 facts=[(fact.news.kind, fact.told) for fact in seen.facts],
             ),
-            size.reads,
+            reader,
         )
 
-    def _described(self, turn: Turn, size: AnswerSize = WHOLE, begin: int = 0) -> dict[str, object]:
+    def _described(self, turn: Turn, reader: Reader = WHOLE, begin: int = 0) -> dict[str, object]:
         names, asks = self._names(turn, turn.outcome), self._says.asks(turn.thread_id)
-        return described(self._warned(turn.outcome), names, asks, _uncut_json(turn, size), begin)
+        return described(self._warned(turn.outcome), names, asks, _uncut_json(turn, reader), begin)
 
     def _names(self, turn: Turn, outcome: Outcome) -> Mapping[str, object]:
         names = self._says.names(outcome.thread_id)
@@ -127,17 +127,22 @@ class Follower:
             name = TaskName(turn.thread_id, turn.name, call.principal, created)
             return created_task(self._key, name, outcome, self._settings.thread_idle)
         named, asks = self._names(turn, outcome), self._says.asks(outcome.thread_id)
-        size = _uncut_json(turn, self.size(call))
-        return results.turn_result(self._warned(outcome), named, asks, goes_on=self._says.goes_on(thread.id), size=size)
+        return results.turn_result(
+            self._warned(outcome),
+            named,
+            asks,
+            goes_on=self._says.goes_on(thread.id),
+            reader=_uncut_json(turn, self.reader(call)),
+        )
 
     def _warned(self, outcome: Outcome) -> Outcome:
         if outcome.status is Status.RUNNING:
             return outcome
         return replace(outcome, warnings=(*outcome.warnings, *self._says.warns(outcome.thread_id)))
 
-    def size(self, call: Call) -> AnswerSize:
+    def reader(self, call: Call) -> Reader:
         """How much of an answer the call's client gets, and where."""
-        return answer_size(call.client_name, self._settings.max_answer_chars)
+        return call.reader(self._settings.max_answer_chars)
 
     def _input_required(self, call: Call, turns: Sequence[Turn]) -> Result | None:
         """The questions of these turns that the client fetches with its answer, if there are any."""
@@ -199,9 +204,9 @@ class Follower:
         return await self._followed(call, thread, turn, how_to_wait(call.params.arguments or {}))
 
 
-def _uncut_json(turn: Turn, size: AnswerSize) -> AnswerSize:
+def _uncut_json(turn: Turn, reader: Reader) -> Reader:
     """Half of a JSON document is of no use."""
-    return size if turn.spec.output_schema is None else AnswerSize(size.reads)
+    return reader if turn.spec.output_schema is None else replace(reader, chars=None, is_json=True)
 
 
 def _digest(call: Call) -> str:

@@ -66,7 +66,9 @@ class TeamView:
             return [self._named(reference) for reference in self._references]
         members = [
             (self._team.roster.of_thread(thread.id), thread, turns)
-            for thread, turns in own_turns(self._threads, self._call.principal, self._call.caller)
+            for thread, turns in own_turns(
+                self._threads, self._call.principal, self._call.caller, self._call.client_name
+            )
         ]
         return [Watched((thread.id,), turns, self._paused(member)) for member, thread, turns in members]
 

@@ -13,7 +13,6 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from codex_mcp.mcp.calls.call import Call
-from codex_mcp.mcp.calls.client_budgets import UNKNOWN_CLIENT
 from codex_mcp.threads.changes import Changes
 from codex_mcp.threads.news import News, NewsKind, Reported, WaitMode, WaitVerdict, verdict
 from codex_mcp.threads.thread import Thread
@@ -21,7 +20,7 @@ from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
 from codex_mcp.wire.jsonrpc import Id
 
-LONGEST_IDLE: Final = UNKNOWN_CLIENT.without_progress
+LONGEST_IDLE: Final = 45.0
 """Seconds that a wait without a time limit lasts while all of its agents are idle: another caller may give one of them
 a prompt, or never do so."""
 
@@ -205,14 +204,19 @@ class Waiter:
     def report(self, call: Call, finished: Sequence[Turn], others: Iterable[str] = ()) -> None:
         """Note that a call is answered with these turns, and with other news of these keys."""
         for turn in finished:
-            if not call.is_unread:
+            if call.can_deliver:
                 turn.mark_delivered()
         if call.can_deliver:
             self._reported.add(call.caller, call.request_id, [*(turn.name for turn in finished), *others])
 
     def stopped(self, call: Call, turn: Turn) -> None:
         """Note that the caller stopped this turn by cancelling its call: its end is not news for this caller."""
+        turn.mark_delivered()
         self._reported.add(call.caller, (call.request_id, "cancelled"), [turn.name])
+
+    def caller_left(self, caller: str, client: str) -> None:
+        """Let other sessions of this client collect what the ended session of this caller has not."""
+        self._callers.left(caller, client)
 
     def answer_lost(self, caller: str, request_id: Id) -> None:
         """Make the contents of an answer news again that did not reach its caller."""
@@ -254,9 +258,19 @@ class NamedThreads:
         return [Watched((thread.id,), turns_of(thread, self._call.caller)) for thread in self._chosen.values()]
 
 
-def own_turns(threads: Threads, principal: str, caller: str) -> list[tuple[Thread, tuple[Turn, ...]]]:
-    """The turns that this caller asked for, by thread."""
-    found = [(thread, tuple(turn for turn in thread.turns if turn.is_for(caller))) for thread in threads.of(principal)]
+def own_turns(
+    threads: Threads, principal: str, caller: str, client: str | None = None
+) -> list[tuple[Thread, tuple[Turn, ...]]]:
+    """The turns that this caller asked for, by thread, and those that ended sessions of this client did not collect.
+
+    Some clients open a session for each call. None stands for any client.
+    """
+    left = threads.callers.left_by(client)
+
+    def is_own(turn: Turn) -> bool:
+        return turn.is_for(caller) or (not turn.delivered and turn.caller in left)
+
+    found = [(thread, tuple(filter(is_own, thread.turns))) for thread in threads.of(principal)]
     return [(thread, turns) for thread, turns in found if turns]
 
 
@@ -267,7 +281,7 @@ class OwnThreads:
 
     def __init__(self, threads: Threads, call: Call) -> None:
         self._threads = threads
-        self._whose = call.principal, call.caller
+        self._whose = call.principal, call.caller, call.client_name
 
     async def prepare(self) -> None:
         """Nothing to look up."""

@@ -263,6 +263,7 @@ class Hub:
         await session.session.wait_idle(self.calls.interrupt_grace)
         await session.peer.aclose()
         session.session.close()
+        self.tools.caller_left(session.session.caller, session.session.client.name)
         self._dropped += session.channel.dropped
         self._cut_off += session.channel.cut_off
         channel = session.channel

@@ -266,7 +266,7 @@ class McpEndpoint:
 
         def leave(_: object) -> None:
             if not http.is_written:
-                session.cancel(mcp.Cancelled(request.id, "the client closed the stream"))
+                session.hung_up(request.id)
 
         def watch() -> None:
             nonlocal tasks

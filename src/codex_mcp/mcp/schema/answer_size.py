@@ -1,22 +1,27 @@
-"""Pure. Long answers: where a client reads them, and how much of them one result holds.
+"""Pure. Answers in results: where a client's model reads them, and how much of them one result holds.
 
-| answer                      | in the place that the client reads | in the other place |
-|-----------------------------|------------------------------------|--------------------|
-| up to SHORT characters      | whole                              | whole              |
-| longer                      | whole                              | its beginning      |
-| longer than the limit       | cut after a line, with a note      | its beginning      |
+| the model sees         | the text                        | `content` of the structured content | id in the text |
+|------------------------|---------------------------------|-------------------------------------|----------------|
+| the text               | the answer                      | the answer, or its beginning        | yes            |
+| the structured content | the answer, or its beginning    | the answer                          | no             |
+| both                   | the answer                      | a word where it is                  | no             |
+| unknown                | the answer                      | the answer                          | yes            |
+
+The beginning stands for an answer of more than SHORT characters. An answer longer than the limit is cut after a line,
+with a note. Of an error, every client shows the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from codex_mcp.mcp.known_clients import Shows, known_client, takes_links
 
 SHORT: Final = 8_000
-"""Characters of an answer that is sent in both places, as `codex mcp-server` did with all of them."""
+"""Characters of an answer that is sent in both places to clients that are known to read one of them."""
 
 BEGINNING: Final = 500
 """Characters of a longer answer in the place that the client does not read."""
@@ -25,42 +30,42 @@ LEAST: Final = 2_000
 """Characters for each answer if a result has many of them."""
 
 
-class Reads(StrEnum):
-    """The part of a result that a client shows to its model."""
+class Reader(Struct, frozen=True):
+    """Whom a result is for."""
 
-    TEXT = "content"
-    DATA = "structuredContent"
-
-
-class AnswerSize(Struct, frozen=True):
-    reads: Reads = Reads.TEXT
+    shows: Shows = Shows.UNKNOWN
     chars: int | None = None
     """The limit of one result; None: answers are never cut."""
+    takes_links: bool = True
+    """It knows links to resources."""
+    may_end_server: bool = False
+    """It has started the server, perhaps for this call alone."""
+    is_json: bool = False
+    """A program reads the answer, a JSON document, from the first block of the text."""
 
-    def shared_by(self, answers: int) -> AnswerSize:
-        """The size of each of several answers in one result."""
+    @property
+    def needs_id(self) -> bool:
+        """The text must tell the id of the thread, because the model may see nothing else."""
+        return self.shows in (Shows.TEXT, Shows.UNKNOWN)
+
+    def shared_by(self, answers: int) -> Reader:
+        """The reader of each of several answers in one result."""
         if self.chars is None or answers < 2:
             return self
-        return AnswerSize(self.reads, max(LEAST, self.chars // answers))
+        return replace(self, chars=max(LEAST, self.chars // answers))
 
 
-WHOLE: Final = AnswerSize()
-
-UNKNOWN_CLIENT: Final = AnswerSize(Reads.TEXT, 200_000)
-"""A program that reads answers itself may want all of a long one; beyond this, it is too much for any model."""
-
-CLIENT_SIZES: Final[Mapping[str, AnswerSize]] = {
-    # It moves a result of more than 25,000 tokens into a file.
-    "claude-code": AnswerSize(Reads.DATA, 60_000),
-    # Codex as a client cuts a result of more than 10,000 tokens in its middle.
-    "codex-mcp-client": AnswerSize(Reads.DATA, 36_000),
-}
+WHOLE: Final = Reader()
 
 
-def answer_size(client_name: str, limit: int | None) -> AnswerSize:
-    """`limit` is the setting: None leaves it to the client, 0 means that answers are never cut."""
-    size = CLIENT_SIZES.get(client_name.lower(), UNKNOWN_CLIENT)
-    return size if limit is None else AnswerSize(size.reads, limit or None)
+def reader_for(client_name: str, revision: str, limit: int | None, *, is_local: bool = False) -> Reader:
+    """`limit` is the setting: None leaves it to the client, 0 means that answers are never cut.
+
+    `is_local`: the client has started the server.
+    """
+    known = known_client(client_name)
+    chars = known.chars if limit is None else limit or None
+    return Reader(known.shows, chars, takes_links(revision), is_local and not known.keeps_server)
 
 
 class Part(Struct, frozen=True):

@@ -1,7 +1,8 @@
 """Pure. The results of `codex`, `codex-reply` and `codex_wait`.
 
-Some clients show their model only `structuredContent`, others only `content`, and for an error only `content`. So each
-has everything that is needed to continue: an error text ends with the thread id.
+Some clients show their model only `structuredContent`, others only `content`, and for an error only `content`
+(`answer_size`). So each has everything that is needed to continue: the text ends with the thread id, unless the client
+is known to show the structured content.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codex_mcp.codex.facts import FileChange
-from codex_mcp.mcp.schema.answer_size import SHORT, WHOLE, AnswerSize, Part, Reads, beginning, part_of
+from codex_mcp.mcp.known_clients import Shows
+from codex_mcp.mcp.schema.answer_size import SHORT, WHOLE, Part, Reader, beginning, part_of
 from codex_mcp.threads.news import NewsKind
 from codex_mcp.threads.record import Outcome, Status
 
@@ -26,7 +29,11 @@ FACTS: Final = {NewsKind.PAUSE: "paused", NewsKind.CLOSE: "closed"}
 
 STILL_RUNNING: Final = (
     "The agent is still working ({activity}, {seconds:.0f} s so far). It goes on without this call: "
-    "collect its answer with {wait}."
+    "collect its answer with {wait}.{ends}"
+)
+ENDS_WITH_SERVER: Final = (
+    " It ends with this server; a client that starts a server for each call needs one that stays: "
+    "`codex-mcp mcp-server --port PORT`, or `codex-mcp serve --port PORT`, and its address."
 )
 WAITING_FOR_DECISION: Final = (
     "The agent waits for a decision ({seconds:.0f} s so far):\n\n{asks}\n\n"
@@ -43,6 +50,7 @@ REST: Final = " The rest: {wait}, or the resource {uri}."
 ELSEWHERE: Final = (
     "{beginning}\n[… The answer has {total} characters; all that was sent is in `{place}` of this result.]"
 )
+IN_THE_TEXT: Final = "[in the text of this result]"
 
 
 class GoesOn(StrEnum):
@@ -69,19 +77,24 @@ def turn_result(
     asks: Sequence[str] = (),
     *,
     goes_on: GoesOn = GoesOn.REPLY,
-    size: AnswerSize = WHOLE,
+    reader: Reader = WHOLE,
 ) -> Result:
     """The result of `codex` and `codex-reply`; `names` are more fields about the thread."""
-    turn = described(outcome, names, asks, size)
-    if outcome.status in (Status.FAILED, Status.INTERRUPTED):
-        if not outcome.thread_id and not names:
-            return refused(str(turn["content"]))  # an old Codex did not begin the thread
+    turn = described(outcome, names, asks, reader)
+    is_error = outcome.status in (Status.FAILED, Status.INTERRUPTED)
+    if is_error and not outcome.thread_id and not names:
+        return refused(str(turn["content"]))  # an old Codex did not begin the thread
+    if is_error and reader.shows is not Shows.UNKNOWN:
+        reader = replace(reader, shows=Shows.TEXT)  # of an error, clients read only the text
+    structured, words = _placed(turn, reader)
+    blocks = [words]
+    if is_error or (reader.needs_id and outcome.status is not Status.RUNNING):
         name = f"codex_id: {turn['codex_id']}, " if "codex_id" in turn else ""
-        structured, words = _once(turn, Reads.TEXT)  # of an error, clients read only the text
-        text = f"{words}\n\n{name}threadId: {outcome.thread_id} ({goes_on})"
-        return {"content": [text_block(text), *_links([turn])], "structuredContent": structured, "isError": True}
-    structured, words = _once(turn, size.reads)
-    return {"content": [text_block(words), *_links([turn])], "structuredContent": structured}
+        told = f"{name}threadId: {outcome.thread_id} ({goes_on})"
+        blocks = [words, told] if reader.is_json and not is_error else [f"{words}\n\n{told}".lstrip("\n")]
+    content = [*map(text_block, blocks), *_links([turn], reader)]
+    result: Result = {"content": content, "structuredContent": structured}
+    return {**result, "isError": True} if is_error else result
 
 
 class WaitReport(Struct, frozen=True):
@@ -95,31 +108,38 @@ class WaitReport(Struct, frozen=True):
     """Agents that were paused or closed; `content` has it in words."""
 
 
-def wait_result(report: WaitReport, reads: Reads = Reads.TEXT) -> Result:
+def wait_result(report: WaitReport, reader: Reader = WHOLE) -> Result:
     """The result of `codex_wait`. Unchanged turns are listed only if there is no news."""
-    finished = [_once(turn, reads) for turn in report.finished]
-    structured: dict[str, object] = {"finished": [turn for turn, _ in finished], "running": list(report.running)}
+    finished = [_placed(turn, reader) for turn in report.finished]
+    running = [_placed(turn, reader) for turn in report.running]
+    structured: dict[str, object] = {
+        "finished": [turn for turn, _ in finished],
+        "running": [turn for turn, _ in running],
+    }
+    facts = [(kind, _placed(fact, reader)) for kind, fact in report.facts]
     for kind, name in FACTS.items():
-        if facts := [fact for each, fact in report.facts if each is kind]:
-            structured[name] = facts
-    others = [*(fact for _, fact in report.facts), *report.running]
-    told = [*finished, *((other, _words(other)) for other in others)]
+        if of_kind := [fact for each, (fact, _) in facts if each is kind]:
+            structured[name] = of_kind
+    told = [*finished, *(fact for _, fact in facts), *running]
     if not told and report.unchanged:
-        structured["unchanged"] = unchanged = [_unchanged(turn, goes_on) for turn, goes_on in report.unchanged]
-        told = [(turn, _words(turn)) for turn in unchanged]
+        told = [_placed(_unchanged(turn, goes_on), reader) for turn, goes_on in report.unchanged]
+        structured["unchanged"] = [turn for turn, _ in told]
     paragraphs = [f"[{_shown_name(turn)}] {turn['status']}\n{words}" for turn, words in told]
     text = text_block("\n\n".join(paragraphs) or NOTHING_TO_REPORT)
-    return {"content": [text, *_links(report.finished)], "structuredContent": structured}
+    return {"content": [text, *_links(report.finished, reader)], "structuredContent": structured}
 
 
-def _once(turn: dict[str, object], reads: Reads) -> tuple[dict[str, object], str]:
-    """The structured content of a turn, and its text. A long answer is whole only in the one that the client reads."""
+def _placed(turn: dict[str, object], reader: Reader) -> tuple[dict[str, object], str]:
+    """The structured content of a turn, and its text: the answer is where the client's model reads it."""
     answer = str(turn["content"])
-    if len(answer) <= SHORT:
+    if reader.shows is Shows.BOTH:
+        return ({**turn, "content": IN_THE_TEXT} if answer else turn), answer
+    if reader.shows is Shows.UNKNOWN or len(answer) <= SHORT:
         return turn, _words(turn)
-    total = _total(turn, answer)
-    short = {**turn, "content": ELSEWHERE.format(beginning=beginning(answer), total=total, place=reads)}
-    return (turn, _words(short)) if reads is Reads.DATA else (short, _words(turn))
+    place = "structuredContent" if reader.shows is Shows.DATA else "content"
+    told = ELSEWHERE.format(beginning=beginning(answer), total=_total(turn, answer), place=place)
+    short = {**turn, "content": told}
+    return (turn, _words(short)) if reader.shows is Shows.DATA else (short, _words(turn))
 
 
 def _total(turn: Mapping[str, object], answer: str) -> object:
@@ -127,9 +147,9 @@ def _total(turn: Mapping[str, object], answer: str) -> object:
     return part["chars"] if isinstance(part, Mapping) else len(answer)
 
 
-def _links(turns: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+def _links(turns: Iterable[Mapping[str, object]], reader: Reader) -> list[dict[str, object]]:
     """Links to the rest of answers that were cut."""
-    parts = [(turn["threadId"], turn.get("part")) for turn in turns]
+    parts = [(turn["threadId"], turn.get("part")) for turn in turns] if reader.takes_links else []
     return [
         {"type": "resource_link", "uri": part["rest"], "name": f"{thread_id}-answer", "mimeType": "text/markdown"}
         for thread_id, part in parts
@@ -143,14 +163,14 @@ def _unchanged(turn: Mapping[str, object], goes_on: GoesOn) -> dict[str, object]
 
 
 def _shown_name(turn: Mapping[str, object]) -> object:
-    return f"{turn['identity']}, {turn['codex_id']}" if "identity" in turn else turn["threadId"]
+    return f"{turn['identity']}, {turn['codex_id']}" if "identity" in turn else f"threadId: {turn['threadId']}"
 
 
 def described(
     outcome: Outcome,
     names: Mapping[str, object] | None = None,
     asks: Sequence[str] = (),
-    size: AnswerSize = WHOLE,
+    reader: Reader = WHOLE,
     begin: int = 0,
 ) -> dict[str, object]:
     """An outcome as structured content; `asks` are the open questions in words, `begin` the answer's first character.
@@ -169,7 +189,7 @@ def described(
         described["cost"] = round(outcome.cost, 6)
     if outcome.warnings:
         described["warnings"] = list(outcome.warnings)
-    part = part_of(_content(outcome, asks, described), begin, size.chars)
+    part = part_of(_content(outcome, asks, described, reader), begin, reader.chars)
     if not part.is_whole:
         described["part"] = _place(part, outcome.thread_id)
     described["content"] = part.text if part.is_whole else _noted(part, described)
@@ -209,14 +229,16 @@ def _wait_call(turn: Mapping[str, object], **more: object) -> str:
     return f"codex_wait {json.dumps({key: [name], **more})}"
 
 
-def _content(outcome: Outcome, asks: Sequence[str], turn: Mapping[str, object]) -> str:
+def _content(outcome: Outcome, asks: Sequence[str], turn: Mapping[str, object], reader: Reader) -> str:
     match outcome.status:
         case Status.RUNNING if asks:
             told = "\n\n".join(asks)
             return WAITING_FOR_DECISION.format(seconds=outcome.seconds, asks=told, wait=_wait_call(turn))
         case Status.RUNNING:
-            seconds = outcome.seconds
-            return STILL_RUNNING.format(activity=outcome.activity, seconds=seconds, wait=_wait_call(turn))
+            ends = ENDS_WITH_SERVER if reader.may_end_server else ""
+            return STILL_RUNNING.format(
+                activity=outcome.activity, seconds=outcome.seconds, wait=_wait_call(turn), ends=ends
+            )
         case Status.INTERRUPTED:
             return f"{INTERRUPTED}. {outcome.content}".rstrip() if outcome.content else f"{INTERRUPTED}."
         case _:

@@ -72,5 +72,9 @@ def with_path(result: Result, resumed: Resumed) -> Result:
 def with_text_for_silence(result: Result, text: str) -> Result:
     """A turn's result; if the turn succeeded and its agent said nothing, the text says so."""
     structured = result.get("structuredContent")
-    is_silent = isinstance(structured, dict) and structured.get("status") == Status.COMPLETED
-    return {**result, "content": [text_block(text)]} if is_silent and result["content"] == [text_block("")] else result
+    is_done = isinstance(structured, dict) and structured.get("status") == Status.COMPLETED
+    if not is_done or not isinstance(structured, dict) or structured.get("content"):
+        return result
+    content = result.get("content")
+    rest = [block for block in content if block != text_block("")] if isinstance(content, list) else []
+    return {**result, "content": [text_block(text), *rest]}

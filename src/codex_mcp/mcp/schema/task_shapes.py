@@ -19,7 +19,7 @@ from typing import Final
 from msgspec import Struct
 
 from codex_mcp.mcp.schema import results
-from codex_mcp.mcp.schema.answer_size import WHOLE, AnswerSize
+from codex_mcp.mcp.schema.answer_size import WHOLE, Reader
 from codex_mcp.mcp.schema.results import GoesOn, Result
 from codex_mcp.mcp.seal import seal, unseal
 from codex_mcp.threads.record import Outcome, Status
@@ -46,7 +46,7 @@ class TurnNews(Struct, frozen=True):
     names: Mapping[str, object]
     """More fields about its thread."""
     goes_on: GoesOn = GoesOn.REPLY
-    size: AnswerSize = WHOLE
+    reader: Reader = WHOLE
 
 
 def task_id(key: bytes, name: TaskName) -> str:
@@ -71,7 +71,7 @@ def described_task(text: str, name: TaskName, news: TurnNews, kept: float) -> di
         case "input_required":
             return {**task, "inputRequests": news.asks}
         case "completed":
-            result = results.turn_result(news.outcome, news.names, goes_on=news.goes_on, size=news.size)
+            result = results.turn_result(news.outcome, news.names, goes_on=news.goes_on, reader=news.reader)
             return {**task, "result": {"resultType": "complete", **result}}
         case _:
             return task

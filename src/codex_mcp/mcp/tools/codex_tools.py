@@ -20,7 +20,7 @@ from codex_mcp.mcp.schema.arguments import CodexArguments, ReplyArguments, WaitA
 from codex_mcp.mcp.schema.fields import BadArguments
 from codex_mcp.mcp.schema.results import GoesOn, Result
 from codex_mcp.mcp.tools.dispatch import Body, Json, Tools
-from codex_mcp.mcp.tools.specs import events_of, in_default_folder, new_thread, new_turn, reply_turn
+from codex_mcp.mcp.tools.specs import in_default_folder, new_thread, new_turn, reply_turn
 from codex_mcp.threads.thread import Thread
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn_queue import QueueFull
@@ -80,7 +80,7 @@ class CodexTools:
             thread = await self._threads.start(new.spec, call.principal)
         stay_about(call.subject._replace(thread=thread.id))
         logger.info("thread started in %s", thread.cwd)
-        call.send_events(events_of(arguments, self._settings.calls))
+        call.send_events(arguments.events)
         turn = thread.submit(spec, call, full_events=call.events is Events.FULL)
         turn.record.warn(warnings)
         for warning in new.warnings:
@@ -102,7 +102,7 @@ class CodexTools:
         except CoreError as exc:
             return results.refused_in_thread(f"Failed to resume thread {thread_id}: {exc}", thread_id)
         stay_about(call.subject._replace(thread=thread.id))
-        call.send_events(events_of(arguments, self._settings.calls))
+        call.send_events(arguments.events)
         spec = reply_turn(arguments, thread.cwd)
         try:
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)

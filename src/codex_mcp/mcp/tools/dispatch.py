@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.codex.core import MAX_PROMPT_CHARS, PROMPT_TOO_LONG, ConfigRefused, CoreError
 from codex_mcp.mcp.calls.call import Call
+from codex_mcp.mcp.calls.client_budgets import LearnedLimits
 from codex_mcp.mcp.calls.follower import Follower
 from codex_mcp.mcp.schema import catalogue, results
 from codex_mcp.mcp.schema.fields import BadArguments
@@ -48,6 +49,8 @@ class Tools:
         self._follower = follower
         self._before_answer = before_answer
         self.answer_lost = follower.waiter.answer_lost
+        self.caller_left = follower.waiter.caller_left
+        self.limits = LearnedLimits()
         self.warm_up = warm_up
         self._at_once = at_once or {}
 

@@ -42,7 +42,7 @@ from codex_mcp.mcp.schema.session_results import (
 )
 from codex_mcp.mcp.tools.dispatch import Body, Json
 from codex_mcp.mcp.tools.one_turn import OneTurn
-from codex_mcp.mcp.tools.specs import events_of, in_default_folder, new_thread, new_turn
+from codex_mcp.mcp.tools.specs import in_default_folder, new_thread, new_turn
 from codex_mcp.sessions.session import Key, fault_of
 from codex_mcp.sessions.sessions import NamedSessions, Order
 from codex_mcp.threads.thread import Thread
@@ -130,7 +130,7 @@ class SessionTools:
     def _submitted(self, call: Call, arguments: CodexArguments, thread: Thread, spec: TurnSpec) -> Turn:
         stay_about(call.subject._replace(thread=thread.id))
         logger.info("turn of session %s in %s", arguments.session_id, thread.cwd)
-        call.send_events(events_of(arguments, self._settings.calls))
+        call.send_events(arguments.events)
         return thread.submit(spec, call, full_events=call.events is Events.FULL)
 
     async def _review(self, call: Call, given: Json) -> Result:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.base.settings.environments import EXEC_ENVIRONMENT, LOCAL_ENVIRONMENT, is_elsewhere, unknown
 from codex_mcp.base.settings.groups import Settings
@@ -64,7 +63,7 @@ def new_thread(arguments: CodexArguments, settings: Settings) -> NewThread:
         base_instructions=arguments.base_instructions,
         developer_instructions=arguments.developer_instructions,
         config=merged.config,
-        raw_events=events_of(arguments, settings.calls) is Events.FULL,
+        raw_events=(arguments.events or settings.calls.events) is Events.FULL,
     )
     return NewThread(spec, merged.warnings)
 
@@ -111,11 +110,6 @@ def reply_turn(arguments: ReplyArguments, cwd: str) -> TurnSpec:
     if arguments.when is When.STEER and arguments.rollback:
         raise BadArguments(f"{BAD_ARGUMENTS}`rollback` needs a turn of its own; use `when: interrupt`, or wait")
     return replace(new_turn(arguments, cwd), when=arguments.when, rollback=arguments.rollback)
-
-
-def events_of(arguments: TurnArguments, settings: CallSettings) -> Events:
-    """Which events the call sends."""
-    return settings.events if arguments.events is None else arguments.events
 
 
 def environment_of(asked: str | None, settings: CoreSettings) -> str | None:

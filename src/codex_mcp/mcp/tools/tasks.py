@@ -9,7 +9,7 @@ from codex_mcp.base.settings.calls import CallSettings
 from codex_mcp.mcp.asking.inputs import input_requests
 from codex_mcp.mcp.calls.follower import Says
 from codex_mcp.mcp.methods import Exchange, Handler
-from codex_mcp.mcp.schema.answer_size import answer_size
+from codex_mcp.mcp.schema.answer_size import reader_for
 from codex_mcp.mcp.schema.task_shapes import TaskName, TurnNews, described_task, task_name
 from codex_mcp.rpc.errors import invalid_params
 from codex_mcp.threads.questions.approvals import decide
@@ -43,8 +43,9 @@ class Tasks:
             turn.answer.mark_delivered()
             self._threads.reported.add(exchange.session.caller, exchange.request.id, [turn.answer.name])
         asks = input_requests(turn.parked.open, turn.audience.label)
-        size = answer_size(exchange.client.name, self._settings.max_answer_chars)
-        news = TurnNews(outcome, asks, self._says.names(name.thread_id), self._says.goes_on(thread.id), size)
+        client = exchange.client
+        reader = reader_for(client.name, client.revision, self._settings.max_answer_chars)
+        news = TurnNews(outcome, asks, self._says.names(name.thread_id), self._says.goes_on(thread.id), reader)
         return described_task(text, name, news, self._settings.thread_idle)
 
     def _update(self, exchange: Exchange) -> object:

@@ -31,7 +31,6 @@ from codex_mcp.mcp.schema.team_arguments import StartArguments, TeamReplyArgumen
 from codex_mcp.mcp.tools.specs import (
     NewThread,
     environment_of,
-    events_of,
     new_thread,
     new_turn,
     reply_turn,
@@ -216,7 +215,7 @@ class TeamTurn:
 
     async def begin(self, member: Member, work: Work, settings: CallSettings) -> None:
         call, arguments = self._call, self._arguments
-        call.send_events(events_of(arguments, settings))
+        call.send_events(arguments.events)
         cwd = member.agent.cwd
         spec = reply_turn(arguments, cwd) if isinstance(arguments, TeamReplyArguments) else new_turn(arguments, cwd)
         spec = replace(spec, prompt=self._prompt)

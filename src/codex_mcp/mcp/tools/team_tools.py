@@ -270,7 +270,7 @@ class TeamTools:
             stay_about(call.subject._replace(thread=thread.id))
             return await self._follower.followed(call, thread, repeat.turn, arguments)
         return turn_result(
-            repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat), size=self._follower.size(call)
+            repeat.outcome, names_of(repeat.agent), goes_on=_goes_on_after(repeat), reader=self._follower.reader(call)
         )
 
     async def _codex_reply(self, call: Call, given: Json) -> Result:

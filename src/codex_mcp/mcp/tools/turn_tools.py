@@ -25,7 +25,7 @@ from codex_mcp.mcp.schema.team_results import idle_result, interrupt_result, qui
 from codex_mcp.mcp.tools.dispatch import Body, Json
 from codex_mcp.mcp.tools.one_turn import OneTurn
 from codex_mcp.mcp.tools.review_checks import check_review
-from codex_mcp.mcp.tools.specs import events_of, reply_turn
+from codex_mcp.mcp.tools.specs import reply_turn
 from codex_mcp.team import refusals
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.records.audit_entry import AuditOutcome
@@ -76,7 +76,7 @@ class TurnTools:
             thread = await self._threads.find(arguments.references[0], call.principal)
         await self._team.work.check_team()
         stay_about(call.subject._replace(thread=thread.id))
-        call.send_events(events_of(arguments, self._settings.calls))
+        call.send_events(arguments.events)
         spec = replace(reply_turn(arguments, thread.cwd), time_limit=self._time_limit)
         try:
             turn = thread.submit(spec, call, full_events=call.events is Events.FULL)

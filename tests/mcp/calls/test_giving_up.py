@@ -1,0 +1,198 @@
+"""A client whose time is up does not destroy work: the turn goes on, and the next `codex_wait` returns its answer."""
+
+from pathlib import Path
+
+import pytest
+from msgspec import UNSET
+
+from codex_mcp.base.logs import Subject
+from codex_mcp.mcp.calls.call import Call, CallRequest
+from codex_mcp.mcp.calls.client_budgets import MAX_LEARNED, LearnedLimits, usual_limit
+from codex_mcp.mcp.client import Client
+from codex_mcp.wire.mcp import CallTool, ClientInfo, Meta
+from tests.mcp.calls.test_waiting import all_gone, begin, gate, result_at, seen
+from tests.mcp.tools.test_tasks import meta
+from tests.support.clock import Clock, run_with_clock
+from tests.support.http.http_server import scripted_http_server
+from tests.support.http.mcp_client import Door, call, initialize, notification, shake_hands, stateless
+from tests.support.servers.mcp_server import Json, scripted_server
+from tests.support.servers.mcp_session import plain_peer
+from tests.support.settings import make_settings
+
+TIME_OUTS = [
+    "timed out after 5s",
+    "McpError: MCP error -32001: Request timed out",
+    "TimeoutError: The operation was aborted due to timeout",
+]
+
+PERSON = "AbortError: The operation was aborted."
+
+
+def gave_up(request_id: int | str, reason: str) -> Json:
+    return notification("notifications/cancelled", requestId=request_id, reason=reason)
+
+
+# -- while the turn runs ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+@pytest.mark.parametrize("reason", TIME_OUTS)
+async def test_a_turn_whose_caller_ran_out_of_time_goes_on_and_is_collected(
+    tmp_path: Path, reason: str, era: str
+) -> None:
+    async with scripted_server(tmp_path) as (server, model):
+        about = meta() if era == "stateless" else None
+        if era == "handshake":
+            await server.initialize()
+        held = server.call("codex", {"prompt": gate("one")}, meta=about)
+        await model.wait_for_gate("one")
+        server.send(gave_up(held, reason))
+        await server.answer(held)
+        model.release("one")
+        assert seen(await server.run("codex_wait", {}, meta=about)) == (["one"], 0)
+        assert seen(await server.run("codex_wait", {}, meta=about)) == ([], 0)
+
+
+async def test_so_does_one_whose_thread_was_not_open_yet(tmp_path: Path) -> None:
+    async with scripted_server(tmp_path) as (server, model):
+        await server.initialize()
+        held = server.call("codex", {"prompt": gate("one")})
+        server.send(gave_up(held, TIME_OUTS[0]))
+        await server.answer(held)
+        model.release("one")
+        assert seen(await server.run("codex_wait", {})) == (["one"], 0)
+
+
+@pytest.mark.parametrize(("reason", "flags"), [(PERSON, ()), (TIME_OUTS[0], ("--on-client-timeout", "stop"))])
+async def test_a_person_stops_it_and_so_does_the_setting(tmp_path: Path, reason: str, flags: tuple[str, ...]) -> None:
+    async with scripted_server(tmp_path, *flags) as (server, model):
+        await server.initialize()
+        held = server.call("codex", {"prompt": gate("one")})
+        await model.wait_for_gate("one")
+        server.send(gave_up(held, reason))
+        assert (await server.result(held))["structuredContent"]["status"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("client", "flags", "status"),
+    [
+        ("tests", (), "completed"),
+        ("claude-code", (), "interrupted"),
+        ("tests", ("--on-client-timeout", "stop"), "interrupted"),
+    ],
+)
+async def test_without_a_session_a_lost_connection_leaves_the_turn_unless_it_is_how_the_client_cancels(
+    tmp_path: Path, client: str, flags: tuple[str, ...], status: str
+) -> None:
+    async with scripted_http_server(tmp_path, "--quiet-time", "0.01", *flags) as (server, model):
+        door = Door(server.port)
+
+        def said(message: Json) -> tuple[Json, dict[str, str]]:
+            sent, headers = stateless(message)
+            sent["params"]["_meta"]["io.modelcontextprotocol/clientInfo"] = {"name": client, "version": "1"}
+            return sent, headers
+
+        sent, headers = said(call(1, "codex", {"prompt": gate("one"), "events": "standard"}))
+        async with door.stream("POST", sent, **headers):
+            await model.wait_for_gate("one")
+        await all_gone(server, "stateless_requests")
+        model.release("one")
+        sent, headers = said(call(2, "codex_wait", {"again": status == "interrupted"}))
+        (turn,) = (await result_at(door, sent, **headers))["structuredContent"]["finished"]
+        assert turn["status"] == status
+
+
+@pytest.mark.parametrize(("other", "found"), [("frame", ["one"]), ("another", [])])
+async def test_what_an_ended_session_has_not_collected_another_one_of_the_same_client_does(
+    tmp_path: Path, other: str, found: list[str]
+) -> None:
+    """Frameworks that open a session for each call end it while the agent works."""
+    async with scripted_http_server(tmp_path) as (server, model):
+
+        async def entered(name: str) -> Door:
+            door = await shake_hands(server.port)
+            hello = initialize()
+            hello["params"]["clientInfo"]["name"] = name
+            answer = await Door(server.port, accept=door.headers["accept"]).ask("POST", hello)
+            door.headers["mcp-session-id"] = answer.headers["mcp-session-id"]
+            return door
+
+        first = await entered("frame")
+        await result_at(first, call(1, "codex", {"prompt": gate("one"), "background": True}))
+        assert (await first.ask("DELETE")).status == 200
+        model.release("one")
+        second = await entered(other)
+        assert seen(await result_at(second, call(1, "codex_wait"))) == (found, 0)
+        assert seen(await result_at(second, call(2, "codex_wait"))) == ([], 0)
+        third = await entered("frame")
+        assert seen(await result_at(third, call(1, "codex_wait"))) == ([] if found else ["one"], 0)
+
+
+# -- after the answer -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("reason", "again"), [(PERSON, []), ("", []), *((each, ["one"]) for each in TIME_OUTS)])
+async def test_a_cancel_after_the_answer_repeats_it_only_if_the_client_had_not_waited_for_it(
+    tmp_path: Path, reason: str, again: list[str]
+) -> None:
+    async with scripted_server(tmp_path) as (server, model):
+        await server.initialize()
+        await begin(server, gate("one"))
+        model.release("one")
+        told = server.call("codex_wait", {})
+        assert seen(await server.result(told)) == (["one"], 0)
+        server.send(gave_up(told, reason))
+        assert seen(await server.run("codex_wait", {})) == (again, 0)
+        assert seen(await server.run("codex_wait", {})) == ([], 0)
+
+
+# -- how long a client waits ------------------------------------------------------------------------------------------
+
+
+def waiting_call(limits: LearnedLimits, name: str = "frame") -> Call:
+    client = Client(plain_peer())
+    client.introduce(ClientInfo(name, "1"), {})
+    request = CallRequest(1, CallTool("codex", {}, Meta(progress_token=UNSET)), Subject())
+    return Call(client, request, make_settings(codex_home="unused").calls, limits)
+
+
+@pytest.mark.parametrize("how", ["cancel", "hang-up"])
+def test_after_the_first_time_out_calls_of_that_client_return_before_the_next(how: str) -> None:
+    @run_with_clock
+    async def _(clock: Clock) -> None:
+        limits = LearnedLimits()
+        first = waiting_call(limits)
+        assert first.patience(None) == 45
+        await clock.advance(5.25, step=0.25)
+        first.cancelled(TIME_OUTS[0]) if how == "cancel" else first.hung_up()
+        assert not first.is_cancelled
+        assert waiting_call(limits).patience(None) == pytest.approx(4.1, abs=0.15)
+        assert waiting_call(limits).patience(60) == waiting_call(limits).patience(None), "the model asks for more"
+        assert waiting_call(limits).patience(2) == 2
+        assert waiting_call(limits, "another").patience(None) == 45
+
+
+def test_a_connection_lost_at_an_unusual_time_teaches_nothing() -> None:
+    @run_with_clock
+    async def _(clock: Clock) -> None:
+        limits = LearnedLimits()
+        first = waiting_call(limits)
+        await clock.advance(7.5, step=0.5)
+        first.hung_up()
+        assert waiting_call(limits).patience(None) == 45
+
+
+def test_the_shortest_limit_counts_and_a_hopeless_one_is_not_learned() -> None:
+    limits = LearnedLimits()
+    for seconds in (300, 60, 120, 0.3):
+        limits.gave_up("frame", seconds, has_progress_token=True)
+    assert limits.deadline("Frame", has_progress_token=True) == 50
+    assert limits.deadline("frame", has_progress_token=False) is None
+    for number in range(2 * MAX_LEARNED):
+        limits.gave_up(f"client {number}", 60, has_progress_token=True)
+    assert limits.deadline("frame", has_progress_token=True) is None
+
+
+@pytest.mark.parametrize(("seconds", "limit"), [(4.99, None), (5.0, 5), (5.6, 5), (5.8, None), (60.1, 60), (299, None)])
+def test_a_usual_limit_is_recognised(seconds: float, limit: float | None) -> None:
+    assert usual_limit(seconds) == limit

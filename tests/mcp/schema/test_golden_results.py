@@ -1,0 +1,69 @@
+"""What the model of each kind of client is shown, word by word, and that this is enough for it to go on."""
+
+import re
+
+import jsonschema
+import mcp_types
+import msgspec
+import pytest
+
+from codex_mcp.mcp.schema.answer_size import reader_for
+from codex_mcp.mcp.schema.catalogue import TURN_OUTPUT
+from codex_mcp.mcp.schema.results import Result
+from codex_mcp.mcp.schema.team_catalogue import TEAM_WAIT_OUTPUT
+from tests.mcp.schema.golden_results import FOLDER, LONG, READERS, golden, results_for
+
+KINDS = list(results_for(reader_for("", "", None)))
+
+
+def result_for(kind: str, name: str) -> Result:
+    return results_for(reader_for(READERS[kind], "2025-11-25", None))[name]
+
+
+def shown(kind: str, result: Result) -> str:
+    """What the model of such a client sees. Of an error, that is the text."""
+    content, data = result["content"], msgspec.json.encode(result["structuredContent"]).decode()
+    assert isinstance(content, list)
+    text = "\n".join(block["text"] for block in content if block["type"] == "text")
+    if "isError" in result:
+        return text
+    return {"text": text, "structured": data, "both": f"{text}\n{data}"}.get(kind, text)
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_the_results_for_each_kind_of_reader_are_as_recorded(kind: str) -> None:
+    """After a change on purpose: `python -m tests.mcp.schema.golden_results`, and read the difference."""
+    assert golden(kind).decode() == (FOLDER / f"{kind}.json").read_text()
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("kind", READERS)
+def test_every_result_is_one_for_the_official_models_and_fits_its_schema(kind: str, name: str) -> None:
+    result = msgspec.json.decode(msgspec.json.encode(result_for(kind, name)))
+    mcp_types.CallToolResult.model_validate(result)
+    structured = result["structuredContent"]
+    jsonschema.validate(structured, TEAM_WAIT_OUTPUT if "finished" in structured else TURN_OUTPUT)
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "nothing"])
+@pytest.mark.parametrize("kind", [*READERS, "unknown, structured"])
+def test_the_model_always_sees_which_thread_or_agent_it_can_continue(kind: str, name: str) -> None:
+    reader, _, seen_by = kind.partition(", ")
+    assert re.search(r"\bt-1\b|codex:1\b", shown(seen_by or reader, result_for(reader, name)))
+
+
+@pytest.mark.parametrize("name", ["completed", "completed, collected", "refused"])
+@pytest.mark.parametrize("kind", READERS)
+def test_no_answer_and_no_warning_is_told_twice(kind: str, name: str) -> None:
+    seen = shown(kind, result_for(kind, name))
+    assert seen.count("I did without." if name == "refused" else "Done.") == 1
+    assert seen.count("no one could be asked") == (name == "refused")
+
+
+@pytest.mark.parametrize("kind", [*READERS, "unknown, structured"])
+def test_a_long_answer_is_seen_from_its_beginning_with_the_call_that_returns_the_rest(kind: str) -> None:
+    reader, _, seen_by = kind.partition(", ")
+    result = result_for(reader, "long")
+    seen = shown(seen_by or reader, result)
+    assert seen.count(LONG.splitlines()[3_000]) == 1
+    assert re.search(r'codex_wait {\\?"threadIds\\?": \[\\?"t-1\\?"\], \\?"offset\\?": \d+}', seen)
