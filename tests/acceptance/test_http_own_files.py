@@ -1,8 +1,12 @@
 """What an HTTP server keeps in its folder: who owns a thread, which sessions have ended, its own token."""
 
+import asyncio
+import contextlib
 import os
+import sqlite3
 from pathlib import Path
 
+from codex_mcp.mcp.http.ended_sessions import DATABASE
 from codex_mcp.scripted_model.load import load_script
 from codex_mcp.scripted_model.server import ScriptedModel
 from tests.support.http.http_server import ChildServer
@@ -29,6 +33,24 @@ async def test_a_deleted_session_stays_ended_after_a_restart_and_others_do_not(t
         async with server_of(tmp_path, model) as server:
             asked = [await Door(server.port, mcp_session_id=each).ask("POST", request(1, "ping")) for each in ids]
             assert [answer.status for answer in asked] == [404, 200]
+
+
+async def test_a_locked_list_of_ended_sessions_delays_only_the_client_that_ends_one(tmp_path: Path) -> None:
+    async with ScriptedModel(load_script(TOUR)) as model, server_of(tmp_path, model) as server:
+        ended, other = [
+            Door(server.port, mcp_session_id=(await Door(server.port).ask("POST", initialize())).headers[SESSION])
+            for _ in range(2)
+        ]
+        with contextlib.closing(sqlite3.connect(server.setup.codex_home / DATABASE, isolation_level=None)) as holder:
+            holder.execute("BEGIN EXCLUSIVE")
+            async with asyncio.TaskGroup() as tasks:
+                deleting = tasks.create_task(ended.ask("DELETE"))
+                while (await ended.ask("POST", request(1, "ping"))).status != 404:
+                    pass
+                assert (await other.ask("POST", request(1, "ping"))).status == 200
+                assert not deleting.done()
+                holder.execute("ROLLBACK")
+        assert deleting.result().status == 200
 
 
 async def test_a_server_without_tokens_does_not_continue_the_thread_of_a_principal(tmp_path: Path) -> None:

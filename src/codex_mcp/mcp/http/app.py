@@ -16,7 +16,7 @@ from codex_mcp.mcp.http.access.access_control import AccessControl
 from codex_mcp.mcp.http.access.gate import CROSS_SITE, OWN_SITE, Rejected
 from codex_mcp.mcp.http.access.grants import CLOSED_BY_POLICY, Grants, RevocableSocket
 from codex_mcp.mcp.http.access.rates import Rates
-from codex_mcp.mcp.http.bus_endpoint import BusEndpoint
+from codex_mcp.mcp.http.bus_endpoint import SESSION_HEADER, BusEndpoint
 from codex_mcp.mcp.http.endpoint import HANG_UP, RETRY_LATER, Refusal, refusal
 from codex_mcp.mcp.http.hub import Hub, HubSession
 from codex_mcp.mcp.http.mcp_endpoint import McpEndpoint
@@ -132,6 +132,7 @@ class HttpApp:
                 return []
 
     async def _serve(self, http: HttpExchange, principal: str) -> None:
+        await self._hub.learn_if_ended(principal, http.headers.get(SESSION_HEADER))
         match http.path:
             case "/mcp" | "/mcp/":
                 self._throttle(principal)
@@ -181,6 +182,7 @@ class HttpApp:
             await send({"type": "websocket.close", "code": CLOSED_BY_POLICY, "reason": CROWDED})
             return
         principal = verdict.principal
+        await self._hub.learn_if_ended(principal, headers.get(SESSION_HEADER))
 
         def join(session_id: str | None) -> HubSession:
             return self._bus.session(session_id, principal, address)

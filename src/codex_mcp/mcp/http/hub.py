@@ -157,13 +157,23 @@ class Hub:
     def remember_ended(self, ended: EndedSessions) -> None:
         self._ended = ended
 
+    async def learn_if_ended(self, principal: str, session_id: str | None) -> None:
+        """Before `find`: look an id up that might be of a session from before a restart, which may have ended since."""
+        if session_id is None or self._ended is None:
+            return
+        if (principal, session_id) in self._sessions or (principal, session_id) in self._closed:
+            return
+        ticket = tickets.read(self._key, session_id, principal=principal, now=time.time(), lifetime=TICKET_LIFETIME)
+        if ticket is not None and await self._ended.has(session_id):
+            self._stay_closed(principal, session_id)
+
     def find(self, principal: str, session_id: str, address: str = "") -> HubSession | None:
         """An open session of this principal, or one from before a restart. Raises TooManySessions."""
         found = self._sessions.get((principal, session_id))
         if found is not None or (principal, session_id) in self._closed:
             return found
         ticket = tickets.read(self._key, session_id, principal=principal, now=time.time(), lifetime=TICKET_LIFETIME)
-        if ticket is None or (self._ended is not None and session_id in self._ended):
+        if ticket is None:
             return None
         restored = self._add(principal, session_id, address, is_bus=False)
         capabilities = {} if ticket.elicitation is None else {"elicitation": ticket.elicitation}
@@ -246,13 +256,19 @@ class Hub:
         """End a session permanently: its calls are interrupted, and its id stays closed."""
         if not self._remove(session):
             return
-        self._closed[session.principal, session.id] = None
+        self._stay_closed(session.principal, session.id)
+        session.session.finish()
+        recorded = None
         if self._ended is not None and not session.is_bus:
-            self._ended.add(session.id, time.time() + TICKET_LIFETIME)
+            recorded = self._ended.add(session.id, time.time() + TICKET_LIFETIME)
+        await self._end(session)
+        if recorded is not None:
+            await recorded
+
+    def _stay_closed(self, principal: str, session_id: str) -> None:
+        self._closed[principal, session_id] = None
         if len(self._closed) > TOMBSTONES:
             self._closed.popitem(last=False)
-        session.session.finish()
-        await self._end(session)
 
     def shut_down(self, session: HubSession) -> None:
         if not self.closing:

@@ -101,13 +101,13 @@ class HttpServer:
         """Serve until a signal arrives. Raises Refused if the certificate cannot be used."""
         server = web_server(self._app, self._settings.http)
         async with contextlib.AsyncExitStack() as at_the_end:
-            try:
-                await self._owners.open()
-            except Unavailable as exc:
-                raise Refused(str(exc)) from exc
-            at_the_end.push_async_callback(self._owners.aclose)
             ended = EndedSessions(self._settings.core.codex_home)
-            at_the_end.callback(ended.close)
+            for opened in (self._owners, ended):
+                try:
+                    await opened.open()
+                except Unavailable as exc:
+                    raise Refused(str(exc)) from exc
+                at_the_end.push_async_callback(opened.aclose)
             self._hub.remember_ended(ended)
             _load_certificate(server, self._settings.http)
             await self._serve(server, listener, announce)
