@@ -248,7 +248,7 @@ def test_a_link_out_of_the_home_folder_is_not_followed(world: World) -> None:
 
 def test_a_file_in_the_place_of_a_client_s_folder_is_a_sentence(world: World) -> None:
     (world.home / ".cursor").write_text("a file")
-    with pytest.raises(Explained, match=r"cannot change .*: Not a directory"):
+    with pytest.raises(Explained, match=r"cannot change .*: Not a directory; one of its folders is a file"):
         world.run("install", "cursor")
     assert (world.run("uninstall", "cursor"), world.run("migrate")) == (3, 0)
     assert (world.home / ".cursor").read_text() == "a file"

@@ -97,6 +97,17 @@ def test_the_project_gets_the_file_and_nothing_beside_it(world: World) -> None:
     assert sorted(path.name for path in world.project.rglob("*") if path.is_file()) == [".mcp.json", "mcp.json"]
 
 
+@pytest.mark.parametrize("leads_to", ["/dev/zero", None])
+def test_a_file_that_never_ends_is_not_read(world: World, leads_to: str | None) -> None:
+    file = world.file("claude", Scope.PROJECT)
+    if leads_to is None:
+        os.mkfifo(file)
+    else:
+        file.symlink_to(leads_to)
+    assert refuses(world, "install", "claude", "--scope", "project", "--dry-run")
+    assert world.run("migrate", "--yes") == 1
+
+
 def test_a_backup_is_private_and_never_follows_a_link(world: World) -> None:
     file = world.file("cursor")
     file.parent.mkdir()

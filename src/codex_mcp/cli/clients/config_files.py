@@ -18,6 +18,9 @@ from codex_mcp.base.ownership import chown_advice
 from codex_mcp.cli.clients.known import Folders, Place, Scope
 from codex_mcp.cli.clients.surroundings import roots
 
+LONGEST_FILE: Final = 256 * 1024 * 1024
+"""Bytes. Claude Code keeps the history of many projects in its file."""
+
 READABLE: Final = 0o644
 """For a new file in a project, which others work on too; files in the home folder are private."""
 
@@ -29,13 +32,15 @@ def explained(verb: str, path: str) -> Iterator[None]:
     except OSError as exc:
         advice = chown_advice(path, os.path.expanduser("~")) if isinstance(exc, PermissionError) else ""
         what_to_do = f"; it belongs to another user: run {advice}" if advice else ""
+        if isinstance(exc, NotADirectoryError):
+            what_to_do = "; one of its folders is a file: move that away"
         raise Explained(f"cannot {verb} {path}: {exc.strerror or exc}{what_to_do}") from exc
 
 
 def read_config(path: str) -> bytes | None:
     """The bytes of a file; None if it does not exist. Raises Explained."""
     with explained("read", path):
-        return read_if_there(path)
+        return read_if_there(path, LONGEST_FILE)
 
 
 def target_of(place: Place, where: Folders) -> str:
