@@ -1,4 +1,10 @@
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
 import pytest
+from websockets.server import ServerProtocol
 
 from codex_mcp.transports.dialled_socket import dial
 from tests.support.patience import PATIENCE
@@ -36,3 +42,37 @@ async def test_a_message_longer_than_a_frame_may_be_is_sent_in_pieces() -> None:
         for message in (long, b"the next one"):
             client.send(message)
             assert await server.frames.get() == message
+
+
+@asynccontextmanager
+async def sends_raw(data: bytes) -> AsyncIterator[str]:
+    """The address of a server that accepts one WebSocket and sends these bytes."""
+    over = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        protocol = ServerProtocol()
+        protocol.receive_data(await reader.readuntil(b"\r\n\r\n"))
+        (request,) = protocol.events_received()
+        protocol.send_response(protocol.accept(request))  # type: ignore[arg-type]
+        writer.writelines([*protocol.data_to_send(), data])
+        with suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+        over.set()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        await over.wait()
+
+
+async def test_a_frame_that_is_too_long_ends_the_connection_without_a_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with asyncio.timeout(PATIENCE), sends_raw(b"\x82\x7f" + (150_000_000).to_bytes(8, "big")) as url:
+        client = await dial(url, {}, PATIENCE)
+        assert list(await client.receive()) == []
+        await client.aclose()
+        del client
+        gc.collect()
+        await asyncio.sleep(0)
+    assert "never retrieved" not in caplog.text

@@ -123,11 +123,14 @@ class DialledSocket(WSListener):
             await waiter
 
     async def aclose(self) -> None:
-        if self._socket is not None and not self._lost:
+        if self._socket is None:
+            return
+        if not self._lost:
             self._socket.send_close(picows.WSCloseCode.OK)
             self._socket.disconnect()
-            with suppress(ConnectionError):
-                await self._socket.wait_disconnected()
+        # Also if it is lost: the reason, such as a frame that is too long, would otherwise be printed with a traceback.
+        with suppress(OSError, picows.WSError):
+            await self._socket.wait_disconnected()
 
 
 class HandshakeRefused(Exception):

@@ -51,3 +51,10 @@ def test_limits_beyond_reason_are_refused(tmp_path: Path) -> None:
 def test_a_file_has_nothing_below_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert walk(str(tmp_path / "file"), OPTIONS) == Walked([], [], truncated=False)
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_a_link_to_nothing_is_missing_whether_or_not_links_are_followed(tmp_path: Path, *, follows: bool) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError):
+        walk(str(tmp_path / "link"), WalkOptions(8, 100, 1000, follow_directory_symlinks=follows))

@@ -21,6 +21,8 @@ from codex_mcp.wire.exec.protocol import OutputStream, ProcessOutput
 
 logger = logging.getLogger(__name__)
 
+LARGEST_EXIT_CODE: Final = 255
+
 SIGNALLED: Final = 128
 """The exit code for a command ended by signal n is this plus n, as in a shell."""
 
@@ -54,7 +56,7 @@ class ExecSession:
                 await self._forward_output()
             finally:
                 await self._tasks.aclose()
-        return self._ending or await self._process.wait()
+        return self._ending or exit_code_here(await self._process.wait())
 
     async def _forward_output(self) -> None:
         async for event in self._process.events():
@@ -113,3 +115,8 @@ async def _log_errors(work: Awaitable[object]) -> None:
         await work
     except ExecServerError as exc:
         logger.warning("%s", exc)
+
+
+def exit_code_here(code: int) -> int:
+    """An exit code of another machine as one of ours, which has eight bits: what does not fit must not become 0."""
+    return code if 0 <= code <= LARGEST_EXIT_CODE else LARGEST_EXIT_CODE

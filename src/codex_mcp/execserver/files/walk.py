@@ -22,6 +22,7 @@ ENTRY_BYTES: Final = 64
 def walk(root: str, options: WalkOptions) -> Walked:
     """Folders that cannot be read are listed as errors. Raises OSError only for the root."""
     _check(options)
+    os.stat(root)  # a link to nothing is missing, even if links are not followed
     if not stat.S_ISDIR(os.stat(root, follow_symlinks=options.follow_directory_symlinks).st_mode):
         return Walked([], [], truncated=False)
     return _Walk(root, options).run()
