@@ -1,5 +1,6 @@
-"""`make soak`: five hundred clients at once, several times over, and what the server holds after each time; then the
-exec-server, with two hundred clients at once and ten thousand short processes; then writers of one mail file."""
+"""`make soak`: five hundred clients at once, several times over, and what the server holds after each time; then a
+thousand random lives of clients; then the exec-server, with two hundred clients at once and ten thousand short
+processes; then writers of one mail file."""
 
 import argparse
 import asyncio
@@ -8,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from tests.soak.exec_storm import forgotten, held_at_once, many_short, soaked_exec_server
+from tests.soak.lives import lively_server, lives
 from tests.soak.mail_storm import MIXES, mail_storm
 from tests.soak.storm import calm, numbers, soaked_server, storm
 from tests.support.exec.wire import session
@@ -40,6 +42,13 @@ async def soak(folder: Path, sessions: int, rounds: int, seed: int) -> None:
             before = before or held
             assert held.kibibytes <= before.kibibytes + GROWTH, "the memory grows"
         assert "Traceback" not in server.log, "see the log"
+
+
+async def soak_lives(folder: Path, count: int, seed: int) -> None:
+    """Play random lives of clients on one server."""
+    async with lively_server(folder) as (port, model):
+        await lives(port, model, range(seed, seed + count), at_once=8)
+    sys.stdout.write(f"{count} random clients (from seed {seed}) were told each answer once, and could continue\n")
 
 
 async def soak_exec_server(folder: Path, processes: int) -> None:
@@ -79,11 +88,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=10_000)
     parser.add_argument("--messages", type=int, default=300)
-    parser.add_argument("--only", choices=["http", "exec", "mail"])
+    parser.add_argument("--lives", type=int, default=1_000)
+    parser.add_argument("--only", choices=["http", "lives", "exec", "mail"])
     chosen = parser.parse_args()
     if chosen.only in (None, "http"):
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(soak(Path(folder), chosen.sessions, chosen.rounds, chosen.seed))
+    if chosen.only in (None, "lives"):
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(soak_lives(Path(folder), chosen.lives, chosen.seed))
     if chosen.only in (None, "exec"):
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(soak_exec_server(Path(folder), chosen.processes))
