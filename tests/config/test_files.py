@@ -103,9 +103,15 @@ def test_a_setting_by_its_own_name_wins_over_its_old_one(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(IGNORED))
-def test_what_means_nothing_here_is_left_alone(world: World, name: str) -> None:
+def test_what_means_nothing_here_is_said(world: World, name: str) -> None:
     table(world.home_file, f"{name} = 1")
-    assert world.load().warnings == ()
+    (warning,) = world.load().warnings
+    assert f"sets {name}, which has no effect here: {IGNORED[name]}" in warning
+
+
+def test_the_poll_interval_of_the_server_before_us_counts(world: World) -> None:
+    world.home_file.write_text("[plugins.atm-agent-mcp]\nmail_poll_interval_ms = 250\n")
+    assert world.load().settings.team.mail_poll_interval_ms == 250
 
 
 def test_a_repository_without_a_core_table_leaves_the_team_as_it_was(world: World) -> None:

@@ -38,16 +38,13 @@ OLD_NAMES: Final = {
     "max_mail_message_length": "max_message_length",
 }
 
-IGNORED: Final = frozenset(
-    {
-        "fast_model",
-        "mail_poll_interval_ms",
-        "per_thread_auto_mail",
-        "persist_threads",
-        "transport",
-    }
-)
-"""Settings of the server that we replace that have no meaning here. They draw no warning."""
+IGNORED: Final = {
+    "fast_model": "the call, its role or the setting model chooses the model",
+    "per_thread_auto_mail": "auto_mail of a call or a role decides for one agent",
+    "persist_threads": "agents are always recorded",
+    "transport": "the command line decides how clients connect",
+}
+"""Settings of the server that we replace that have no meaning here, each with what to use instead."""
 
 
 class _File(Struct):
@@ -97,7 +94,9 @@ def _values(file: _File, table: str) -> dict[str, Sourced]:
             values[name] = sourced
         elif name in OLD_NAMES:
             old[OLD_NAMES[name]] = sourced
-        elif name not in (ROLES, ENVIRONMENTS) and name not in IGNORED:
+        elif name in IGNORED:
+            file.warnings.append(f"{sourced.source} sets {key}, which has no effect here: {IGNORED[name]}")
+        elif name not in (ROLES, ENVIRONMENTS):
             meant = nearest(name, SETTINGS)
             hint = f"; did you mean {meant}?" if meant else ""
             file.warnings.append(

@@ -10,6 +10,8 @@ from typing import Final
 from codex_mcp.codex.core import CannotResume, Core, CoreError, CoreLost, OpenedThread, ThreadSpec
 from codex_mcp.threads.stopping.stopper import Cores
 
+CORE_LOST: Final = "Since the last turn, Codex has ended: {} The thread goes on in a new Codex, with its whole history."
+
 GOAL_PAUSED: Final = 'The agent has a goal from before, which is paused: "{}". It does not go on by itself.'
 
 
@@ -20,6 +22,8 @@ class Loading:
         self._cores = cores
         self._gone = ""
         self._goal = opened.paused_goal
+        self._lost = ""
+        """Why the core ended that had it loaded while it was idle; told with the next turn."""
         self._one_at_a_time = asyncio.Lock()
 
     def gone(self, thread_id: str) -> str:
@@ -59,9 +63,15 @@ class Loading:
             return False
         self.core = None
         self._gone = self._gone if core.resumes else str(reason)
+        self._lost = str(reason)
         return True
 
-    def goal_to_tell(self) -> list[str]:
-        """A sentence for the caller, once, about a goal that was paused when the thread was loaded."""
+    def loss_was_told(self) -> None:
+        """Its turn has failed with the core, so that its caller knows."""
+        self._lost = ""
+
+    def to_tell(self) -> list[str]:
+        """Sentences for the caller, once: of a core that was lost, and of a goal that was paused at the loading."""
+        lost, self._lost = self._lost, ""
         goal, self._goal = self._goal, ""
-        return [GOAL_PAUSED.format(goal)] if goal else []
+        return [*([CORE_LOST.format(lost)] if lost else []), *([GOAL_PAUSED.format(goal)] if goal else [])]

@@ -271,6 +271,7 @@ class Thread:
         # A turn that was not given to a core yet starts in the next one.
         if self.current is not None and self.current.core is core:
             self._fail_all(str(reason))
+            self._loading.loss_was_told()
 
     def _fail_all(self, why: str) -> None:
         for turn in self._turns.values():
@@ -335,7 +336,7 @@ class Thread:
                 self._meter.turns_dropped()
             self._note_position(turn)
             self._translator.turn_starts(full=turn.full_events)
-            turn.record.warn((*turn.record.warnings, *self._loading.goal_to_tell()))
+            turn.record.warn((*turn.record.warnings, *self._loading.to_tell()))
             turn_id = await core.start_turn(self.id, turn.spec, self.spec)
             self.spec = after_turn(self.spec, turn.spec.settings)
         except (CoreError, Refused) as exc:

@@ -289,7 +289,9 @@ class Turn:
         with about_only(self.subject):
             name = self.place.turn_id or "that never began"
             why = f": {outcome.content[:LOGGED_CHARS]}" if outcome.status is Status.FAILED else ""
-            logger.info("turn %s %s after %.1f s%s", name, outcome.status, outcome.seconds, why)
+            level = logging.WARNING if self.record.timed_out else logging.INFO
+            ended = "timed out" if self.record.timed_out else outcome.status
+            logger.log(level, "turn %s %s after %.1f s%s", name, ended, outcome.seconds, why)
 
     async def wait(self, timeout: float | None = None) -> Outcome:
         """Wait for the end, at most `timeout` seconds; return the outcome so far."""

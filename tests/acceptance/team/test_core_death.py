@@ -45,3 +45,8 @@ async def test_a_codex_that_dies_while_nobody_waits_is_followed_by_another(team:
         await server.kill_core()
         answered = structured(await server.run("codex-reply", {"prompt": say("two"), "codex_id": arch["codex_id"]}))
         assert (answered["content"], answered["threadId"]) == ("two", arch["threadId"])
+        (warning,) = answered["warnings"]
+        assert "Codex has ended" in warning
+        assert "SIGKILL" in warning
+        again = await server.reply("arch", say("three"))
+        assert "warnings" not in again, "it is told once"

@@ -30,10 +30,12 @@ def outcomes(server: TeamServer) -> list[str]:
     return [entry["outcome"] for entry in server.audit() if "identity" in entry]
 
 
-@requirement("FR-14.1", "FR-14.2", "FR-14.3")
+@requirement("FR-14.1", "FR-14.2", "FR-14.3", "NFR-5")
 async def test_by_a_flag(team: Team) -> None:
     async with team("--timeout", SECONDS, script=TEAM_SCRIPT) as (server, _model):
         await is_stopped_and_usable(server)
+        (line,) = [line for line in server.log.splitlines() if " timed out after " in line]
+        assert " WARNING " in line
 
 
 @requirement("FR-14.2")

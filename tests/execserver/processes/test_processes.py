@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from codex_mcp.execserver.processes import process
@@ -57,6 +58,16 @@ async def test_stdin_can_be_closed_and_then_takes_nothing() -> None:
         assert processes.close_stdin(CloseStdin("none")) == ProcessWritten(WriteStatus.UNKNOWN_PROCESS)
         processes.start(shell("q", "true"))
         assert processes.close_stdin(CloseStdin("q")) == ProcessWritten(WriteStatus.STDIN_CLOSED)
+
+
+async def test_a_write_without_an_id_is_written_each_time() -> None:
+    async with a_session() as (processes, client):
+        processes.start(shell("p", "read one; read two; echo $one-$two", pipe_stdin=True))
+        for _ in range(2):
+            asked = msgspec.json.decode(b'{"processId": "p", "chunk": "aGkK"}', type=WriteProcess)
+            assert processes.write(asked) == ProcessWritten(WriteStatus.ACCEPTED)
+        assert (await client.until("process/exited"))["exitCode"] == 0
+        assert (await client.until("process/output"))["chunk"] == "aGktaGkK"
 
 
 async def test_who_answers_every_write_is_read_at_once_however_often(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from codex_mcp.team.records.agent_store import AGENT, QUESTION, read_agents
 from codex_mcp.team.records.registry import RegistryFile, read_registry
 from codex_mcp.team.records.store_session import StoreSession, import_registry
 from tests.support.patience import PATIENCE
+from tests.support.requirements import requirement
 from tests.support.state.memory import MemoryStore, World
 from tests.team.test_agent import agent
 
@@ -70,7 +71,10 @@ async def test_a_folder_that_cannot_be_used_is_tried_again(tmp_path: Path) -> No
     await session.aclose()
 
 
-async def test_agents_of_a_dead_server_are_stale_and_their_names_free(tmp_path: Path) -> None:
+@requirement("NFR-5")
+async def test_agents_of_a_dead_server_are_stale_and_their_names_free(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     world = World()
     dead = MemoryStore(world)
     node = await dead.leases.join()
@@ -90,6 +94,8 @@ async def test_agents_of_a_dead_server_are_stale_and_their_names_free(tmp_path: 
     assert (stale.status, stale.owner) == (AgentStatus.STALE, None)
     assert await session.store.records.bindings("t") == []
     assert await session.store.records.find(QUESTION) == {}
+    (told,) = [each for each in caplog.records if "is stale" in each.getMessage()]
+    assert (told.levelname, "arch" in told.getMessage()) == ("WARNING", True)
     await session.aclose()
 
 

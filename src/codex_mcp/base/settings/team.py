@@ -60,7 +60,7 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
         variables=("CODEX_MCP_TIMEOUT",),
     )
     """Half an hour is longer than most prompts take, and a team must not wait for one agent without end. `mcp-server`
-    has no such limit."""
+    has no such limit. Files may also call it `request_timeout_secs`; 300 was the default of the server before us."""
 
     max_concurrent_threads: int = setting(
         10, count(1, 1000), "N", "active agents of one principal, idle ones included; more are refused"
@@ -117,6 +117,11 @@ class TeamSettings(Struct, frozen=True, kw_only=True):
 
     worktree: bool = setting(False, switch, "YES|NO", "give each new agent a git worktree and a branch of its own")
     """A role or a call can decide otherwise. Without it, agents work in the folder that the call names."""
+
+    mail_poll_interval_ms: int = setting(
+        5000, count(100, 3_600_000), "MILLISECONDS", "how often inboxes are looked at besides being watched"
+    )
+    """Where files can be watched, mail is noticed at once, and this only finds what the watch has missed."""
 
     max_messages: int = setting(10, count(1, 1000), "N", "messages that an agent gets with one prompt")
     """The rest follows with the next prompt. Ten can be read and answered at once."""

@@ -3,8 +3,8 @@
 Mail is offered only to an idle agent, so a caller that waits always comes first; only urgent mail may be added to a
 running turn, and becomes the next one if the model does not read it there. One delivery at a time per agent: the
 messages are recorded as offered, the turn is queued, and when the core has confirmed its start they are marked as read.
-Nothing runs until an agent that wants mail has had a turn, and nothing but a look every five seconds until its team has
-a folder.
+Nothing runs until an agent that wants mail has had a turn, and nothing but a look in each poll interval until its team
+has a folder.
 """
 
 from __future__ import annotations
@@ -48,9 +48,6 @@ PURPOSE: Final = "mail"
 
 STEERED: Final = "mail_steered"
 """The event under which it lists urgent mail that has joined a running turn."""
-
-LOOK_EVERY: Final = 5.0
-"""Seconds between two looks for a team's folder that does not exist yet."""
 
 FIRST_DELAY: Final = 1.0
 LONGEST_DELAY: Final = 60.0
@@ -183,11 +180,12 @@ class Injection:
         return member in self._roster and self._is_wanted_by(member) and not self._ending.is_set()
 
     async def _watch(self) -> None:
+        poll = self._settings.mail_poll_interval_ms / 1000
         while not self._mail.has_folder:
-            await self._mail.folder_may_have_come(LOOK_EVERY)
+            await self._mail.folder_may_have_come(poll)
         from codex_mcp.mail.watch import changes  # noqa: PLC0415  only for a team that has mail
 
-        async with contextlib.aclosing(changes(self._mail.files.layout, self._watched)) as changed:
+        async with contextlib.aclosing(changes(self._mail.files.layout, self._watched, poll)) as changed:
             async for inboxes in changed:
                 for member in self._roster:
                     if not inboxes.isdisjoint(self._mail.addresses(member.mailbox)):

@@ -174,6 +174,9 @@ class StoreSession:
                 await self.store.leases.release(claim)
             else:
                 await finish_agent(self.store, claim, abandoned(agent) if agent.is_active else agent)
+                if agent.is_active:
+                    words = "agent %s (%s) is stale: its server has ended without closing it; the next call resumes it"
+                    logger.warning(words, agent.identity, agent.codex_id)
 
     async def end_silent(self, holder: Holder, thread_id: str) -> bool:
         """End the Codex that has a thread of ours open, if its server has lost its lease and has not come back."""
