@@ -16,7 +16,7 @@ works = $(1)/bin/python -c 'import pip' 2>/dev/null
 # run the program of the original.
 runs = grep -qsF "$(CURDIR)/.venv/" $(BIN)/codex-mcp && $(BIN)/codex-mcp --help >/dev/null 2>&1
 
-.PHONY: help setup run test judges soak walks timing coverage mutants check format lint types imports docs settings pages picture transcript bench
+.PHONY: help setup run test judges codex soak walks timing coverage mutants check format lint types imports docs settings pages picture transcript bench
 .PHONY: packages dist release lock clean
 
 help: ## show this list
@@ -67,6 +67,9 @@ $(FIRST_SDK): requirements/mcp1.txt | $(SETUP)
 	$(MAKE_VENV)
 	@.venv-mcp1/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements/mcp1.txt
 	@touch $@
+
+codex: $(JUDGES) $(FIRST_SDK) ## run acceptance tests and judges with another Codex (VERSION=0.169.0 or latest); prints one table
+	@$(BIN)/python -m tests.versions $(VERSION)
 
 soak: setup ## run real servers with 500 badly behaved clients and 10,000 short processes; race writers of mail
 	@$(BIN)/python -m tests.soak
@@ -145,5 +148,5 @@ lock: setup ## resolve the versions in requirements again
 	@cd judges && $(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## remove everything that make has created
-	@rm -rf .venv .venv-mcp1 .venv-peers judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .venv-mcp1 .codex-versions .venv-peers judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

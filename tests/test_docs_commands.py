@@ -79,7 +79,7 @@ def can_run(words: Words) -> bool:
     name, *rest = words
     if name in ("mcp-server", "serve"):  # over stdio they end with their stdin
         return not {"--port", "--scripted", "--exec-server"} & set(rest)
-    needs_more = {"--follow", "--turn", "--service", "watch", "<"}
+    needs_more = {"--follow", "--turn", "--self-test", "--service", "watch", "<"}
     return name not in ("exec", "exec-server", "rendezvous", "environments", "login", "demo") and not needs_more & set(
         rest
     )

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from codex_mcp.codex.binary import old_range, tested_range
+from codex_mcp.codex.versions.measured import MEASURED, old_range, shown
 from codex_mcp.wire.mcp import REVISIONS, STATELESS_REVISIONS
 
 ROOT = Path(__file__).parents[2]
@@ -67,9 +67,12 @@ def generated(page: str) -> str:
         "|---|---|---|---|",
         *rows,
         "",
+        "| Codex as the core | tests that ran with it (`make codex VERSION=…`) | exceptions |",
+        "|---|---|---|",
+        *(f"| {shown(row.version)} | {row.ran} | {'; '.join(row.exceptions)} |" for row in MEASURED),
+        "",
         "| | accepted |",
         "|---|---|",
-        f"| Codex as the core | {tested_range()} |",
         f"| old Codex as the core (`backend`) | {old_range()} |",
         f"| MCP with a handshake | {', '.join(REVISIONS)} |",
         f"| MCP without a handshake | {', '.join(STATELESS_REVISIONS)} |",

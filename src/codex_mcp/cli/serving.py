@@ -23,6 +23,8 @@ from codex_mcp.codex.binary import check_codex
 from codex_mcp.codex.config.profiles import check_user_config
 from codex_mcp.codex.environments import Reach, reach_directly
 from codex_mcp.codex.launch import launcher
+from codex_mcp.codex.supervisor import Launcher
+from codex_mcp.codex.versions.trials import Trials
 from codex_mcp.config.load import Loaded, add_arguments, load
 from codex_mcp.mcp.methods import Around
 from codex_mcp.mcp.serve import serve_stdio
@@ -76,13 +78,18 @@ async def _serve(settings: Settings, environment: Mapping[str, str], make: MakeP
         settings = replace(settings, core=core)
         files = [settings.http.tokens, settings.http.tls_key]
         files += [each.token_file for each in core.environments.values()]
-        launch = launcher(core, environment, _reach(core), partial(secret_places, core.codex_home, *files))
-        if settings.http.port is None:
-            await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, settings, launch, make)
-            return
-        from codex_mcp.mcp.http.serve import serve_http  # noqa: PLC0415  takes longer to load than all of stdio
+        hidden = partial(secret_places, core.codex_home, *files)
+        async with contextlib.aclosing(Trials(core.codex_home, environment)) as trials:
+            await _serve_clients(settings, launcher(core, environment, _reach(core), hidden, trials), make)
 
-        await serve_http(settings, launch, server_key(core.codex_home), partial(_announce, settings), make)
+
+async def _serve_clients(settings: Settings, launch: Launcher, make: MakeProduct) -> None:
+    if settings.http.port is None:
+        await serve_stdio(sys.stdin.buffer, sys.stdout.buffer, settings, launch, make)
+        return
+    from codex_mcp.mcp.http.serve import serve_http  # noqa: PLC0415  takes longer to load than all of stdio
+
+    await serve_http(settings, launch, server_key(settings.core.codex_home), partial(_announce, settings), make)
 
 
 def _reach(core: CoreSettings) -> Reach:

@@ -1,4 +1,6 @@
-"""Finds the Codex to run: the one that the user names, else a tested `codex` on PATH, else the one installed with us.
+"""Finds the Codex to run: the one that the user names, else a fit `codex` on PATH, else the one installed with us.
+
+Fit is what our tests ran with (`versions.measured`), or what has passed a trial on this machine (`versions.verdicts`).
 
 The version is read from `codex-package.json`, which every packaged Codex has, or else from `codex --version`. npm's
 `codex` is a Node program that starts the real one; running the real one directly saves a process and 40 ms. This reads
@@ -7,7 +9,7 @@ files; on an event loop use `find_codex_soon`.
 
 import importlib.util
 import os
-import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from enum import StrEnum
@@ -18,19 +20,20 @@ from msgspec import Struct
 from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import NoCodex
 from codex_mcp.base.files import read_if_there
-from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.base.settings.core import TESTED, CoreSettings
 from codex_mcp.base.settings.kinds import Backend
-
-Version = tuple[int, int, int]
-
-TESTED_FROM: Version = (0, 163, 0)
-TESTED_BELOW: Version = (0, 167, 0)
-"""The protocol only grows, but Codex's behaviour changes; all versions in this range have passed our tests. The
-dependency on openai-codex-cli-bin in pyproject.toml has the same range."""
-
-OLD_FROM: Version = (0, 103, 0)
-OLD_BELOW: Version = (0, 154, 0)
-"""Versions whose `codex mcp-server` can be the core; 0.154.0 removed it. 0.104.0 and 0.153.4 have been tested."""
+from codex_mcp.codex.versions.measured import (
+    MEASURED,
+    Version,
+    fit_versions,
+    is_fit,
+    is_old,
+    measured,
+    old_range,
+    parse_version,
+    shown,
+)
+from codex_mcp.codex.versions.verdicts import verdict_on
 
 OUR_PACKAGE = "codex_cli_bin"
 """The module of the distribution openai-codex-cli-bin, which contains Codex and its tools."""
@@ -48,6 +51,10 @@ PLATFORMS: dict[tuple[str, str], tuple[str, str]] = {
     ("Darwin", "x86_64"): ("codex-darwin-x64", "x86_64-apple-darwin"),
     ("Darwin", "arm64"): ("codex-darwin-arm64", "aarch64-apple-darwin"),
 }
+
+
+OLDEST: Version = MEASURED[0].version
+"""An older app-server lacks methods that we need."""
 
 
 class Origin(StrEnum):
@@ -69,7 +76,10 @@ class Binary(Struct, frozen=True):
     """It runs as `codex mcp-server`."""
 
     notes: tuple[str, ...] = ()
-    """Warnings about the choice, such as an untested `codex` on PATH that was not used."""
+    """Warnings about the choice, such as a `codex` on PATH that was not used."""
+
+    untried: str | None = None
+    """A Codex that has to be tried before it is used: this one, or a newer one on PATH."""
 
     def search_path(self, search_path: str) -> str:
         """The PATH for this Codex, with its own tools first."""
@@ -90,87 +100,102 @@ async def find_codex_soon(settings: CoreSettings, search_path: str) -> Binary:
 
 def find_codex(settings: CoreSettings, search_path: str) -> Binary:
     """The Codex to run; `search_path` is the user's PATH. Raises NoCodex."""
-    if settings.codex_bin is not None:
-        return _of_setting(settings, settings.codex_bin, search_path)
+    if settings.named_codex is not None:
+        return _of_setting(settings, settings.named_codex, search_path)
     if settings.backend is Backend.MCP_SERVER:
         return _old_on_path(search_path)
-    notes: list[str] = []
-    on_path = _which("codex", search_path)
-    if on_path is not None:
-        try:
-            found = _examined(on_path, Origin.PATH)
-        except NoCodex as error:
-            notes.append(str(error))
-        else:
-            if is_tested(found.version):
-                return found
-            notes.append(f"{on_path} is Codex {shown(found.version)}, and we know {tested_range()}")
     own = _own_codex()
+    chosen, note = _on_path(settings, search_path, own)
+    if chosen is not None:
+        return chosen
     if own is None:
-        raise NoCodex(_nothing_found(notes))
-    return msgspec.structs.replace(own, notes=tuple(f"{note}; using our own {shown(own.version)}" for note in notes))
+        raise NoCodex(_nothing_found(note))
+    if note is None:
+        return own
+    notes = (f"{note.text}; using our own {shown(own.version)}",)
+    return msgspec.structs.replace(own, notes=notes, untried=note.untried)
+
+
+class _Note(Struct, frozen=True):
+    """Why the `codex` on PATH is not used."""
+
+    text: str
+    untried: str | None = None
+
+
+def _on_path(settings: CoreSettings, search_path: str, own: Binary | None) -> tuple[Binary | None, _Note | None]:
+    """The `codex` on PATH if it is fit, else why it is not used; neither if there is none."""
+    path = _which("codex", search_path)
+    if path is None:
+        return None, None
+    try:
+        found = _examined(path, Origin.PATH)
+    except NoCodex as error:
+        return None, _Note(str(error))
+    if is_fit(found.version):
+        return found, None
+    who = f"{path} is Codex {shown(found.version)}"
+    if (row := measured(found.version)) is not None:
+        return None, _Note(f"{who}, and {row.exceptions[0]}")
+    if own is not None and found.version < own.version:
+        return None, _Note(f"{who}, which is older")
+    if settings.codex_version == TESTED:
+        return None, _Note(f"{who}, and codex_version = {TESTED} allows {fit_versions()}")
+    verdict = verdict_on(found.path, settings.codex_home)
+    if verdict is None:
+        return None, _Note(f"{who}, which has not been tried yet", found.path)
+    if verdict.is_fit:
+        return found, None
+    return None, _Note(f"{who}, which failed the self-test ({verdict.failed}: {verdict.why})")
 
 
 def check_codex(settings: CoreSettings, search_path: str) -> None:
     """Raise NoCodex if there is certainly no Codex. Unlike `find_codex` it starts no program, so it takes no time."""
-    if settings.codex_bin is not None:
-        _program_of_setting(settings.codex_bin, search_path)
+    if settings.named_codex is not None:
+        _program_of_setting(settings.named_codex, search_path)
     elif settings.backend is not Backend.MCP_SERVER and _own_codex() is None:
         find_codex(settings, search_path)
 
 
-def is_tested(version: Version) -> bool:
-    return TESTED_FROM <= version < TESTED_BELOW
-
-
-def is_old(version: Version) -> bool:
-    return OLD_FROM <= version < OLD_BELOW
-
-
-def old_range() -> str:
-    return f"{shown(OLD_FROM)} up to, but not including, {shown(OLD_BELOW)}"
-
-
-def tested_range() -> str:
-    return f"{shown(TESTED_FROM)} up to, but not including, {shown(TESTED_BELOW)}"
-
-
-def shown(version: Version) -> str:
-    return ".".join(map(str, version))
-
-
-def parse_version(text: str) -> Version | None:
-    """The first x.y.z in a text such as `codex-cli 0.163.0`; a suffix (`-alpha.1`) is ignored."""
-    found = re.search(r"(\d+)\.(\d+)\.(\d+)", text)
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
-
-
-def _of_setting(settings: CoreSettings, codex_bin: str, search_path: str) -> Binary:
-    found = _examined(_program_of_setting(codex_bin, search_path), Origin.SETTING)
+def _of_setting(settings: CoreSettings, named: str, search_path: str) -> Binary:
+    found = _examined(_program_of_setting(named, search_path), Origin.SETTING)
     if settings.backend is not Backend.APP_SERVER and is_old(found.version):
         return msgspec.structs.replace(found, is_old=True)
     if settings.backend is Backend.MCP_SERVER:
-        raise NoCodex(_not_old(f"codex_bin {codex_bin}", found.version))
-    if is_tested(found.version):
+        raise NoCodex(_not_old(named, found.version))
+    if is_fit(found.version) or settings.allow_untested_codex:
         return found
-    mismatch = f"codex_bin {codex_bin} is Codex {shown(found.version)}, and we know {tested_range()}"
-    if not settings.allow_untested_codex:
-        raise NoCodex(f"cannot run it: {mismatch}; leave it out to use our own Codex, or set allow_untested_codex")
-    return msgspec.structs.replace(found, notes=(f"{mismatch}; running it because of allow_untested_codex",))
+    if (row := measured(found.version)) is not None:
+        note = f"{named} is Codex {shown(found.version)}, and {row.exceptions[0]}; using it because you named it"
+        return msgspec.structs.replace(found, notes=(note,))
+    if found.version < OLDEST:
+        raise NoCodex(
+            f"cannot run {named}: it is Codex {shown(found.version)}, and the oldest that works here is "
+            f"{shown(OLDEST)}; update it, or leave it out to use our own Codex"
+        )
+    verdict = verdict_on(found.path, settings.codex_home)
+    if verdict is not None and not verdict.is_fit:
+        raise NoCodex(
+            f"cannot run {named}: Codex {shown(found.version)} failed the self-test ({verdict.failed}: "
+            f"{verdict.why}); leave it out to use our own Codex"
+        )
+    return found if verdict is not None else msgspec.structs.replace(found, untried=found.path)
 
 
-def _program_of_setting(codex_bin: str, search_path: str) -> str:
-    path = codex_bin if os.sep in codex_bin else _which(codex_bin, search_path)
+def _program_of_setting(named: str, search_path: str) -> str:
+    path = named if os.sep in named else _which(named, search_path)
     if path is None or not _is_program(path):
-        where = "there is no such program" if os.sep in codex_bin else "there is no such program on PATH"
-        raise NoCodex(f"cannot run codex_bin {codex_bin}: {where}; correct it, or leave it out to use our own Codex")
+        where = "there is no such program" if os.sep in named else "there is no such program on PATH"
+        raise NoCodex(f"cannot run {named}: {where}; correct it, or leave it out to use our own Codex")
     return path
 
 
 def _old_on_path(search_path: str) -> Binary:
     path = _which("codex", search_path)
     if path is None:
-        raise NoCodex(f"cannot find an old Codex: there is no `codex` on PATH; name one of {old_range()} as codex_bin")
+        raise NoCodex(
+            f"cannot find an old Codex: there is no `codex` on PATH; name one of {old_range()} as codex_version"
+        )
     found = _examined(path, Origin.PATH)
     if not is_old(found.version):
         raise NoCodex(_not_old(path, found.version))
@@ -180,7 +205,7 @@ def _old_on_path(search_path: str) -> Binary:
 def _not_old(what: str, version: Version) -> str:
     return (
         f"cannot run {what} as mcp-server: it is Codex {shown(version)}, and backend mcp-server is for {old_range()}; "
-        "set backend to auto, or name an old Codex as codex_bin"
+        "set backend to auto, or name an old Codex as codex_version"
     )
 
 
@@ -214,13 +239,23 @@ def _package_of(root: str) -> _Package | None:
 
 def _asked_version(path: str) -> Version | None:
     try:
-        answer = subprocess.run(
-            [path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=VERSION_PATIENCE, check=False
+        process = subprocess.Popen(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return None
-    said = answer.stdout.decode(errors="replace")
-    return parse_version(said) if answer.returncode == 0 and "codex" in said else None
+    with process:
+        try:
+            said = process.communicate(timeout=VERSION_PATIENCE)[0].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            # With its children: one of them may hold the pipe open.
+            os.killpg(process.pid, signal.SIGKILL)
+            return None
+    return parse_version(said) if process.returncode == 0 and "codex" in said else None
 
 
 def _behind_wrapper(path: str) -> str:
@@ -255,9 +290,9 @@ def _is_program(path: str) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
-def _nothing_found(notes: list[str]) -> str:
-    found = "; ".join(notes) or "there is no `codex` on PATH"
+def _nothing_found(note: _Note | None) -> str:
+    found = note.text if note is not None else "there is no `codex` on PATH"
     return (
         f"cannot find Codex: {found}, and our own ({Origin.PACKAGE}) is not installed here; "
-        f"install it with `pip install {Origin.PACKAGE}`, or name a Codex {tested_range()} as codex_bin"
+        f"install it with `pip install {Origin.PACKAGE}`, or name a Codex {fit_versions()} as codex_version"
     )

@@ -8,17 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from codex_mcp.base.errors import Refused
+from codex_mcp.base.errors import NoCodex, Refused
 from codex_mcp.base.files import make_private_folder
 from codex_mcp.base.secrets.client_variables import without_client_secrets
 from codex_mcp.base.settings.core import CoreSettings
 from codex_mcp.codex.app_server import AppServer, AppServerSetup
-from codex_mcp.codex.binary import Binary, find_codex_soon, shown
+from codex_mcp.codex.binary import Binary, find_codex_soon
 from codex_mcp.codex.config.command_line import visible
 from codex_mcp.codex.config.overrides import CoreConfig, core_config
 from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.environments import Reach, reach_directly
 from codex_mcp.codex.supervisor import CoreLaunch, Launcher
+from codex_mcp.codex.versions.measured import shown
+from codex_mcp.codex.versions.trials import Trials
 
 logger = logging.getLogger(__name__)
 
@@ -34,12 +36,16 @@ def launcher(
     environment: Mapping[str, str],
     reach: Reach = reach_directly,
     hidden: Callable[[], Sequence[str]] = tuple,
+    trials: Trials | None = None,
 ) -> Launcher:
-    """`hidden`: existing paths that no thread with network access may read."""
+    """`hidden`: existing paths that no thread with network access may read. `trials` tries a Codex that is not known
+    yet; without them, one that the user names is run as it is."""
     search_path = environment.get("PATH", os.defpath)
 
     async def launch() -> CoreLaunch:
         binary = await find_codex_soon(settings, search_path)
+        if trials is not None and binary.untried is not None:
+            binary = await _after_trial(binary, settings, search_path, trials)
         for note in binary.notes:
             logger.warning("%s", note)
         make_private_folder(settings.codex_home)  # Codex does not start without its home
@@ -58,6 +64,22 @@ def launcher(
         return CoreLaunch(argv, child_environment, converse, version=shown(binary.version), is_guarded=True)
 
     return launch
+
+
+async def _after_trial(binary: Binary, settings: CoreSettings, search_path: str, trials: Trials) -> Binary:
+    """Let a newer Codex on PATH be tried in the background; wait for the trial of one that the user names."""
+    assert binary.untried is not None
+    if binary.untried != binary.path:
+        trials.start(binary.untried)
+        return binary
+    await trials.run(binary.untried)
+    tried = await find_codex_soon(settings, search_path)
+    if tried.untried is not None:
+        raise NoCodex(
+            f"cannot run {tried.path}: its self-test did not end; `codex-mcp doctor --self-test` shows more, and "
+            "allow_untested_codex runs it without a test"
+        )
+    return tried
 
 
 def _hide_snapshots(codex_home: str) -> None:
@@ -85,7 +107,8 @@ def _old(binary: Binary, config: CoreConfig, environment: Mapping[str, str], set
     version = shown(binary.version)
     if settings.environments:
         raise Refused(
-            f"cannot use an exec-server with Codex {version}; use a newer Codex (remove codex_bin and backend)"
+            f"cannot use an exec-server with Codex {version}; "
+            "use a newer Codex (remove codex_version, codex_bin and backend)"
         )
     # Few servers drive an old Codex; the others start sooner without these modules.
     from codex_mcp.codex.legacy.core import LegacyCore, OldRelease  # noqa: PLC0415

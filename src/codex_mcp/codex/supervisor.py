@@ -217,7 +217,7 @@ class Supervisor:
                 raise  # we are stopping: this is not a failed start
             kind = MetAnother if met_another(ended.stderr) else CoreError
             raise kind(_cannot_start(launch.argv[0], ended, exc)) from exc
-        logger.info("core %d started: %s", child.pid, greeting.user_agent)
+        logger.info("core %d started: %s, %s", child.pid, launch.argv[0], greeting.user_agent)
         self._running = running
         running.has_started = True
         return app

@@ -204,9 +204,9 @@ E, W = Level.ERROR, Level.WARNING
 # The check, its level; how the problem is made; a part of the advice; how it is followed.
 CASES = {
     "no Codex": Case("codex.found", E, given(**NO_CODEX), "leave it out", USE_OUR_OWN),
-    "an old Codex": Case("codex.version", W, an_old_codex, "remove codex_bin", USE_OUR_OWN),
+    "an old Codex": Case("codex.version", W, an_old_codex, "remove codex_version", USE_OUR_OWN),
     "a Codex on PATH that is not used": Case(
-        "codex.unused", W, a_codex_on_path("0.170.0"), "a tested version in its place", a_codex_on_path("0.163.0")
+        "codex.unused", W, a_codex_on_path("0.166.0"), "update it", a_codex_on_path("0.163.0")
     ),
     "a Codex that does not start": Case(
         "codex.handshake",

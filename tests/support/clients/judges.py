@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from tests.support.servers.mcp_server import Setup
 ROOT = Path(__file__).parents[3]
 
 NODE_MODULES = ROOT / "judges/node_modules"
+
+CODEX_PACKAGES = {"codex-new": "@openai/codex", "@openai/codex-linux-x64": "@openai/codex-linux-x64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,15 @@ def first_python_sdk() -> str:
 
 def judge(name: str) -> str:
     """The program of a client."""
-    return str(_there(NODE_MODULES / ".bin" / name, "make judges"))
+    modules = NODE_MODULES if name != "codex" else Path(os.environ.get("CODEX_UNDER_TEST") or NODE_MODULES)
+    return str(_there(modules / ".bin" / name, "make judges"))
 
 
 def package(name: str) -> Path:
     """The folder of a package."""
+    under_test = os.environ.get("CODEX_UNDER_TEST")  # `make codex` names the packages of another Codex
+    if under_test and name in CODEX_PACKAGES:
+        return _there(Path(under_test) / CODEX_PACKAGES[name], "make codex")
     return _there(NODE_MODULES / name, "make judges")
 
 

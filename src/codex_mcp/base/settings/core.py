@@ -35,6 +35,9 @@ from codex_mcp.base.settings.kinds import (
 
 REQUIRED: Any = NODEFAULT
 
+NEWEST = "newest"
+TESTED = "tested"
+
 
 @group
 class ExecSettings(Struct, frozen=True, kw_only=True):
@@ -68,19 +71,26 @@ class CoreSettings(Struct, frozen=True, kw_only=True):
     that start in it at the same time wait for each other (`.codex-mcp.lock`). Its folder `shell_snapshots`, which holds
     your environment, is made readable by you alone."""
 
-    codex_bin: str | None = setting(
-        None, program, "FILE", "the Codex to run: a path, or a name on PATH", variables=("ATM_AGENT_MCP_CODEX_BIN",)
+    codex_version: str = setting(
+        NEWEST, program, "tested|newest|FILE", "the Codex to run: a tested one, the newest, or this program"
     )
-    """Without it, the server runs the `codex` on PATH if its version is a tested one, else the Codex that was installed
-    with the server."""
+    """With `newest`, the server runs the `codex` on PATH if it is one that codex-mcp was tested with, or a newer one
+    that has passed the self-test on this machine (`codex-mcp doctor --self-test`); it tries a new one in the background
+    when it meets it. Otherwise it runs the Codex that was installed with it. With `tested`, no version is used that
+    codex-mcp was not tested with. A path, or a name on PATH, is run after it has passed the self-test."""
 
-    allow_untested_codex: bool = setting(False, switch, "", "run a codex_bin of an untested version")
-    """Codex's behaviour changes between versions."""
+    codex_bin: str | None = setting(
+        None, program, "FILE", "the older name of codex_version for a program", variables=("ATM_AGENT_MCP_CODEX_BIN",)
+    )
+
+    allow_untested_codex: bool = setting(False, switch, "", "run the named Codex without trying it first")
+    """For a Codex that you have built yourself. Codex's behaviour changes between versions."""
 
     backend: Backend = setting(
         Backend.AUTO, one_of(Backend), "|".join(Backend), "run Codex as app-server or mcp-server"
     )
-    """`mcp-server` runs an old Codex (0.103 to 0.153), which can do less. `auto` does so only if `codex_bin` is one."""
+    """`mcp-server` runs an old Codex (0.103 to 0.153), which can do less. `auto` does so only if
+    `codex_version` names one."""
 
     overrides: tuple[str, ...] = setting(
         (), assignments, "KEY=VALUE", "override a value of Codex's config.toml", flag="config", short="c"
@@ -122,6 +132,11 @@ class CoreSettings(Struct, frozen=True, kw_only=True):
 
     exec: ExecSettings = ExecSettings()
     named: NamedEnvironments = NamedEnvironments()
+
+    @property
+    def named_codex(self) -> str | None:
+        """The program that the user wants to run; None if the version decides."""
+        return self.codex_bin or (None if self.codex_version in (NEWEST, TESTED) else self.codex_version)
 
     @property
     def environments(self) -> dict[str, Environment]:

@@ -15,6 +15,7 @@ from codex_mcp.cli.doctor.facts import (
     Core,
     Facts,
     Finding,
+    Fitness,
     Folder,
     Folders,
     Group,
@@ -57,19 +58,19 @@ def split(sentence: str) -> tuple[str, str]:
 def _codex(codex: Codex) -> Iterator[Finding]:
     if codex.error:
         problem, fix = split(codex.error)
-        yield Finding("codex.found", Group.CODEX, Level.ERROR, problem, fix or "correct codex_bin, or leave it out")
+        yield Finding("codex.found", Group.CODEX, Level.ERROR, problem, fix or "correct codex_version, or leave it out")
         return
     chosen = f"Codex {codex.version}, {codex.why}: {codex.path}"
     if codex.is_old:
-        fix = "remove codex_bin and backend from the settings to use our own Codex"
+        fix = "remove codex_version, codex_bin and backend from the settings to use our own Codex"
         yield Finding("codex.version", Group.CODEX, Level.WARNING, f"{chosen}. It is old and can do less", fix)
-    elif not codex.is_tested:
-        fix = "remove codex_bin from the settings to use our own Codex"
-        yield Finding("codex.version", Group.CODEX, Level.WARNING, f"{chosen}. Tested are {codex.tested_range}", fix)
+    elif codex.fitness in (Fitness.TESTED, Fitness.TRIED):
+        yield Finding("codex.version", Group.CODEX, Level.OK, f"{chosen} ({codex.fitness})")
     else:
-        yield Finding("codex.version", Group.CODEX, Level.OK, f"{chosen} (a tested version)")
+        fix = "run `codex-mcp doctor --self-test`, or remove codex_version and codex_bin to use our own Codex"
+        yield Finding("codex.version", Group.CODEX, Level.WARNING, f"{chosen}, but {codex.fitness}", fix)
     for note in codex.unused:
-        fix = "install a tested version in its place if you want agents to use it; otherwise nothing needs to be done"
+        fix = "run `codex-mcp doctor --self-test` to try it" if codex.is_untried else "update it; or do nothing"
         yield Finding("codex.unused", Group.CODEX, Level.WARNING, note, fix)
 
 

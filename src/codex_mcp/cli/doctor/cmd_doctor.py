@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from codex_mcp import __version__
 from codex_mcp.base.settings.groups import Settings
 from codex_mcp.cli.account.codex_program import add_codex_arguments
@@ -21,7 +23,9 @@ from codex_mcp.cli.doctor.facts import Codex, Core, Facts, Finding, Level, Sandb
 from codex_mcp.cli.doctor.report import MARKS, PLAIN_MARKS, as_json, as_summary, as_text, private, runnable
 from codex_mcp.cli.output import SCHEMA, print_json, print_text, terminal_width
 from codex_mcp.cli.state.folder import add_state_argument
-from codex_mcp.config.load import likely_codex_home
+from codex_mcp.codex.binary import find_codex
+from codex_mcp.codex.versions.measured import shown
+from codex_mcp.config.load import likely_codex_home, load
 
 DESCRIPTION: Final = (
     "Check Codex, its sign-in, its sandbox, the settings, the folders and the MCP clients of this machine. Each "
@@ -38,6 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--turn", action="store_true", help="also let an agent answer over stdio; a script plays the model"
     )
+    parser.add_argument(
+        "--self-test", action="store_true", help="only try the newest Codex here with a scripted model, for ten seconds"
+    )
     add_codex_arguments(parser)
     add_state_argument(parser)
 
@@ -45,10 +52,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> int:
     logging.getLogger("codex_mcp").addHandler(logging.NullHandler())  # what matters of the log becomes a finding
     home = environment.get("HOME") or os.path.expanduser("~")
-    facts = gather(arguments, environment, cwd)
+    findings = (
+        [_self_test(arguments, environment, cwd)] if arguments.self_test else judge(gather(arguments, environment, cwd))
+    )
     program = gathering.shortest_command(environment.get("PATH", os.defpath))
     homes = {home, os.path.realpath(home)}
-    findings = [private(runnable(finding, program), homes) for finding in judge(facts)]
+    findings = [private(runnable(finding, program), homes) for finding in findings]
     _show(findings, arguments)
     return FOUND_ERRORS if any(finding.level is Level.ERROR for finding in findings) else 0
 
@@ -75,6 +84,20 @@ def gather(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: s
         gathering.agents(settings.team.state_dir),
         turn,
     )
+
+
+def _self_test(arguments: argparse.Namespace, environment: Mapping[str, str], cwd: str) -> Finding:
+    """Try the Codex that would be used, or a newer one on PATH that has not been tried."""
+    from codex_mcp.cli.doctor.self_test import judge_trial, try_codex  # noqa: PLC0415  few runs need it
+
+    given = argparse.Namespace(codex_home=arguments.codex_home, codex_bin=arguments.codex_bin)
+    settings = load(given, environment, cwd).settings.core
+    search_path = environment.get("PATH", os.defpath)
+    found = find_codex(replace(settings, allow_untested_codex=True), search_path)
+    if found.untried is not None:
+        found = find_codex(replace(settings, codex_bin=found.untried, allow_untested_codex=True), search_path)
+    with _progress(f"trying Codex {shown(found.version)}"):
+        return judge_trial(try_codex(found, settings.codex_home, environment))
 
 
 def _codex_facts(

@@ -41,15 +41,25 @@ class Finding(Struct, frozen=True):
     """What to do; empty if nothing needs to be done."""
 
 
+class Fitness(StrEnum):
+    """How it is known that a Codex is fit to be the core."""
+
+    TESTED = "a tested version"
+    TRIED = "it has passed the self-test here"
+    WITH_EXCEPTIONS = "not everything works in it"
+    UNTRIED = "it has not been tried"
+
+
 class Codex(Struct, frozen=True):
     """The Codex that a server would run here, or why there is none."""
 
     version: str = ""
     path: str = ""
     why: str = ""
-    """Why this one: codex_bin, PATH, or our own."""
-    is_tested: bool = True
-    tested_range: str = ""
+    """Why this one: codex_version, PATH, or our own."""
+    fitness: Fitness = Fitness.TESTED
+    is_untried: bool = False
+    """There is a newer one on PATH, which has not been tried."""
     is_old: bool = False
     unused: tuple[str, ...] = ()
     """Sentences about a Codex on PATH that is not used."""

@@ -27,9 +27,11 @@ from codex_mcp.cli.demo.sandbox import sandbox_trouble
 from codex_mcp.cli.doctor import facts
 from codex_mcp.cli.doctor.client_files import read_clients
 from codex_mcp.cli.state.folder import agents_in, readable
-from codex_mcp.codex.binary import Binary, Origin, find_codex, is_old, is_tested, shown, tested_range
+from codex_mcp.codex.binary import Binary, Origin, find_codex
 from codex_mcp.codex.config.profiles import check_user_config, read_user_config
 from codex_mcp.codex.first_start import LOCK_FILE
+from codex_mcp.codex.versions.measured import is_fit, is_old, measured, shown
+from codex_mcp.codex.versions.verdicts import verdict_on
 from codex_mcp.config.load import Loaded, load
 from codex_mcp.execserver.sandbox.confinement import bubblewraps
 from codex_mcp.execserver.startup import bundled_bubblewrap
@@ -41,7 +43,7 @@ LOGIN_PORT: Final = 1455
 """Where Codex waits for the browser."""
 
 WHY: Final = {
-    Origin.SETTING: "as codex_bin says",
+    Origin.SETTING: "as codex_version says",
     Origin.PATH: "found on PATH",
     Origin.PACKAGE: "installed with codex-mcp",
 }
@@ -104,11 +106,19 @@ def find(settings: CoreSettings, search_path: str) -> tuple[Binary | None, facts
         shown(binary.version),
         binary.path,
         WHY[binary.origin],
-        is_tested=is_tested(binary.version),
-        tested_range=tested_range(),
+        fitness=_fitness(binary, settings.codex_home),
+        is_untried=binary.untried is not None,
         is_old=binary.is_old,
         unused=() if is_named else binary.notes,
     )
+
+
+def _fitness(binary: Binary, codex_home: str) -> facts.Fitness:
+    row = measured(binary.version)
+    if row is not None:
+        return facts.Fitness.TESTED if is_fit(binary.version) else facts.Fitness.WITH_EXCEPTIONS
+    verdict = verdict_on(binary.path, codex_home)
+    return facts.Fitness.UNTRIED if verdict is None or not verdict.is_fit else facts.Fitness.TRIED
 
 
 def sandbox(binary: Binary, environment: Mapping[str, str]) -> facts.Sandbox:

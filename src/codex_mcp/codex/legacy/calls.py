@@ -119,7 +119,7 @@ def check_turn(spec: TurnSpec, thread: ThreadSpec, version: str) -> None:
     if lacking:
         raise CoreError(
             f"Codex {version} knows no {' and no '.join(lacking)}; leave that out, "
-            "or use a newer Codex (remove codex_bin and backend)"
+            "or use a newer Codex (remove codex_version, codex_bin and backend)"
         )
 
 

@@ -1,0 +1,75 @@
+"""Tries a Codex that our tests did not run with, in a process of its own: `codex-mcp doctor --self-test`.
+
+The process works in a home of its own and records its verdict (`verdicts`). Beside the turns of agents it runs at
+a lower priority.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from codex_mcp.base.blocking import in_thread
+from codex_mcp.base.settings.kinds import MIB
+from codex_mcp.base.tasks import TaskSet
+from codex_mcp.codex.versions.verdicts import verdict_on
+from codex_mcp.transports.child import start_child
+
+logger = logging.getLogger(__name__)
+
+NICENESS: Final = 10
+"""A tenth of what an agent gets if both want the same core."""
+
+PATIENCE: Final = 180.0
+"""Seconds. A trial takes five on an idle machine and gives up by itself after a minute and a half."""
+
+
+class Trials:
+    def __init__(self, codex_home: str, environment: Mapping[str, str]) -> None:
+        self._home = codex_home
+        self._environment = environment
+        self._tasks = TaskSet()
+        self._started: set[str] = set()
+
+    def start(self, path: str) -> None:
+        """Try this Codex in the background, once. It can be used from the next start of the core."""
+        if path not in self._started:
+            self._started.add(path)
+            self._tasks.spawn(self._try_and_tell(path), name=f"trial of {path}")
+
+    async def run(self, path: str, before_exec: Callable[[], None] | None = None) -> None:
+        """Try this Codex and wait for the verdict."""
+        argv = [sys.executable, "-m", "codex_mcp", "doctor", "--self-test", "--json"]
+        argv += ["--codex-home", self._home, "--codex-bin", path]
+        child = await start_child(argv, self._environment, MIB, before_exec=before_exec)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await child.wait()
+        except TimeoutError:
+            logger.warning("the trial of %s has not ended after %g s", path, PATIENCE)
+        finally:
+            child.kill()
+            await child.wait()
+
+    async def _try_and_tell(self, path: str) -> None:
+        with contextlib.suppress(OSError):
+            await self.run(path, _yield_to_agents)
+        verdict = await in_thread(verdict_on, path, self._home)
+        if verdict is None:
+            logger.warning("%s could not be tried; `codex-mcp doctor --self-test` shows why", path)
+        elif verdict.is_fit:
+            logger.warning("%s (Codex %s) has passed the self-test; new servers use it", path, verdict.version)
+        else:
+            logger.warning("%s (Codex %s) failed: %s: %s", path, verdict.version, verdict.failed, verdict.why)
+
+    async def aclose(self) -> None:
+        await self._tasks.aclose()
+
+
+def _yield_to_agents() -> None:
+    os.nice(NICENESS)

@@ -1,0 +1,61 @@
+"""Remembers what came of trying a Codex on this machine, in a file of Codex's home.
+
+A verdict belongs to one file: it counts until the file, or codex-mcp, changes. If only the file's place or time has
+changed, its hash shows that it is the same Codex (`same_as_before`).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from codex_mcp import __version__
+from codex_mcp.base.files import make_private_folder, read_if_there, write_whole
+from codex_mcp.codex.versions.verdict import Identity, Verdict
+
+FILE: Final = os.path.join("codex-mcp", "tried-codex.json")
+
+KEPT: Final = 20
+"""Verdicts, the newest. A new one comes with each release of Codex."""
+
+
+def identity_of(path: str) -> Identity:
+    """Raises OSError."""
+    found = os.stat(path)
+    return Identity(os.path.realpath(path), found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def verdict_on(path: str, codex_home: str) -> Verdict | None:
+    """What came of trying this file; None if it has not been tried."""
+    try:
+        identity = identity_of(path)
+    except OSError:
+        return None
+    return next((each for each in _all(codex_home) if each.identity == identity), None)
+
+
+def same_as_before(identity: Identity, sha256: str, codex_home: str) -> Verdict | None:
+    """The verdict on another file with the same contents, as one on this file."""
+    found = next((each for each in _all(codex_home) if each.sha256 == sha256), None)
+    return None if found is None else replace(found, identity=identity)
+
+
+def record(verdict: Verdict, codex_home: str) -> None:
+    """Raises OSError."""
+    path = os.path.join(codex_home, FILE)
+    make_private_folder(os.path.dirname(path))
+    others = [each for each in _all(codex_home) if each.identity.path != verdict.identity.path]
+    write_whole(path, msgspec.json.encode([verdict, *others][:KEPT]))
+
+
+def _all(codex_home: str) -> list[Verdict]:
+    """The verdicts of this version of codex-mcp, the newest first. A file that cannot be read counts as empty."""
+    try:
+        data = read_if_there(os.path.join(codex_home, FILE))
+        verdicts = [] if data is None else msgspec.json.decode(data, type=list[Verdict])
+    except (OSError, msgspec.MsgspecError):
+        return []
+    return [each for each in verdicts if each.by == __version__]

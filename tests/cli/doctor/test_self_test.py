@@ -1,0 +1,58 @@
+"""A Codex that is unfit in one respect fails the check that is about it, and no other."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from codex_mcp.base.settings.core import CoreSettings
+from codex_mcp.cli.doctor.self_test import FIRST, SECOND, run_self_test, try_codex
+from codex_mcp.codex.binary import Binary, find_codex
+from codex_mcp.codex.versions.verdicts import verdict_on
+from tests.support.core.odd_codex import odd_codex
+
+HABITS = {
+    "describes nothing": ("schema", "it does not describe its protocol"),
+    "lacks a method": ("schema", "it has no method turn/steer"),
+    "dies": ("turn", "an agent did not answer"),
+    "asks nobody": ("approval", "was not asked about once"),
+    "confines nothing": ("sandbox", "wrote outside of its folder"),
+    "cannot be steered": ("steer", "could not be steered"),
+    "ignores the provider": ("provider", "could not choose its model provider"),
+    "trusts everyone": ("trust", "it obeyed the settings of a repository"),
+    "forgets": ("resume", "could not be continued"),
+    "calls home": ("outside", "it wanted to reach home.example:443"),
+}
+
+
+def found(path: Path, home: Path) -> Binary:
+    return find_codex(CoreSettings(codex_home=str(home), codex_bin=str(path), allow_untested_codex=True), "")
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_a_codex_with_a_bad_habit_fails_the_check_that_is_about_it(tmp_path: Path, habit: str) -> None:
+    check, why = HABITS[habit]
+    failed, said = run_self_test(found(odd_codex(tmp_path / "bin", habit), tmp_path), str(tmp_path), os.environ)
+    assert (failed, why in said) == (check, True), said
+
+
+def test_every_check_is_failed_by_a_habit() -> None:
+    assert {check.__name__ for check in (*FIRST, *SECOND)} | {"schema"} == {check for check, _ in HABITS.values()}
+
+
+def test_a_codex_that_hangs_is_given_up(tmp_path: Path) -> None:
+    hanging = found(odd_codex(tmp_path / "bin", "hangs"), tmp_path)
+    failed, said = run_self_test(hanging, str(tmp_path), os.environ, patience=5)
+    assert failed in ("start", "turn")  # on a busy machine our own server may take all of the time
+    assert said == "there was no answer within 5 s"
+
+
+def test_an_unknown_codex_that_is_fit_passes_once_for_every_copy_of_it(tmp_path: Path) -> None:
+    path = odd_codex(tmp_path / "bin")
+    verdict = try_codex(found(path, tmp_path), str(tmp_path), os.environ)
+    assert verdict.is_fit, verdict
+    assert verdict_on(str(path), str(tmp_path)) == verdict
+    copy = odd_codex(tmp_path / "copy")
+    again = try_codex(found(copy, tmp_path), str(tmp_path), {})  # without PATH nothing could be tried
+    assert again.is_fit
+    assert again.identity.path == str(copy)

@@ -1,0 +1,63 @@
+"""Pure. What came of running the tests with a version of Codex."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+OLD = "0.153.4"
+"""Tests of the old Codex run it whatever the version under test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    name: str
+    passed: int
+    failed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    version: str
+    suites: Sequence[Suite]
+    ran: Counter[str]
+    """Rollout files by the version of the Codex that wrote them."""
+    differences: Sequence[str]
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether everything passed, and with this version."""
+        return self.ran[self.version] > 0 and not any(suite.failed or not suite.passed for suite in self.suites)
+
+    def text(self) -> str:
+        """The table."""
+        lines = [
+            f"Codex {self.version}: {'fit' if self.is_fit else 'NOT FIT'}",
+            "",
+            "| tests | passed | failed |",
+            "|---|---|---|",
+        ]
+        lines += [f"| {suite.name} | {suite.passed} | {len(suite.failed)} |" for suite in self.suites]
+        lines += ["", "| threads written by | |", "|---|---|"]
+        lines += [f"| Codex {version} | {count} |" for version, count in sorted(self.ran.items())]
+        lines += [f"failed: {name}" for suite in self.suites for name in suite.failed]
+        lines += [f"differs: {what}" for what in self.differences]
+        return "\n".join(lines)
+
+
+def suite_from(name: str, xml: str) -> Suite:
+    """What pytest's `--junit-xml` says."""
+    cases = list(ElementTree.fromstring(xml).iter("testcase"))
+    failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    names = tuple(f"{case.get('classname')}::{case.get('name')}" for case in failed)
+    return Suite(name, len(cases) - len(failed), names)
+
+
+def rollout_version(line: bytes) -> str | None:
+    """The version in the first line of a rollout file."""
+    try:
+        found = json.loads(line)["payload"]["cli_version"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, str) else None
