@@ -16,7 +16,7 @@ works = $(1)/bin/python -c 'import pip' 2>/dev/null
 # run the program of the original.
 runs = grep -qsF "$(CURDIR)/.venv/" $(BIN)/codex-mcp && $(BIN)/codex-mcp --help >/dev/null 2>&1
 
-.PHONY: help setup run test judges codex soak walks timing coverage mutants check format lint types imports docs settings pages picture transcript bench
+.PHONY: help setup run test lowest judges codex soak walks timing coverage mutants check format lint types imports docs settings pages picture transcript bench
 .PHONY: packages dist release lock clean
 
 help: ## show this list
@@ -50,6 +50,18 @@ run: setup ## run the demo; needs no account and no network
 
 test: setup ## run all tests except those that need the large downloads
 	@$(BIN)/pytest -q --numprocesses=2 --dist=worksteal --ignore=tests/judges
+
+# Only what a user installs is as old as it may be; what runs the tests is as in the lock file.
+LOWEST_TESTS ?= tests/wire tests/rpc tests/relay tests/transports tests/rendezvous tests/mcp/http tests/acceptance/test_http_strangers.py \
+	tests/execclient tests/execserver tests/state tests/mail tests/cli/test_cmd_completion.py
+
+lowest: setup ## install the lowest versions that pyproject.toml allows, and run the tests of what uses them
+	@rm -rf .venv-lowest && $(BIN)/uv venv -q --python $(BIN)/python .venv-lowest
+	@$(BIN)/uv pip compile -q pyproject.toml --resolution lowest-direct --system-certs --no-header --no-annotate -o .venv-lowest/lowest.txt
+	@sed -E 's/ ;.*//; /^ /d; s/ \\$$//' requirements/lock.txt | grep -E '^(hypothesis|jsonschema|pytest|pytest-timeout|pytest-xdist)==' > .venv-lowest/tools.txt
+	@$(BIN)/uv pip install -q --system-certs --python .venv-lowest/bin/python -r .venv-lowest/lowest.txt -r .venv-lowest/tools.txt
+	@$(BIN)/uv pip install -q --system-certs --python .venv-lowest/bin/python --no-deps --editable .
+	@.venv-lowest/bin/pytest -q --numprocesses=2 --dist=worksteal $(LOWEST_TESTS)
 
 judges: $(JUDGES) $(FIRST_SDK) ## download the real clients and run the tests that use them
 	@$(BIN)/pytest -q --numprocesses=2 --dist=worksteal tests/judges
@@ -148,5 +160,5 @@ lock: setup ## resolve the versions in requirements again
 	@cd judges && $(NPM) install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## remove everything that make has created
-	@rm -rf .venv .venv-mcp1 .codex-versions .venv-peers judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv .venv-lowest .venv-mcp1 .codex-versions .venv-peers judges/node_modules dist build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
