@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_mcp.git.guard import environment, may_have_drivers, own_drivers
+from codex_mcp.git.guard import allowed, environment, may_have_programs, own_programs, sealed
 
 
 def settings_in(variables: dict[str, str]) -> dict[str, str]:
@@ -12,12 +12,15 @@ def settings_in(variables: dict[str, str]) -> dict[str, str]:
 
 
 def test_an_untrusted_repository_has_no_hooks_monitors_filters_or_fetches() -> None:
-    variables = environment({"PATH": "/bin", "GIT_DIR": "/evil", "GIT_EXTERNAL_DIFF": "evil"}, {"lfs"})
+    variables = environment(
+        {"PATH": "/bin", "GIT_DIR": "/evil", "GIT_EXTERNAL_DIFF": "evil"}, {"filter.lfs", "hook.evil"}
+    )
     assert "GIT_DIR" not in variables
     assert "GIT_EXTERNAL_DIFF" not in variables
     assert (variables["PATH"], variables["GIT_ALLOW_PROTOCOL"]) == ("/bin", "none")
     settings = settings_in(variables)
     assert (settings["core.hooksPath"], settings["core.fsmonitor"]) == ("/dev/null", "false")
+    assert settings["hook.evil.enabled"] == "false"
     assert [settings[f"filter.lfs.{key}"] for key in ("clean", "smudge", "process", "required")] == [
         "",
         "",
@@ -33,12 +36,41 @@ def test_a_trusted_repository_keeps_its_own() -> None:
     assert settings_in(variables)["gc.auto"] == "0"
 
 
-def test_only_filters_of_the_repository_itself_are_switched_off() -> None:
-    listed = b"global\0filter.lfs.clean\0local\0filter.a.b.smudge\0worktree\0filter.c=d.process\0local\0core.bare\0"
-    assert own_drivers(listed) == {"a.b", "c=d"}
+def test_only_filters_and_hooks_of_the_repository_itself_are_switched_off() -> None:
+    listed = (
+        b"global\0filter.lfs.clean\0local\0filter.a.b.smudge\0worktree\0filter.c=d.process\0local\0core.bare\0"
+        b"local\0hook.x.command\0"
+    )
+    assert own_programs(listed) == {"filter.a.b", "filter.c=d", "hook.x"}
 
 
-@given(st.sampled_from([b'[filter "x"]', b"[FILTER.x]", b"[include]", b'[IncludeIf "gitdir:/"]']), st.binary())
+@given(
+    st.sampled_from([b'[filter "x"]', b"[FILTER.x]", b"[include]", b'[IncludeIf "gitdir:/"]', b'[hook "x"]']),
+    st.binary(),
+)
 def test_a_configuration_that_can_define_filters_is_always_listed(section: bytes, rest: bytes) -> None:
-    assert may_have_drivers(rest + section)
-    assert not may_have_drivers(b"[core]\n\tbare = false\n")
+    assert may_have_programs(rest + section)
+    assert not may_have_programs(b"[core]\n\tbare = false\n")
+
+
+LISTED = (
+    b"global\0core.autocrlf\ninput\0global\0filter.lfs.clean\ngit-lfs clean\0global\0core.sshcommand\nevil\0"
+    b"local\0core.filemode\0local\0filter.x.clean\nevil\0local\0core.fsmonitor\nevil\0local\0include.path\nevil\0"
+    b"local\0user.name\na\nb\0"
+)
+
+
+def test_a_sealed_git_gets_the_allowed_settings_and_no_file() -> None:
+    found = allowed(LISTED, is_trusted=False)
+    assert found == {
+        "core.autocrlf": "input",
+        "filter.lfs.clean": "git-lfs clean",
+        "core.filemode": "true",
+        "user.name": "a\nb",
+    }
+    assert allowed(LISTED, is_trusted=True) == {**found, "filter.x.clean": "evil"}
+    variables = sealed({"GIT_DIR": "/evil", "HOME": "/home"}, {"core.fsmonitor": "evil", "core.eol": "lf"})
+    assert (variables["GIT_CONFIG_GLOBAL"], variables["GIT_CONFIG_NOSYSTEM"]) == ("/dev/null", "1")
+    assert "GIT_DIR" not in variables
+    settings = settings_in(variables)
+    assert (settings["core.fsmonitor"], settings["core.eol"]) == ("false", "lf")

@@ -152,3 +152,16 @@ def test_a_git_that_takes_too_long_is_stopped(checkout: Path) -> None:
         Git(str(checkout)).run("-c", waits, "wait", patience=0.2)
     with pytest.raises(GitFailed, match="cannot run git"):
         Git(str(checkout / "nowhere")).run("status")
+
+
+def test_many_errors_of_one_kind_are_shortened_and_a_full_disk_is_named(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git says of each file that it cannot write it, and never why."""
+    fails = "alias.fail=!for i in $(seq 25); do echo unable to write file $i >&2; done; exit 1"
+    words = Git(str(checkout)).run("-c", fails, "fail").errors
+    assert words.count("unable to write file") == 5
+    assert "space" not in words
+    full = os.statvfs_result((4096, 4096, 1000, 0, 0, 1000, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _: full)
+    assert Git(str(checkout)).run("-c", fails, "fail").errors.endswith("No space is left on the disk.")

@@ -9,13 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.git.making import Asked, Made, make, places_to_write, undo
-from codex_mcp.git.records import all_records, delete_record, read_record, write_record
+from codex_mcp.git.making import Asked, Made, make, undo
+from codex_mcp.git.publishing import publish
+from codex_mcp.git.records import all_records, delete_record, read_record
 from codex_mcp.git.removing import close, open_again
 from codex_mcp.git.running import GitFailed
 from codex_mcp.git.worktree import State, Worktree
 from tests.support.killed import killed_at
-from tests.support.repositories import branches, commit, git, registrations, repository
+from tests.support.repositories import agents_commit, agents_git, branches, commit, git, registrations, repository
 
 
 @pytest.fixture
@@ -36,8 +37,7 @@ def left_in(checkout: Path) -> tuple[list[str], list[str]]:
     folder = checkout.parent / "state/.worktrees"
     # A killed writer may leave the draft of a record, as of every file that is written as a whole.
     names = sorted(name for name in os.listdir(folder) if name[0] != ".") if folder.exists() else []
-    entries = checkout / ".git/worktrees"
-    return sorted(os.listdir(entries)) if entries.exists() else [], names
+    return sorted(registrations(checkout))[1:], names
 
 
 def pruned(checkout: Path) -> None:
@@ -54,7 +54,7 @@ def test_killed_at_any_step_of_the_making_nothing_is_left_after_a_prune(checkout
         assert (left_in(checkout), branches(checkout)) == (([], []), ["main"]), step
         step += 1
     assert step > 10
-    assert left_in(checkout) == (["arch-arch1"], ["arch-arch1", "arch-arch1.json"])
+    assert left_in(checkout) == ([], ["arch-arch1", "arch-arch1.json"])
 
 
 @pytest.mark.parametrize("act", [close, open_again])
@@ -62,14 +62,16 @@ def test_killed_at_any_step_of_a_close_or_a_resume_every_commit_stays(
     checkout: Path, act: Callable[[Worktree], object]
 ) -> None:
     worktree = made(checkout)
-    tip = commit(Path(worktree.path), "new", "x\n")
+    tip = agents_commit(worktree.path, "new", "x\n")
     if act is open_again:
         worktree = close(worktree).worktree
     step = 0
-    while killed_at(step, lambda: act(read_record(worktree.path) or worktree)):
-        again = open_again(read_record(worktree.path) or worktree).worktree
-        assert git(again.path, "rev-parse", "HEAD") == tip, step
-        assert git(again.path, "status", "--porcelain") == ""
+    while killed_at(step, lambda: act(read_record(worktree.folder) or worktree)):
+        again = open_again(read_record(worktree.folder) or worktree).worktree
+        publish(again)
+        for run in (git, agents_git):
+            assert run(again.path, "rev-parse", "HEAD") == tip, step
+            assert run(again.path, "status", "--porcelain") == ""
         if act is open_again:
             assert close(again).why is None
         step += 1
@@ -77,23 +79,7 @@ def test_killed_at_any_step_of_a_close_or_a_resume_every_commit_stays(
     assert [path for path, told in registrations(checkout).items() if "prunable" in str(told)] == []
 
 
-def test_what_a_killed_git_leaves_of_a_worktree_is_removed(checkout: Path) -> None:
-    """git writes its entry first, locked, then the folder, then the files; the branch is older than all of them."""
-    worktree = made(checkout)
-    write_record(replace(worktree, state=State.MAKING, is_new=True))
-    entry = checkout / ".git/worktrees" / worktree.name
-    (entry / "locked").write_text("initializing")
-    (entry / "index").unlink()
-    (Path(worktree.path) / "a").write_text("half of")
-    pruned(checkout)
-    assert (left_in(checkout), branches(checkout)) == (([], []), ["main"])
-    entry.mkdir(parents=True)
-    (entry / "locked").write_text("initializing")
-    undo(worktree)
-    assert left_in(checkout)[0] == []
-
-
-def test_a_branch_that_another_worktree_has_is_never_deleted(checkout: Path) -> None:
+def test_a_branch_that_another_agent_has_is_never_deleted(checkout: Path) -> None:
     worktree = made(checkout)
     other = make(asked(checkout, name="bee")).worktree
     undo(replace(worktree, state=State.MAKING, is_new=True, branch=other.branch))
@@ -114,6 +100,7 @@ def test_the_agent_works_in_the_same_folder_of_its_worktree(checkout: Path) -> N
     worktree = make(asked(checkout, "sub")).worktree
     assert worktree.cwd == f"{worktree.path}/sub"
     assert os.listdir(worktree.cwd) == ["b"]
+    assert agents_git(worktree.path, "rev-parse", "--show-toplevel") == worktree.path
     inner = make(Asked("codex:2", "inner", worktree.cwd, asked(checkout).state_dir)).worktree  # of a worktree
     assert (inner.cwd, inner.common) == (f"{inner.path}/sub", worktree.common)
 
@@ -134,45 +121,56 @@ def test_taken_branches_get_a_number(checkout: Path) -> None:
 def test_what_only_ignored_files_hold_is_removed_and_everything_else_kept(checkout: Path) -> None:
     worktree = made(checkout)
     folder = Path(worktree.path)
-    commit(folder, ".gitignore", "ignored\n")
+    agents_commit(folder, ".gitignore", "ignored\n")
     (folder / "ignored").write_text("x")
     (folder / "a").write_text("changed\n")
-    git(folder, "update-index", "--assume-unchanged", "a")
-    assert close(worktree).why == "1 file whose changes git was told to overlook"
-    git(folder, "update-index", "--no-assume-unchanged", "a")
+    agents_git(folder, "update-index", "--assume-unchanged", "a")
     assert close(worktree).why == "1 file with uncommitted changes"
-    git(folder, "checkout", "-q", "a")
+    agents_git(folder, "update-index", "--no-assume-unchanged", "a")
+    agents_git(folder, "checkout", "-q", "a")
     (folder / "a").unlink()
     assert close(worktree).why == "1 file with uncommitted changes"
-    git(folder, "checkout", "-q", "a")
-    git(checkout, "worktree", "lock", str(folder))
-    assert close(worktree).why == "a lock (git worktree lock)"
-    git(checkout, "worktree", "unlock", str(folder))
+    agents_git(folder, "checkout", "-q", "a")
+    (folder / "new").write_text("x")
+    assert close(worktree).why == "1 file with uncommitted changes"
+    (folder / "new").unlink()
+    (folder.parent / ".git/MERGE_HEAD").write_text("x")
+    assert close(worktree).why == "an unfinished merge"
+    (folder.parent / ".git/MERGE_HEAD").unlink()
     assert close(worktree).why is None
-    assert not folder.exists()
+    assert not folder.parent.exists()
 
 
-@pytest.mark.parametrize("folder_is", ["there", "removed"])
-def test_commits_on_no_branch_get_one_and_amended_ones_do_not(checkout: Path, folder_is: str) -> None:
+@pytest.mark.parametrize("by", ["agent", "lead"])
+def test_commits_on_no_branch_get_one_and_amended_ones_do_not(checkout: Path, by: str) -> None:
+    """Whoever made them: the agent in its sandbox, or somebody else in the agent's folder."""
     worktree = made(checkout)
     folder = Path(worktree.path)
-    commit(folder, "first", "x\n")
-    git(folder, "commit", "-q", "--amend", "-m", "again")
-    git(folder, "checkout", "-q", "--detach")
-    given_up = commit(folder, "given-up", "x\n")
-    git(folder, "checkout", "-q", "--detach", worktree.branch)
-    detached = commit(folder, "detached", "x\n")
-    if folder_is == "removed":
-        shutil.rmtree(folder)
+    run, committed = (agents_git, agents_commit) if by == "agent" else (git, commit)
+    committed(folder, "first", "x\n")
+    run(folder, "commit", "-q", "--amend", "-m", "again")
+    run(folder, "checkout", "-q", "--detach")
+    given_up = committed(folder, "given-up", "x\n")
+    run(folder, "checkout", "-q", "--detach", worktree.branch)
+    detached = committed(folder, "detached", "x\n")
     left = close(worktree)
     assert (left.why, left.rescued) == (None, ("codex/arch-2", "codex/arch-3"))
     assert {git(checkout, "rev-parse", branch) for branch in left.rescued} == {given_up, detached}
-    assert left_in(checkout)[0] == []
+    assert branches(checkout) == ["codex/arch", "codex/arch-2", "codex/arch-3", "main"]
+
+
+def test_a_stash_becomes_a_branch(checkout: Path) -> None:
+    worktree = made(checkout)
+    (Path(worktree.path) / "a").write_text("put away\n")
+    agents_git(worktree.path, "stash")
+    left = close(worktree)
+    assert (left.why, left.rescued) == (None, ("codex/arch-2",))
+    assert git(checkout, "show", "codex/arch-2:a") == "put away"
 
 
 def test_a_branch_that_is_gone_is_made_again_at_its_last_commit(checkout: Path) -> None:
     worktree = made(checkout)
-    tip = commit(Path(worktree.path), "new", "x\n")
+    tip = agents_commit(worktree.path, "new", "x\n")
     left = close(worktree).worktree
     git(checkout, "branch", "-D", left.branch)
     again: Made = open_again(left)
@@ -187,20 +185,14 @@ def test_a_repository_that_is_gone_takes_nothing_with_it(checkout: Path) -> None
     shutil.rmtree(checkout / ".git")
     assert "is gone" in (close(worktree).why or "")
     assert (Path(worktree.path) / "a").exists()
-    with pytest.raises(Refused, match="no worktree of"):
+
+
+def test_a_worktree_of_an_earlier_version_is_left_alone(checkout: Path) -> None:
+    worktree = replace(made(checkout), folder="")
+    assert "earlier version" in (close(worktree).why or "")
+    with pytest.raises(Refused, match="earlier version"):
         open_again(worktree)
-
-
-def test_only_what_a_commit_needs_may_be_written(checkout: Path) -> None:
-    worktree = made(checkout)
-    common = checkout / ".git"
-    places = places_to_write(worktree)
-    assert {Path(place).relative_to(common).as_posix() for place in places} == {
-        "worktrees/arch-arch1",
-        "objects",
-        "refs/heads/codex",
-        "logs/refs/heads/codex",
-    }
+    assert (Path(worktree.path) / "a").exists()
 
 
 @pytest.mark.parametrize("trust", ["trusted", "untrusted"])

@@ -8,13 +8,14 @@ from codex_mcp.git.worktree import (
     Findings,
     State,
     Worktree,
+    branch_for,
     folder_name,
     free_branch,
-    read_overlooked,
+    numbered,
+    places,
     read_status,
     taken_names,
     why_kept,
-    writable_places,
 )
 
 
@@ -26,10 +27,8 @@ from codex_mcp.git.worktree import (
         (Findings(changed=1), "1 file with uncommitted changes", "1 file with uncommitted changes"),
         (Findings(deleted=2), "2 files with uncommitted changes", None),
         (Findings(changed=1, deleted=2), "3 files with uncommitted changes", "1 file with uncommitted changes"),
-        (Findings(overlooked=1), *["1 file whose changes git was told to overlook"] * 2),
         (Findings(operation="rebase"), *["an unfinished rebase"] * 2),
-        (Findings(has_submodules=True), *["submodules, which git does not remove"] * 2),
-        (Findings(is_locked=True), *["a lock (git worktree lock)"] * 2),
+        (Findings(trouble="commits that git does not accept"), *["commits that git does not accept"] * 2),
     ],
 )
 def test_a_worktree_is_kept_if_a_removal_would_lose_something(
@@ -49,7 +48,6 @@ def test_git_s_lists_are_read_with_any_name() -> None:
         b"1 M. N... 100644 100644 100644 a b 1 .D ",
     ]
     assert read_status(b"\0".join([*entries, b""])) == (2, 1)
-    assert read_overlooked(b"H a\0h assumed\0S skipped\0") == [b"assumed", b"skipped"]
 
 
 names = st.lists(st.sampled_from(["codex", "arch", "arch-2", "x"]), min_size=1, max_size=3).map("/".join)
@@ -64,23 +62,38 @@ def test_a_free_branch_collides_with_no_branch_or_folder_of_branches(refs: list[
     assert not any(ref.startswith(f"{branch}/") for ref in refs)
 
 
+def test_branches_of_agents_stand_below_codex_and_never_in_each_other() -> None:
+    assert [branch_for(name) for name in ("codex/arch", "main", "codex/a/b", "fix/x")] == [
+        "codex/arch",
+        "codex/main",
+        "codex/a-b",
+        "codex/fix-x",
+    ]
+    assert numbered("codex/x", {"codex/x", "codex/x-2"}) == "codex/x-3"
+
+
 def test_names_and_places() -> None:
+    folder = f"/s/{folder_name('arch', 'codex:0a1b')}"
     worktree = Worktree(
         codex_id="codex:0a1b",
         identity="arch",
         state=State.READY,
         checkout="/r",
         common="/r/.git",
-        path=f"/s/{folder_name('arch', 'codex:0a1b')}",
-        subfolder="",
+        path=f"{folder}/tree",
+        folder=folder,
+        subfolder="a/b",
         branch="renamed",
         base="c",
         tip="c",
     )
-    assert (worktree.name, worktree.cwd, worktree.ref) == ("arch-0a1b", "/s/arch-0a1b", "refs/heads/renamed")
-    assert writable_places(worktree, "/r/.git/worktrees/w") == (
-        "/r/.git/worktrees/w",
-        "/r/.git/objects",
-        "/r/.git/refs/heads",
-        "/r/.git/logs/refs/heads",
-    )
+    assert (worktree.record, worktree.ref) == ("/s/arch-0a1b", "refs/heads/renamed")
+    assert worktree.cwd == "/s/arch-0a1b/tree/a/b"
+    assert places(worktree) == {
+        "/s/arch-0a1b": "read",
+        "/s/arch-0a1b/.git": "write",
+        "/s/arch-0a1b/tree": "write",
+        "/s/arch-0a1b/tree/.git": "deny",
+        "/s/arch-0a1b/tree/a": "write",
+        "/s/arch-0a1b/tree/a/b": "write",
+    }

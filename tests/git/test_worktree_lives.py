@@ -14,17 +14,19 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from codex_mcp.git.agent_files import told_in
 from codex_mcp.git.making import Asked, make
+from codex_mcp.git.publishing import publish
 from codex_mcp.git.records import all_records, delete_record
 from codex_mcp.git.removing import close, open_again
 from codex_mcp.git.worktree import State, Worktree
 from tests.support.killed import killed_at
-from tests.support.repositories import commit, git, registrations, repository
+from tests.support.repositories import agents_commit, agents_git, git, registrations, repository
 
 AGENTS = ("arch", "arch-2")
 """The branch that the first one would get next is the name of the second."""
 
-WORKS = ("commit", "detach", "detach", "return", "leave", "edit", "save", "save", "rename")
+WORKS = ("commit", "detach", "detach", "return", "leave", "edit", "save", "save", "rename", "end turn", "end turn")
 OTHERS = ("remove", "checkout", "main", "merge")
 SERVER = ("start", "start", "close", "close", "die", "prune")
 
@@ -72,7 +74,10 @@ class Lives(RuleBasedStateMachine):
         deadly=st.none() | st.integers(0, 16),
     )
     def anything_happens(self, agent: str, act: str, deadly: int | None) -> None:
-        if act in WORKS:
+        if act == "end turn":
+            if agent in self.running:
+                self.committed(agent)
+        elif act in WORKS:
             self.agent_works(agent, act)
         elif act in OTHERS:
             self.another_program_acts(agent, act)
@@ -95,7 +100,8 @@ class Lives(RuleBasedStateMachine):
             return
         made = act()
         assert made.worktree.state is State.READY
-        assert git(made.worktree.path, "rev-parse", "--show-toplevel") == made.worktree.path
+        for run in (git, agents_git):
+            assert run(made.worktree.path, "rev-parse", "--show-toplevel") == made.worktree.path
         self.running.add(agent)
 
     def agent_works(self, agent: str, act: str) -> None:
@@ -105,23 +111,29 @@ class Lives(RuleBasedStateMachine):
         name, text = f"{agent}-{self.number()}", f"{self.count}\n"
         match act:
             case "commit":
-                self.commits.add(commit(folder, name, text))
+                self.commits.add(agents_commit(folder, name, text))
             case "detach":  # the commit is on no branch
-                git(folder, "checkout", "-q", "--detach")
-                self.commits.add(commit(folder, name, text))
+                agents_git(folder, "checkout", "-q", "--detach")
+                self.commits.add(agents_commit(folder, name, text))
             case "return":
-                git(folder, "checkout", "-q", record.branch, check=False)
+                agents_git(folder, "checkout", "-q", "-", check=False)
             case "leave" | "edit":
                 name = "a" if act == "edit" else name
                 (folder / name).write_text(text)
                 self.unsaved.setdefault(agent, {})[name] = text
             case "save" if self.unsaved.get(agent):
-                git(folder, "add", "-A")
-                git(folder, "commit", "-qm", "all")
-                self.commits.add(git(folder, "rev-parse", "HEAD"))
+                agents_git(folder, "add", "-A")
+                agents_git(folder, "commit", "-qm", "all")
+                self.commits.add(agents_git(folder, "rev-parse", "HEAD"))
                 self.unsaved.pop(agent)
-            case "rename" if git(folder, "symbolic-ref", "-q", "HEAD", check=False):
-                git(folder, "branch", "-m", f"renamed-{self.number()}")
+            case "rename" if agents_git(folder, "symbolic-ref", "-q", "HEAD", check=False):
+                agents_git(folder, "branch", "-m", f"renamed-{self.number()}")
+
+    def committed(self, agent: str) -> None:
+        """The turn of an agent has ended."""
+        record = self.record(agent)
+        if record is not None:
+            publish(record)
 
     def another_program_acts(self, agent: str, act: str) -> None:
         record = self.record(agent)
@@ -129,7 +141,7 @@ class Lives(RuleBasedStateMachine):
             return
         match act:
             case "remove":
-                shutil.rmtree(record.path, ignore_errors=True)
+                shutil.rmtree(record.path, ignore_errors=True)  # and nothing of what we have beside it
                 self.unsaved.pop(agent, None)  # it is that program that has lost them
             case "checkout":
                 git(self.checkout, "checkout", "-q", record.branch, check=False)
@@ -160,30 +172,28 @@ class Lives(RuleBasedStateMachine):
                     delete_record(left.worktree)
         for agent in set(AGENTS) - self.running:
             assert (self.record(agent) is not None) == bool(self.unsaved.get(agent)), agent
-        ours = {path: told for path, told in registrations(self.checkout).items() if ".worktrees" in path}
-        kept = {record.path for record in all_records(self.state_dir)}
-        assert set(ours) <= kept
-        stale = [path for path, told in ours.items() if any(line.startswith("prunable") for line in told)]
-        running = {each.path for each in all_records(self.state_dir) if each.identity in self.running}
-        assert set(stale) <= running  # another program has removed the folder of an agent that still works
+        assert list(registrations(self.checkout)) == [str(self.checkout)]
+        kept = {os.path.basename(record.folder) for record in all_records(self.state_dir)}
+        folders = {entry.name for entry in os.scandir(os.path.join(self.state_dir, ".worktrees")) if entry.is_dir()}
+        assert folders <= kept
 
     @invariant()
     def nothing_is_lost(self) -> None:
         if not hasattr(self, "folder"):
             return
-        heads = [line for told in registrations(self.checkout).values() for line in told if line.startswith("HEAD ")]
-        known = [line.removeprefix("HEAD ") for line in heads]
-        logs = {words[1] for log in self.checkout.glob(".git/worktrees/*/logs/HEAD") for words in _words(log)}
-        reachable = set(git(self.checkout, "rev-list", "--ignore-missing", "--all", *known, *logs).split())
+        reachable = set(git(self.checkout, "rev-list", "--all").split())
+        for each in all_records(self.state_dir):
+            if os.path.isdir(each.own_git) and each.state is State.READY:
+                told = told_in(each.own_git)
+                ids = [*told.refs.values(), *told.visited, *([told.commit] if told.commit else [])]
+                places = (f"--git-dir={each.own_git}", f"--work-tree={self.checkout}")
+                own = git(self.checkout, *places, "rev-list", "--ignore-missing", *ids)
+                reachable |= set(own.split())
         assert self.commits <= reachable
         for agent, files in self.unsaved.items():
             record = self.record(agent)
             assert record is not None
             assert {name: (Path(record.path) / name).read_text() for name in files} == files
-
-
-def _words(log: Path) -> list[list[str]]:
-    return [line.split(" ") for line in log.read_text().splitlines()]
 
 
 TestLives = Lives.TestCase

@@ -61,3 +61,17 @@ def registrations(folder: Path) -> dict[str, list[str]]:
 
 def branches(folder: Path) -> list[str]:
     return git(folder, "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+
+
+def agents_git(worktree: Path | str, *words: str, check: bool = True) -> str:
+    """Run git as an agent does in its sandbox: with the repository beside its files, which it may write."""
+    files = Path(worktree)
+    return git(files, f"--git-dir={files.parent}/.git", f"--work-tree={files}", *words, check=check)
+
+
+def agents_commit(worktree: Path | str, name: str, text: str) -> str:
+    """Write a file and commit it as an agent; return the commit."""
+    (Path(worktree) / name).write_text(text)
+    agents_git(worktree, "add", "--", name)
+    agents_git(worktree, "commit", "-qm", f"adds {name}")
+    return agents_git(worktree, "rev-parse", "HEAD")

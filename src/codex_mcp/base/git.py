@@ -177,7 +177,8 @@ def _last_part(url: str) -> str | None:
 
 
 def _name_from_folder(root: str, common: str) -> str | None:
-    """The name of the folder; for a worktree, that of the main worktree."""
+    """The name of the folder; for a worktree, that of the checkout from which it was made."""
+    common = os.path.dirname(os.path.realpath(os.path.join(common, "objects")))  # those of an agent borrow them
     folder = os.path.dirname(common) if os.path.basename(common) == ".git" else root
     return os.path.basename(folder).removesuffix(".git") or None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import Final
 
@@ -10,20 +9,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import read_if_there
-from codex_mcp.base.git import position_of
 from codex_mcp.git import records
+from codex_mcp.git.layout import branch_state, copy_new, in_view, lay_out, repository, settings_of
 from codex_mcp.git.running import CHECKOUT_PATIENCE, Git, GitFailed
-from codex_mcp.git.worktree import (
-    HEADS,
-    PREFIX,
-    State,
-    Worktree,
-    folder_name,
-    free_branch,
-    taken_names,
-    writable_places,
-)
+from codex_mcp.git.worktree import HEADS, PREFIX, Shared, State, Worktree, folder_name, free_branch, taken_names
+
+TREE: Final = "tree"
+
+GITLINK: Final = b"160000"
+"""The mode of a submodule: git runs programs in its folder."""
 
 ATTEMPTS: Final = 20
 """How often another server may take the branch that we have just chosen."""
@@ -45,7 +39,7 @@ class Asked(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Where the worktree will be."""
+        """The folder of the worktree, and of all that belongs to it."""
         folder = os.path.realpath(records.folder_of(self.state_dir))
         return os.path.join(folder, folder_name(self.identity, self.codex_id))
 
@@ -54,6 +48,7 @@ def make(asked: Asked) -> Made:
     """Make a worktree with a branch of its own. If that fails, nothing of it is left. Raises Refused, GitFailed."""
     git = Git(asked.cwd, is_trusted=asked.is_trusted)
     root, subfolder, common = _checkout(git)
+    common = _users_repository(asked, common)
     base = git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if base is None:
         raise _refused(asked.cwd, f"the repository {root} has no commit yet; make a first commit")
@@ -65,15 +60,16 @@ def make(asked: Asked) -> Made:
         state=State.MAKING,
         checkout=root,
         common=common,
-        path=asked.path,
+        path=f"{asked.path}/{TREE}",
+        folder=asked.path,
         subfolder=subfolder,
         branch="",
         base=base,
         tip=base,
         is_trusted=asked.is_trusted,
     )
-    if os.path.lexists(worktree.path):
-        raise _refused(asked.cwd, f"{worktree.path} exists already; move it away")
+    if os.path.lexists(worktree.folder):
+        raise _refused(asked.cwd, f"{worktree.folder} exists already; move it away")
     if why := _unsuitable(Git(root, is_trusted=asked.is_trusted), base):
         raise _refused(asked.cwd, why)
     return Made(_added(worktree))
@@ -84,7 +80,7 @@ def make_again(worktree: Worktree) -> Made:
     git = repository(worktree)
     tip, where = branch_state(git, worktree.branch)
     if tip is not None and where is None:
-        return Made(_made(replace(worktree, tip=tip), "--", worktree.path, worktree.branch))
+        return Made(_made(replace(worktree, tip=tip)))
     tip = tip or worktree.tip
     if not git.succeeds("cat-file", "-e", f"{tip}^{{commit}}"):
         raise _refused(worktree.path, f"its branch {worktree.branch} and the commit {tip} are gone; start a new agent")
@@ -94,17 +90,18 @@ def make_again(worktree: Worktree) -> Made:
 
 
 def undo(worktree: Worktree) -> None:
-    """Remove what git has made of a worktree in which its agent has not worked. Nothing else is touched."""
+    """Remove what was made of a worktree in which its agent has not worked. Nothing else is touched."""
     import shutil  # noqa: PLC0415  not at the server's start
 
-    shutil.rmtree(worktree.path, ignore_errors=True)
-    if os.path.lexists(worktree.path):
+    if not worktree.folder:
+        return  # of an earlier version
+    shutil.rmtree(worktree.folder, ignore_errors=True)
+    if os.path.lexists(worktree.folder):
         return  # its record stays, for the next attempt
-    if os.path.isdir(worktree.common):
-        unregister(worktree)
+    if os.path.isdir(worktree.common) and worktree.is_new and worktree.branch:
         git = repository(worktree)
         tip, where = branch_state(git, worktree.branch)
-        if worktree.is_new and tip == worktree.base and where is None:
+        if tip == worktree.base and where is None and not _is_of_another(worktree):
             git.run("update-ref", "-d", worktree.ref, worktree.base)
     if worktree.is_new:
         records.delete_record(worktree)
@@ -112,49 +109,15 @@ def undo(worktree: Worktree) -> None:
         records.write_record(replace(worktree, state=State.REMOVED))
 
 
-def unregister(worktree: Worktree) -> None:
-    """Make git forget a worktree whose folder is gone. Others that are gone are left to their owners."""
-    import shutil  # noqa: PLC0415  not at the server's start
-
-    if os.path.lexists(worktree.path):
-        return
-    repository(worktree).run("worktree", "remove", "--force", "--force", worktree.path)
-    entry = os.path.join(worktree.common, "worktrees", worktree.name)
-    with contextlib.suppress(OSError):  # one that git had only begun to write is not in its list
-        told = read_if_there(os.path.join(entry, "gitdir"))
-        if os.path.isdir(entry) and (not told or os.fsdecode(told).strip() == f"{worktree.path}/.git"):
-            shutil.rmtree(entry)
-            os.rmdir(os.path.dirname(entry))
-
-
-def repository(worktree: Worktree) -> Git:
-    """git for the repository as a whole, which does not look into the worktree."""
-    return Git(worktree.common, is_trusted=worktree.is_trusted, places={"GIT_DIR": worktree.common})
-
-
-def branch_state(git: Git, branch: str) -> tuple[str | None, str | None]:
-    """The commit of a branch, and the folder in which it is checked out; None where there is none."""
-    told = git.line("for-each-ref", "--format=%(objectname) %(worktreepath)", HEADS + branch) if branch else None
-    if told is None:
-        return None, None
-    commit, _, where = told.partition(" ")
-    return commit, where or None
+def _is_of_another(worktree: Worktree) -> bool:
+    """Whether the branch is that of another agent's worktree, which was made at the same time."""
+    others = [each for each in records.beside(worktree) if each.common == worktree.common]
+    return any(shared.branch == worktree.branch for each in others for shared in each.shared.values())
 
 
 def taken_branches(git: Git) -> set[str]:
     listed = git.ask("for-each-ref", "--format=%(refname)", HEADS.rstrip("/"))
     return taken_names(listed.decode(errors="surrogateescape").splitlines())
-
-
-def places_to_write(worktree: Worktree) -> tuple[str, ...]:
-    """The folders that the agent must be able to write to commit. Missing ones are made: a sandbox skips them."""
-    position = position_of(worktree.path)
-    places = () if position is None else writable_places(worktree, position.git)
-    for place in places:
-        with contextlib.suppress(OSError):
-            os.makedirs(place, exist_ok=True)
-    reftable = os.path.join(worktree.common, "reftable")
-    return (*places, reftable) if places and os.path.isdir(reftable) else places
 
 
 def _checkout(git: Git) -> tuple[str, str, str]:
@@ -179,7 +142,8 @@ def _unsuitable(git: Git, base: str) -> str:
     """Why an agent in a worktree would not see what its caller sees in the checkout; empty if it would."""
     if not git.succeeds("symbolic-ref", "--quiet", "HEAD"):
         return f"{git.folder} has no branch checked out (a detached HEAD); check out a branch first"
-    if git.succeeds("cat-file", "-e", f"{base}:.gitmodules"):
+    listed = git.ask("ls-tree", "-r", "-z", "--format=%(objectmode)", base, patience=CHECKOUT_PATIENCE)
+    if GITLINK in listed.split(b"\0") or git.succeeds("cat-file", "-e", f"{base}:.gitmodules"):
         return "the repository has submodules, whose folders would be empty; start the agent without `worktree`"
     listed = git.ask("status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules")
     if count := sum(bool(entry) for entry in listed.split(b"\0")):
@@ -197,20 +161,26 @@ def _added(worktree: Worktree) -> Worktree:
             raise _refused(worktree.checkout, "a branch is called codex, so git cannot have codex/NAME; rename it")
         worktree = replace(worktree, branch=free_branch(worktree.identity, taken))
         try:
-            return _made(worktree, "--no-track", "-b", worktree.branch, "--", worktree.path, worktree.tip)
+            return _made(worktree, with_branch=True)
         except GitFailed:
             if worktree.branch not in taken_branches(git):
                 raise
     raise _refused(worktree.checkout, f"other programs took {ATTEMPTS} names of branches; try again")
 
 
-def _made(worktree: Worktree, *words: str) -> Worktree:
-    """Let git make it; the record is written before and after."""
-    making = replace(worktree, state=State.MAKING)
+def _made(worktree: Worktree, *, with_branch: bool = False) -> Worktree:
+    """Make it; the record is written before and after."""
+    shared = {worktree.branch: Shared(worktree.branch, worktree.tip)}
+    making = replace(worktree, state=State.MAKING, shared=shared, seen=f"{worktree.ref} {worktree.tip}")
     try:
         records.write_record(making)
-        _git_in_folder(making).ask("worktree", "add", "--quiet", *words, patience=CHECKOUT_PATIENCE)
-        if position_of(making.path) is None or not os.path.isdir(making.cwd):
+        if with_branch:
+            # Never the branch of another: it must not exist.
+            words = ("-m", "branch: Created for an agent", making.ref, making.tip, "0" * len(making.tip))
+            repository(making).ask("update-ref", *words)
+        lay_out(making)
+        _check_out(making)
+        if not os.path.isdir(making.cwd):
             raise GitFailed(f"git has made no folder {making.cwd}")
         ready = replace(making, state=State.READY, is_new=False)
         records.write_record(ready)
@@ -220,9 +190,29 @@ def _made(worktree: Worktree, *words: str) -> Worktree:
     return ready
 
 
-def _git_in_folder(worktree: Worktree) -> Git:
-    # Without GIT_DIR, which git would pass on to the hooks and the checkout of the new worktree.
-    return Git(worktree.common, is_trusted=worktree.is_trusted)
+def _check_out(worktree: Worktree) -> None:
+    """Write the files of the commit, and the index of the view and of the agent."""
+    is_first = worktree.is_trusted and worktree.is_new
+    git = in_view(worktree, settings_of(worktree, is_trusted=is_first))
+    git.ask("read-tree", "-m", "-u", worktree.tip, patience=CHECKOUT_PATIENCE)
+    git.run("update-index", "-q", "--refresh")
+    copy_new(f"{worktree.view}/index", f"{worktree.own_git}/index")
+    if is_first:
+        hooks = Git(worktree.checkout, is_trusted=True).ask(
+            "rev-parse", "--path-format=absolute", "--git-path", "hooks"
+        )
+        place = os.fsdecode(hooks.rstrip(b"\n"))
+        trusted = Git(worktree.path, is_trusted=True)
+        words = ("hook", "run", "--ignore-missing", "post-checkout", "--", "0" * len(worktree.tip), worktree.tip, "1")
+        trusted.run("-c", f"core.hooksPath={place}", *words, patience=CHECKOUT_PATIENCE)
+
+
+def _users_repository(asked: Asked, common: str) -> str:
+    """The repository whose branches the agent gets: for a folder in another agent's worktree, that of the other."""
+    folder = os.path.dirname(asked.path)
+    inside = os.path.relpath(os.path.realpath(asked.cwd), folder)
+    record = None if inside.startswith("..") else records.read_record(os.path.join(folder, inside.partition("/")[0]))
+    return common if record is None else record.common
 
 
 def _refused(folder: str, why: str) -> Refused:

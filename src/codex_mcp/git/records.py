@@ -26,15 +26,15 @@ def folder_of(state_dir: str) -> str:
 
 def write_record(worktree: Worktree) -> None:
     """Raises OSError."""
-    make_private_folder(os.path.dirname(worktree.path))
-    write_whole(worktree.path + SUFFIX, msgspec.json.encode(worktree))
+    make_private_folder(os.path.dirname(worktree.record))
+    write_whole(worktree.record + SUFFIX, msgspec.json.encode(worktree))
 
 
 def delete_record(worktree: Worktree) -> None:
-    remove_drafts(worktree.path + SUFFIX)
+    remove_drafts(worktree.record + SUFFIX)
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(worktree.path + SUFFIX)
-        sync_folder(os.path.dirname(worktree.path))
+        os.unlink(worktree.record + SUFFIX)
+        sync_folder(os.path.dirname(worktree.record))
 
 
 def read_record(path: str) -> Worktree | None:
@@ -48,7 +48,16 @@ def read_record(path: str) -> Worktree | None:
 
 
 def all_records(state_dir: str) -> list[Worktree]:
-    folder = folder_of(state_dir)
+    return _records_in(folder_of(state_dir))
+
+
+def beside(worktree: Worktree) -> list[Worktree]:
+    """The records of all other worktrees in the same folder."""
+    found = _records_in(os.path.dirname(worktree.record))
+    return [each for each in found if each.record != worktree.record]
+
+
+def _records_in(folder: str) -> list[Worktree]:
     try:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):

@@ -8,19 +8,20 @@ from typing import Final
 from msgspec.structs import replace
 
 from codex_mcp.base.errors import Refused
-from codex_mcp.base.files import read_if_there
+from codex_mcp.base.files import write_whole
 from codex_mcp.git import records
-from codex_mcp.git.making import Made, branch_state, make_again, repository, taken_branches, undo, unregister
-from codex_mcp.git.running import CHECKOUT_PATIENCE, Git
+from codex_mcp.git.agent_files import Told, logged_in, told_in
+from codex_mcp.git.layout import branch_state, fill_index, ours, repository
+from codex_mcp.git.making import Made, make_again, taken_branches, undo
+from codex_mcp.git.publishing import publish, signature, take
+from codex_mcp.git.running import Git
 from codex_mcp.git.worktree import (
     HEADS,
-    OPERATIONS,
     Findings,
     Left,
     State,
     Worktree,
     free_branch,
-    read_overlooked,
     read_status,
     why_kept,
 )
@@ -31,24 +32,32 @@ REFLOG_ENTRIES: Final = 500
 MOST_RESCUED: Final = 20
 """Branches made for such commits; each is a line of work that the agent gave up."""
 
+EARLIER: Final = (
+    "it was made by an earlier version, whose worktrees an agent could make dangerous for git; look at its files, then"
+    " delete the folder and run git worktree prune"
+)
+
 
 def close(worktree: Worktree) -> Left:
     """Remove a worktree that its agent has left, unless something would be lost. Raises GitFailed, OSError."""
     if worktree.state is State.REMOVED:
         return Left(worktree)
+    if not worktree.folder:
+        return Left(worktree, EARLIER)
     if worktree.state is State.MAKING:
         undo(worktree)
         return Left(replace(worktree, state=State.REMOVED))
     if not os.path.isdir(worktree.common):
         return Left(worktree, f"nothing was looked at: its repository {worktree.common} is gone")
-    worktree, rescued = _with_all_commits_on_branches(worktree)
-    why, state = why_kept(inspect(worktree), worktree.state), State.READY
+    published = publish(worktree)
+    worktree, rescued = _with_all_commits_on_branches(published.worktree)
+    found = replace(inspect(worktree), trouble=published.trouble)
+    why, state = why_kept(found, worktree.state), worktree.state
     if why is None:
         why = _remove(worktree)
         if why is None:
             return Left(replace(worktree, state=State.REMOVED), None, rescued)
-        # If git could not finish the removal, files are missing that are not the agent's changes.
-        state = State.REMOVING if inspect(worktree).deleted else State.READY
+        state = State.REMOVING
     worktree = replace(worktree, state=state)
     records.write_record(worktree)
     return Left(worktree, why, rescued)
@@ -56,106 +65,115 @@ def close(worktree: Worktree) -> Left:
 
 def open_again(worktree: Worktree) -> Made:
     """The worktree for its agent to go on in: as it is, or made again. Raises Refused, GitFailed, OSError."""
-    has_folder = os.path.lexists(worktree.path)
-    if has_folder and git_folder(worktree) is None and worktree.state is not State.MAKING:
-        raise Refused(f"{worktree.path} is no worktree of {worktree.common} any longer; move it away, then try again")
-    if worktree.state is State.READY and has_folder:
+    if not worktree.folder:
+        raise Refused(f"the worktree {worktree.path} cannot be used: {EARLIER}. Its branch is {worktree.branch}")
+    if worktree.state is State.READY and os.path.isdir(worktree.path):
+        if not os.path.isdir(worktree.own_git) or not os.path.isdir(worktree.view):
+            raise Refused(f"{worktree.path} is no worktree any longer; move {worktree.folder} away, then try again")
         return Made(worktree)
     left = close(worktree)
     if left.why is None:
         return make_again(left.worktree)
-    kept = replace(left.worktree, state=State.READY)
-    records.write_record(kept)
-    return Made(kept)
+    raise Refused(f"the worktree {worktree.path} was half removed, and now has {left.why}; move it away")
 
 
 def inspect(worktree: Worktree) -> Findings:
     """What a removal of the worktree would lose. Raises GitFailed."""
-    own = git_folder(worktree)
-    if not os.path.isdir(worktree.path) or own is None:
+    if not worktree.folder or not os.path.isdir(worktree.path):
         return Findings(has_folder=os.path.lexists(worktree.path), changed=int(os.path.lexists(worktree.path)))
-    git = Git(worktree.path, is_trusted=worktree.is_trusted, places=_places(worktree, own))
+    told = _told(worktree)
+    commit = _standing(worktree, told)
+    git = ours(worktree, agents_objects=True)
+    write_whole(f"{worktree.server_git}/HEAD", f"{commit}\n".encode())
+    fill_index(git, commit)
     listed = git.ask(
-        "status", "--porcelain=v2", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty"
+        *("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty")
     )
     changed, deleted = read_status(listed)
-    overlooked = read_overlooked(git.ask("ls-files", "-v", "-z"))
-    return Findings(
-        changed=changed,
-        deleted=deleted,
-        overlooked=sum(os.path.lexists(os.path.join(os.fsencode(worktree.path), name)) for name in overlooked),
-        operation=next((word for name, word in OPERATIONS.items() if os.path.exists(os.path.join(own, name))), None),
-        has_submodules=os.path.isdir(os.path.join(own, "modules")),
-        is_locked=os.path.exists(os.path.join(own, "locked")),
-    )
+    return Findings(changed=changed, deleted=deleted, operation=None if told is None else told.operation)
 
 
-def git_folder(worktree: Worktree) -> str | None:
-    """The worktree's own git folder, found from the repository: a file in the worktree may say anything."""
-    folder = os.path.join(worktree.common, "worktrees")
+def _told(worktree: Worktree) -> Told | None:
+    """What the agent's repository says; None if it is gone, as after a removal that was interrupted."""
     try:
-        names = [worktree.name, *os.listdir(folder)]
+        return told_in(worktree.own_git)
     except OSError:
         return None
-    for name in names:
-        told = read_if_there(os.path.join(folder, name, "gitdir"))
-        if told is not None and os.fsdecode(told).strip() == os.path.join(worktree.path, ".git"):
-            return os.path.join(folder, name)
-    return None
 
 
-def _places(worktree: Worktree, own: str) -> dict[str, str]:
-    return {"GIT_DIR": own, "GIT_COMMON_DIR": worktree.common, "GIT_WORK_TREE": worktree.path}
+def _standing(worktree: Worktree, told: Told | None) -> str:
+    """The commit that is checked out: for the agent, if it has moved since we looked; else for everyone."""
+    if told is not None and told.commit is not None and signature(told) != worktree.seen:
+        return told.commit
+    view = told_in(worktree.view) if os.path.isdir(worktree.view) else None
+    if view is None or view.ref is None:
+        return (view and view.commit) or worktree.tip
+    return branch_state(repository(worktree), view.ref.removeprefix(HEADS))[0] or worktree.tip
 
 
 def _remove(worktree: Worktree) -> str | None:
-    """Remove the folder and git's entry for it. Returns why not, if git refuses."""
+    """Remove the folder: first what only the sandbox may read. Returns why not, if that fails."""
+    import shutil  # noqa: PLC0415  not at the server's start
+
     records.write_record(replace(worktree, state=State.REMOVING))
-    if os.path.lexists(worktree.path):
-        # A removal that was interrupted is continued by force: `why_kept` has looked at what is left of it.
-        force = ("--force",) if worktree.state is State.REMOVING else ()
-        git = Git(worktree.common, is_trusted=worktree.is_trusted)
-        ran = git.run("worktree", "remove", *force, worktree.path, patience=CHECKOUT_PATIENCE)
-        if ran.code:
-            return ran.errors or f"exit code {ran.code} of git worktree remove"
-    unregister(worktree)
+    try:
+        for path in (worktree.own_git, worktree.path, worktree.folder):
+            if os.path.lexists(path):
+                shutil.rmtree(path)
+    except OSError as exc:
+        return f"files that cannot be removed: {exc.strerror}: {os.fsdecode(exc.filename or '')}"
     records.write_record(replace(worktree, state=State.REMOVED))
     return None
 
 
 def _with_all_commits_on_branches(worktree: Worktree) -> tuple[Worktree, tuple[str, ...]]:
     """The worktree with its present branch and tip, and the branches that were made for commits on none."""
-    own = git_folder(worktree)
-    if own is None:
-        return worktree, ()
-    head = (read_if_there(os.path.join(own, "HEAD")) or b"").decode(errors="replace").strip()
-    git = repository(worktree)
-    if head.startswith(f"ref: {HEADS}"):
-        worktree = replace(worktree, branch=head.removeprefix(f"ref: {HEADS}"))
-    tip, _ = branch_state(git, worktree.branch)
+    user = repository(worktree)
+    if os.path.isdir(worktree.view):
+        view = told_in(worktree.view)
+        branch = worktree.branch if view.ref is None else view.ref.removeprefix(HEADS)
+        worktree = replace(worktree, branch=branch)
+    tip, _ = branch_state(user, worktree.branch)
     worktree = replace(worktree, tip=tip or worktree.tip)
     rescued: list[str] = []
-    candidates = _visited(own, head)
+    candidates = _candidates(worktree)
     while candidates and len(rescued) < MOST_RESCUED:
-        lost = _unreachable(git, worktree, candidates)
-        if lost is None:
+        lost = _unreachable(worktree, user, candidates)
+        if lost is None or take(worktree, user, [lost]) is not None:
             break
-        rescued.append(free_branch(worktree.identity, taken_branches(git)))
-        git.ask("branch", "--no-track", rescued[-1], lost)
+        rescued.append(free_branch(worktree.identity, taken_branches(user)))
+        words = ("-m", "codex-mcp: commits on no branch", HEADS + rescued[-1], lost, "0" * len(lost))
+        user.ask("update-ref", *words)
     return worktree, tuple(rescued)
 
 
-def _visited(own: str, head: str) -> list[str]:
-    """The commits that were checked out in the worktree, newest first, by its own log."""
-    lines = (read_if_there(os.path.join(own, "logs", "HEAD")) or b"").splitlines()[-REFLOG_ENTRIES:]
-    entries = [words[1].decode(errors="replace") for line in reversed(lines) if len(words := line.split(b" ", 2)) > 1]
-    return list(dict.fromkeys([*([] if head.startswith("ref:") else [head]), *entries]))
+def _candidates(worktree: Worktree) -> list[str]:
+    """The commits that were checked out or put away in the worktree, newest first."""
+    found: list[str] = []
+    for git in (worktree.own_git, worktree.view):
+        try:
+            told = told_in(git)
+        except OSError:
+            continue
+        others = [commit for ref, commit in told.refs.items() if git == worktree.own_git or ref == "refs/stash"]
+        found += [*([told.commit] if told.commit else []), *others, *told.visited[:REFLOG_ENTRIES]]
+    return list(dict.fromkeys(found))
 
 
-def _unreachable(git: Git, worktree: Worktree, candidates: list[str]) -> str | None:
+def _unreachable(worktree: Worktree, user: Git, candidates: list[str]) -> str | None:
     """The newest of these commits, or of those before them, that no branch, tag or log of the branch has."""
-    logged = git.run("log", "-g", "--format=%H", worktree.ref, "--")
-    older = logged.out.decode().split()[:REFLOG_ENTRIES] if logged.code == 0 else []
-    known = ["--branches", "--tags", "--remotes", *older]
-    found = git.ask("rev-list", "--topo-order", "--max-count=1", "--ignore-missing", *candidates, "--not", *known)
+    git = ours(worktree, agents_objects=True)
+    asked = "".join(f"{commit}\n" for commit in candidates).encode()
+    kinds = git.ask("cat-file", "--batch-check=%(objecttype)", given=asked).split(b"\n")
+    there = [commit for commit, kind in zip(candidates, kinds, strict=False) if kind == b"commit"]
+    known = user.ask("for-each-ref", "--format=%(objectname)").decode().split()
+    older = [*logged_in(worktree.common, worktree.ref), *_amended(worktree)]
+    lines = [*there, *(f"^{commit}" for commit in dict.fromkeys([*known, *older[:REFLOG_ENTRIES]]))]
+    words = ("rev-list", "--topo-order", "--max-count=1", "--ignore-missing", "--stdin")
+    found = git.ask(*words, given="".join(f"{line}\n" for line in lines).encode())
     return found.decode().strip() or None
+
+
+def _amended(worktree: Worktree) -> list[str]:
+    """What the agent's own branches once were, and what it has replaced there."""
+    return [commit for name in worktree.shared for commit in logged_in(worktree.own_git, HEADS + name)]

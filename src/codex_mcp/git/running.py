@@ -10,9 +10,10 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import BinaryIO, Final
 
 from msgspec import Struct
 
@@ -34,6 +35,12 @@ LONGEST_OUTPUT: Final = 32 * 1024 * 1024
 LOOK_EVERY: Final = 0.05
 """Seconds between two looks whether git has ended, while it writes nothing."""
 
+SHOWN_LINES: Final = 5
+"""Of git's own words. On a full disk it has one for each file."""
+
+FULL: Final = 256 * 1024
+"""Bytes that are free on a disk that git could not write to."""
+
 LONGEST_ERROR: Final = 1000
 """Characters of git's own words in an error of ours."""
 
@@ -50,6 +57,13 @@ class Ran(Struct, frozen=True):
     """There was more output than was asked for."""
 
 
+class _Job(Struct, frozen=True):
+    folder: str
+    words: tuple[str, ...]
+    environment: Mapping[str, str]
+    given: bytes | BinaryIO | None = None
+
+
 class Git:
     """git for one folder. `places` are variables such as GIT_DIR, which then does not depend on the folder's files."""
 
@@ -59,9 +73,22 @@ class Git:
         self._places = dict(places or {})
         self._guarded: dict[str, str] | None = None
 
-    def ask(self, *words: str, limit: int = LONGEST_OUTPUT, patience: float = PATIENCE) -> bytes:
+    @classmethod
+    def sealed(cls, folder: str, places: Mapping[str, str], settings: Mapping[str, str]) -> Git:
+        """git that reads no configuration but these settings and that of the GIT_DIR in `places`, which is ours."""
+        git = cls(folder, places=places)
+        git._guarded = guard.sealed(_inherited(), settings) | dict(places)
+        return git
+
+    def ask(
+        self,
+        *words: str,
+        limit: int = LONGEST_OUTPUT,
+        patience: float = PATIENCE,
+        given: bytes | BinaryIO | None = None,
+    ) -> bytes:
         """git's answer. Raises GitFailed."""
-        ran = self.run(*words, limit=limit, patience=patience)
+        ran = self.run(*words, limit=limit, patience=patience, given=given)
         if ran.code:
             raise GitFailed(f"git {words[0]} failed in {self.folder}: {ran.errors or f'exit code {ran.code}'}")
         return ran.out
@@ -80,24 +107,26 @@ class Git:
         limit: int = LONGEST_OUTPUT,
         patience: float = PATIENCE,
         variables: Mapping[str, str] | None = None,
+        given: bytes | BinaryIO | None = None,
     ) -> Ran:
-        """Run git. Raises GitFailed if it cannot be started, or takes too long."""
-        return _run(self.folder, words, {**self._environment(), **(variables or {})}, limit, patience)
+        """Run git; `given` is its input. Raises GitFailed if it cannot be started, or takes too long."""
+        return _run(_Job(self.folder, words, {**self._environment(), **(variables or {})}, given), limit, patience)
 
     def _environment(self) -> dict[str, str]:
         if self._guarded is None:
-            drivers = None if self._is_trusted else set[str]()
-            plain = guard.environment(_inherited(), drivers) | self._places
-            if drivers is not None and self._may_have_drivers():
+            own = None if self._is_trusted else set[str]()
+            plain = guard.environment(_inherited(), own) | self._places
+            if own is not None and self._may_have_programs():
                 listing = ("config", "--list", "--show-scope", "--name-only", "-z")
-                listed = _run(self.folder, listing, plain, LONGEST_OUTPUT, PATIENCE)
-                if listed.code == 0:
-                    plain = guard.environment(_inherited(), guard.own_drivers(listed.out)) | self._places
+                listed = _run(_Job(self.folder, listing, plain), LONGEST_OUTPUT, PATIENCE)
+                if listed.code:
+                    raise GitFailed(f"git cannot read the settings of {self.folder}: {listed.errors}")
+                plain = guard.environment(_inherited(), guard.own_programs(listed.out)) | self._places
             self._guarded = plain
         return self._guarded
 
-    def _may_have_drivers(self) -> bool:
-        """Whether it is worth a run of git to list the repository's filters. Most repositories have none."""
+    def _may_have_programs(self) -> bool:
+        """Whether it is worth a run of git to list the repository's filters and hooks. Most repositories have none."""
         own, common = self._places.get("GIT_DIR"), self._places.get("GIT_COMMON_DIR")
         if own is None or common is None:
             position = position_of(self.folder)
@@ -108,16 +137,16 @@ class Git:
             texts = [read_if_there(os.path.join(common, "config")), read_if_there(os.path.join(own, "config.worktree"))]
         except OSError:
             return True
-        return any(guard.may_have_drivers(text) for text in texts if text is not None)
+        return any(guard.may_have_programs(text) for text in texts if text is not None)
 
 
 def _inherited() -> Mapping[str, str]:
     return os.environ  # noqa: TID251  git needs the user's own HOME and PATH, as the server got them
 
 
-def _run(folder: str, words: tuple[str, ...], environment: Mapping[str, str], limit: int, patience: float) -> Ran:
+def _run(job: _Job, limit: int, patience: float) -> Ran:
     deadline = time.monotonic() + patience
-    with _started(folder, words, environment) as process:
+    with _started(job) as process:
         out, errors = _read(process, limit + 1, deadline)
         is_cut = len(out) > limit
         if is_cut:
@@ -125,33 +154,37 @@ def _run(folder: str, words: tuple[str, ...], environment: Mapping[str, str], li
         try:
             code = process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired as exc:
-            raise GitFailed(f"git {words[0]} took longer than {patience:g} s in {folder} and was stopped") from exc
-        return Ran(0 if is_cut else code, out[:limit], errors.decode(errors="replace").strip(), is_cut)
+            raise GitFailed(
+                f"git {job.words[0]} took longer than {patience:g} s in {job.folder} and was stopped"
+            ) from exc
+        return Ran(0 if is_cut else code, out[:limit], _told(errors, job.folder) if code else "", is_cut)
 
 
 @contextlib.contextmanager
-def _started(folder: str, words: tuple[str, ...], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def _started(job: _Job) -> Iterator[subprocess.Popen[bytes]]:
     """git while it runs. Afterwards it has ended, with all its children."""
     import shutil  # noqa: PLC0415  not at the server's start
 
-    program = shutil.which("git", path=environment.get("PATH"))
+    program = shutil.which("git", path=job.environment.get("PATH"))
     if program is None:
         raise GitFailed("git is not installed, or not in the server's PATH")
     try:
         with AwaitedChild() as note:
             process = subprocess.Popen(
-                [program, "--no-pager", *words],
-                cwd=folder,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
+                [program, "--no-pager", *job.words],
+                cwd=job.folder,
+                env=dict(job.environment),
+                stdin=_input(job.given),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
             note(process.pid)
     except OSError as exc:
-        raise GitFailed(f"cannot run git in {folder}: {exc.strerror or exc}") from exc
+        raise GitFailed(f"cannot run git in {job.folder}: {exc.strerror or exc}") from exc
     try:
+        if isinstance(job.given, bytes):
+            _feed(process, job.given)
         yield process
     finally:
         _end(process)
@@ -159,6 +192,36 @@ def _started(folder: str, words: tuple[str, ...], environment: Mapping[str, str]
         no_longer_awaited(process.pid)
         for pipe in filter(None, (process.stdout, process.stderr)):
             pipe.close()
+
+
+def _told(errors: bytes, folder: str) -> str:
+    """git's own words, each line once if it only names another file, and whether the disk is full: git may not say."""
+    lines: dict[str, str] = {}
+    for line in errors.decode(errors="replace").strip().splitlines():
+        lines.setdefault(line if len(lines) < SHOWN_LINES else "", line if len(lines) < SHOWN_LINES else "…")
+    with contextlib.suppress(OSError):
+        disk = os.statvfs(folder)
+        if disk.f_bavail * disk.f_frsize < FULL or (disk.f_files and not disk.f_favail):
+            lines["full"] = "No space is left on the disk."
+    return "\n".join(lines.values())
+
+
+def _input(given: bytes | BinaryIO | None) -> int:
+    if given is None:
+        return subprocess.DEVNULL
+    return subprocess.PIPE if isinstance(given, bytes) else given.fileno()
+
+
+def _feed(process: subprocess.Popen[bytes], given: bytes) -> None:
+    """Write its input, beside the reading of its output. The thread ends with the process."""
+    pipe = process.stdin
+    assert pipe is not None
+
+    def feed() -> None:
+        with contextlib.suppress(OSError), pipe:
+            pipe.write(given)
+
+    threading.Thread(target=feed, name="input of git", daemon=True).start()
 
 
 def _read(process: subprocess.Popen[bytes], most: int, deadline: float) -> tuple[bytes, bytes]:

@@ -67,7 +67,9 @@ class TurnLooks:
 
 def _seen(start: Start, base: str | None) -> tuple[list[FileChange], Work | None, str | None]:
     from codex_mcp.git.looking import MOST_FILES, changed_since, work_since  # noqa: PLC0415  not at the server's start
+    from codex_mcp.git.publishing import publish_from  # noqa: PLC0415  not at the server's start
 
+    warnings = [] if base is None else list(publish_from(start.position.root))
     seen = changed_since(start)
     root = os.fsencode(start.position.root)
     files = [
@@ -75,4 +77,5 @@ def _seen(start: Start, base: str | None) -> tuple[list[FileChange], Work | None
         for each in seen.files
     ]
     work = None if base is None else work_since(start.position.root, base)
-    return files, work, TOO_MANY.format(MOST_FILES) if seen.is_cut else None
+    warnings += [TOO_MANY.format(MOST_FILES)] if seen.is_cut else []
+    return files, work, " ".join(warnings) or None

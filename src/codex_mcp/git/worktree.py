@@ -21,7 +21,7 @@ from typing import Final
 from msgspec import Struct
 
 PREFIX: Final = "codex/"
-"""Of the branches, so that they stand together in every list. The sandbox lets an agent write only below it."""
+"""Of the branches of agents in the user's repository. No other branch is ever written."""
 
 HEADS: Final = "refs/heads/"
 
@@ -46,6 +46,14 @@ class State(StrEnum):
     REMOVED = "removed"
 
 
+class Shared(Struct, frozen=True):
+    """A branch of the agent in the user's repository."""
+
+    branch: str
+    tip: str
+    """The commit to which we have set it. If it has another one, somebody else has moved it."""
+
+
 class Worktree(Struct, frozen=True, kw_only=True):
     codex_id: str
     identity: str
@@ -55,6 +63,9 @@ class Worktree(Struct, frozen=True, kw_only=True):
     common: str
     """The git folder of the repository, which all its worktrees share."""
     path: str
+    """The agent's files; `folder`/tree."""
+    folder: str = ""
+    """All that belongs to the worktree. Empty in the record of an earlier version, whose worktrees are not touched."""
     subfolder: str
     """The agent's folder in it, relative to its root; empty for the root."""
     branch: str
@@ -66,15 +77,34 @@ class Worktree(Struct, frozen=True, kw_only=True):
     """The agent has never worked in it, so the branch was made with it."""
     is_trusted: bool = False
     """The user trusts the repository: its hooks and filters may run."""
+    shared: dict[str, Shared] = {}
+    """The agent's branches in the user's repository, by the name that the agent has given them."""
+    seen: str = ""
+    """Where the agent's own repository stood when it was last looked at."""
+
+    @property
+    def own_git(self) -> str:
+        """The agent's own repository. Only git in its sandbox obeys what is in it."""
+        return f"{self.folder}/.git"
+
+    @property
+    def view(self) -> str:
+        """The git folder that everyone else sees, which the agent cannot write. Its sandbox hides it."""
+        return f"{self.path}/.git"
+
+    @property
+    def server_git(self) -> str:
+        """The git folder for our own runs of git. It has no settings but ours."""
+        return f"{self.folder}/server.git"
 
     @property
     def cwd(self) -> str:
         return f"{self.path}/{self.subfolder}" if self.subfolder else self.path
 
     @property
-    def name(self) -> str:
-        """The last name of its path, by which git lists it."""
-        return self.path.rpartition("/")[2]
+    def record(self) -> str:
+        """The path of its record, without the suffix."""
+        return self.folder or self.path
 
     @property
     def ref(self) -> str:
@@ -89,11 +119,9 @@ class Findings(Struct, frozen=True):
     """Files with uncommitted changes, untracked ones included. Ignored files do not count."""
     deleted: int = 0
     """Files that are only missing."""
-    overlooked: int = 0
-    """Files whose changes git was told to overlook (`assume-unchanged`, `skip-worktree`)."""
     operation: str | None = None
-    has_submodules: bool = False
-    is_locked: bool = False
+    trouble: str | None = None
+    """Why the agent's commits are not all in the user's repository."""
 
 
 def why_kept(found: Findings, state: State) -> str | None:
@@ -103,13 +131,9 @@ def why_kept(found: Findings, state: State) -> str | None:
         return None
     if found.changed or deleted:
         return f"{_files(found.changed + deleted)} with uncommitted changes"
-    if found.overlooked:
-        return f"{_files(found.overlooked)} whose changes git was told to overlook"
-    if found.operation is not None:
-        return f"an unfinished {found.operation}"
-    if found.has_submodules:
-        return "submodules, which git does not remove"
-    return "a lock (git worktree lock)" if found.is_locked else None
+    if found.trouble is not None:
+        return found.trouble
+    return None if found.operation is None else f"an unfinished {found.operation}"
 
 
 def _files(count: int) -> str:
@@ -123,19 +147,9 @@ def read_status(listed: bytes) -> tuple[int, int]:
     return len(entries) - deleted, deleted
 
 
-def read_overlooked(listed: bytes) -> list[bytes]:
-    """The files that git was told to overlook, from `git ls-files -v -z`: a small letter, or S."""
-    entries = [entry for entry in listed.split(b"\0") if entry[1:2] == b" "]
-    return [entry[2:] for entry in entries if entry[:1].islower() or entry[:1] == b"S"]
-
-
 def free_branch(identity: str, taken: Container[str]) -> str:
     """The agent's branch: `codex/arch`, or else codex/arch-2 and so on."""
-    branch, number = f"{PREFIX}{identity}", 1
-    while branch in taken:
-        number += 1
-        branch = f"{PREFIX}{identity}-{number}"
-    return branch
+    return numbered(PREFIX + identity, taken)
 
 
 def taken_names(refs: Iterable[str]) -> set[str]:
@@ -147,16 +161,36 @@ def taken_names(refs: Iterable[str]) -> set[str]:
     return taken
 
 
+def branch_for(name: str) -> str:
+    """The name in the user's repository for a branch of an agent. It is in no folder that could be a branch there."""
+    return PREFIX + name.removeprefix(PREFIX).replace("/", "-")
+
+
+def numbered(branch: str, taken: Container[str]) -> str:
+    """This branch, or else with the first number that makes it free."""
+    free, number = branch, 1
+    while free in taken:
+        number += 1
+        free = f"{branch}-{number}"
+    return free
+
+
 def folder_name(identity: str, codex_id: str) -> str:
     return f"{identity}-{re.sub('[^0-9a-z]', '', codex_id.rpartition(':')[2])}"
 
 
-def writable_places(worktree: Worktree, git: str) -> tuple[str, ...]:
-    """What the sandbox must let the agent write so that it can commit: no hooks, settings or branches of others."""
-    folder = worktree.branch.rpartition("/")[0]
-    below = HEADS + folder if folder else HEADS.rstrip("/")
-    common = worktree.common
-    return (git, f"{common}/objects", f"{common}/{below}", f"{common}/logs/{below}")
+def places(worktree: Worktree) -> dict[str, str]:
+    """The access of the agent's commands to the places of its worktree.
+
+    Each folder on the way to the agent's own is named, so that it is a mount of its own, which cannot be renamed, and
+    Codex protects the `.git` in it.
+    """
+    found = {worktree.folder: "read", worktree.own_git: "write", worktree.path: "write", worktree.view: "deny"}
+    folder = worktree.path
+    for name in filter(None, worktree.subfolder.split("/")):
+        folder = f"{folder}/{name}"
+        found[folder] = "write"
+    return found
 
 
 class Left(Struct, frozen=True):

@@ -14,12 +14,12 @@ from codex_mcp.base.blocking import in_thread
 from codex_mcp.base.errors import Explained, Refused
 from codex_mcp.base.git import folders_of_trust
 from codex_mcp.base.tasks import spawn
-from codex_mcp.codex.config.permissions import trusts, with_writable
+from codex_mcp.codex.config.permissions import trusts
 from codex_mcp.codex.core import ThreadSpec
-from codex_mcp.git.making import Asked, Made, make, places_to_write, undo
+from codex_mcp.git.making import Asked, Made, make, undo
 from codex_mcp.git.records import read_record
 from codex_mcp.git.removing import close, open_again
-from codex_mcp.git.worktree import Left, State
+from codex_mcp.git.worktree import Left, State, places
 from codex_mcp.team.agent import Agent
 from codex_mcp.team.roster import Member
 
@@ -53,9 +53,7 @@ class Workplaces:
         member.change(worktree=asked.path)  # before it is made, so that `undo` finds what is left of it
         made = await _to_the_end(make, asked)
         self._placed(member, made)
-        places = await in_thread(places_to_write, made.worktree)
-        config = with_writable(spec.config, places, configured.overrides, configured.user)
-        return replace(spec, cwd=made.worktree.cwd, base=made.worktree.base, config=config)
+        return replace(spec, cwd=made.worktree.cwd, base=made.worktree.base, entries=places(made.worktree))
 
     async def make_again(self, member: Member) -> None:
         """Before an agent goes on: make sure that its worktree is there. Raises Refused, GitFailed."""
@@ -63,7 +61,6 @@ class Workplaces:
         if worktree is not None:
             made = await _to_the_end(open_again, worktree)
             self._placed(member, made)
-            await in_thread(places_to_write, made.worktree)  # makes the folders that the sandbox must have
 
     async def undo(self, member: Member) -> None:
         """Remove the worktree of an agent that could not be started, with its branch."""
@@ -87,7 +84,7 @@ class Workplaces:
 
     def _placed(self, member: Member, made: Made) -> None:
         worktree = made.worktree
-        member.change(cwd=worktree.cwd, worktree=worktree.path)
+        member.change(cwd=worktree.cwd, worktree=worktree.record)
         for warning in made.warnings:
             member.add_warning(warning)
 

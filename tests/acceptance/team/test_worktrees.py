@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.repositories import branches, commit, git, registrations, repository
+from tests.support.repositories import branches, commit, git, repository
 from tests.support.servers.commands import command
 from tests.support.servers.mcp_server import Json
 from tests.support.team.fixtures import Team
@@ -30,9 +30,9 @@ def run(command: str) -> str:
 COMMIT = run("echo new >new.txt; git add new.txt; git commit -qm made-by-agent; git log --oneline -1")
 
 
-def ours(checkout: Path) -> list[str]:
-    """The worktrees that git lists besides the checkout itself."""
-    return [path for path in registrations(checkout) if path != str(checkout)]
+def ours(server: TeamServer) -> list[str]:
+    """The files of agents that are still there."""
+    return sorted(str(path) for path in (server.state_dir / ".worktrees").glob("*/tree"))
 
 
 async def test_an_agent_commits_in_its_worktree_and_close_keeps_the_branch(team: Team, tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ async def test_an_agent_commits_in_its_worktree_and_close_keeps_the_branch(team:
         closed = await server.run("codex_close", {"identity": "arch"})
         assert structured(closed)["worktree"] == {"branch": "codex/arch", "path": None}
         assert "Its branch codex/arch is kept; its worktree is removed." in closed["content"][0]["text"]
-        assert ours(checkout) == []
+        assert ours(server) == []
         assert git(checkout, "show", "codex/arch:new.txt") == "new"
         again = await server.start_with({"codex_id": done["codex_id"], "prompt": run("cat new.txt; git status -sb")})
         assert "new" in again["content"], again
@@ -90,7 +90,7 @@ async def test_a_dirty_worktree_is_kept_and_close_says_where(team: Team, tmp_pat
         again = await server.start_with({"codex_id": done["codex_id"], "prompt": run("rm left.txt; echo ok")})
         assert "ok" in again["content"]
         assert (await server.close_agent("arch"))["worktree"]["path"] is None
-        assert ours(checkout) == []
+        assert ours(server) == []
 
 
 async def test_agents_of_one_name_after_another_get_branches_of_their_own(team: Team, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ async def test_a_copy_of_an_agent_gets_a_worktree_of_its_own_if_the_call_says_so
         assert "made-by-agent" in copy["content"], copy
         assert copy["worktree"]["path"] != arch["worktree"]["path"]
         assert (copy["worktree"]["branch"], copy["worktree"]["commits"]) == ("codex/twin", 1)
-        index = git(arch["worktree"]["path"], "rev-parse", "--git-path", "index")
+        index = Path(arch["worktree"]["path"]).parent / ".git/index"
         tried = await server.reply("twin", run(f"echo x >>{index}; echo tried"))  # the git folder of the other one
         assert "Read-only file system" in tried["content"], tried
         same = await server.start(say("hi"), fork_from="twin", identity="same")
@@ -182,7 +182,7 @@ async def test_what_cannot_work_is_refused_and_nothing_is_half_made(team: Team, 
         assert await server.threads() == {}
         assert leftovers(server) == []
         if words[trouble] not in ("it is not in a git repository", "has no commit yet", "it is a bare repository"):
-            assert ours(checkout) == []
+            assert ours(server) == []
             assert branches(checkout) == sorted({"main", *(["codex"] if trouble == "branch codex" else [])})
 
 
@@ -234,7 +234,7 @@ async def test_a_killed_server_leaves_a_worktree_that_is_resumed_listed_and_prun
         await server.process.wait()
         pruned = command(server.setup.home, "threads", "--prune", "--older-than", "0").stdout
         assert f"worktree {dirty['worktree']['path']} kept: it has 1 file with uncommitted changes" in pruned
-    assert ours(checkout) == [dirty["worktree"]["path"]]
+    assert ours(server) == [dirty["worktree"]["path"]]
     assert branches(checkout) == ["codex/arch", "codex/bee", "main"]
     assert clean["worktree"]["branch"] == "codex/arch"
 
@@ -254,7 +254,7 @@ async def test_a_removed_folder_and_a_branch_checked_out_elsewhere_do_not_stop_a
         assert "The agent goes on in branch codex/arch-2" in "\n".join(again["warnings"])
         shutil.rmtree(again["worktree"]["path"])
         assert (await server.close_agent("arch"))["worktree"]["path"] is None
-        assert ours(checkout) == []
+        assert ours(server) == []
 
 
 async def test_a_setting_gives_every_agent_a_worktree_and_a_call_can_decide_otherwise(
@@ -273,7 +273,7 @@ async def test_the_server_s_own_end_keeps_worktrees_for_a_resume(team: Team, tmp
     checkout = repository(tmp_path / "repo")
     async with team(script=TEAM_SCRIPT) as (server, _):
         done = await server.start(COMMIT, identity="arch", cwd=str(checkout), **WRITING)
-    assert ours(checkout) == [done["worktree"]["path"]]
+    assert ours(server) == [done["worktree"]["path"]]
     async with team(script=TEAM_SCRIPT) as (server, _):
         again = await server.start_with({"codex_id": done["codex_id"], "prompt": COMMIT.replace("new", "more")})
         assert again["worktree"]["commits"] == 2, again

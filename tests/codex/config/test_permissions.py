@@ -18,7 +18,6 @@ from codex_mcp.codex.config.permissions import (
     refuse_trust,
     restored,
     trusts,
-    with_writable,
 )
 from codex_mcp.codex.core import ThreadSpec, TurnSettings
 from codex_mcp.wire.app.requests import ConfigLayer, Configuration, LayerName, TurnContext
@@ -249,26 +248,6 @@ def test_a_turn_changes_the_settings_of_its_thread_and_leaves_its_sandbox_to_the
     assert not names_sandbox(after)
     assert "model_reasoning_effort" not in after_turn(spec, TurnSettings("/b", "never", {}, "n", "auto")).config
     assert after_turn(spec, None) is spec
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        ({}, ["/user", "/git"]),
-        ({"sandbox_workspace_write": {"writable_roots": ["/call"], "network_access": True}}, ["/call", "/git"]),
-        ({"sandbox_workspace_write.writable_roots": ["/call"]}, ["/call", "/git"]),
-    ],
-)
-def test_folders_are_added_to_those_that_the_highest_layer_names(config: dict[str, Any], expected: list[str]) -> None:
-    user: dict[str, object] = {"sandbox_workspace_write": {"writable_roots": ["/user"]}}
-    added = with_writable(config, ["/git"], {"model": "m"}, user)
-    spec = ThreadSpec(cwd="/w", sandbox="workspace-write", config=added)
-    grant = permissions_for(spec, Configuration(config=user), "/home").grant
-    assert grant is not None
-    assert grant.policy is not None
-    assert grant.policy["writableRoots"] == expected
-    assert grant.policy["networkAccess"] is ("sandbox_workspace_write" in config)
-    assert with_writable({}, ["/git"]) == {"sandbox_workspace_write.writable_roots": ["/git"]}
 
 
 def test_only_the_user_s_own_word_makes_a_folder_trusted() -> None:

@@ -161,26 +161,6 @@ def restored(last: TurnContext) -> Grant | None:
     return Grant(policy=workspace_policy(fields, "/", ""))
 
 
-def with_writable(config: Config, places: Sequence[str], *lower: Config) -> dict[str, object]:
-    """A call's configuration whose sandbox may also write these folders. `lower`: layers below it, highest first."""
-    for layer in (config, *lower):
-        roots = _table(expanded(layer), WORKSPACE).get(ROOTS)
-        if isinstance(roots, list | tuple):
-            break
-    else:
-        roots = ()
-    return {**without_writable(config), f"{WORKSPACE}.{ROOTS}": [*roots, *places]}
-
-
-def without_writable(config: Config) -> dict[str, object]:
-    """A call's configuration that names no further folders to write."""
-    kept = {key: value for key, value in config.items() if key != f"{WORKSPACE}.{ROOTS}"}
-    table = kept.get(WORKSPACE)
-    if isinstance(table, Mapping):
-        kept[WORKSPACE] = {key: value for key, value in table.items() if key != ROOTS}
-    return kept
-
-
 def trusts(config: Config | None, folders: Sequence[str]) -> bool:
     """Whether the user's configuration trusts one of these folders."""
     projects = _table(config or {}, PROJECTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from typing import Final
@@ -13,7 +14,9 @@ from codex_mcp.base.errors import Refused
 from codex_mcp.base.settings.environments import is_elsewhere
 from codex_mcp.git.diffs import Diff, Wanted, diff_of
 from codex_mcp.git.looking import changed_since
+from codex_mcp.git.publishing import publish
 from codex_mcp.git.records import read_record
+from codex_mcp.git.running import GitFailed
 from codex_mcp.git.start import Start
 from codex_mcp.git.worktree import Worktree
 from codex_mcp.mcp.calls.call import Call
@@ -28,6 +31,8 @@ from codex_mcp.team.team import Team
 from codex_mcp.threads.record import Status
 from codex_mcp.threads.threads import Threads
 from codex_mcp.threads.turn import Turn
+
+logger = logging.getLogger(__name__)
 
 LONGEST: Final = 40_000
 """Characters of a result. A model reads some 10,000 tokens of a diff, and asks for a part of a longer one."""
@@ -121,7 +126,15 @@ def _of_known_turn(asked: _Asked, turn: Turn, start: Start) -> str:
 
 
 def _worktree(agent: Agent) -> Worktree | None:
-    return None if agent.worktree is None else read_record(agent.worktree)
+    """The agent's worktree, with what it has committed up to now. Blocks."""
+    worktree = None if agent.worktree is None else read_record(agent.worktree)
+    if worktree is None:
+        return None
+    try:
+        return publish(worktree).worktree
+    except (GitFailed, OSError) as exc:
+        logger.warning("the commits of agent %s could not be taken over: %s", agent.identity, exc)
+        return worktree
 
 
 def _compared(asked: _Asked, base: str | None, paths: Sequence[str] | None = None) -> str:

@@ -21,7 +21,6 @@ from codex_mcp.base.settings.groups import Settings
 from codex_mcp.base.settings.kinds import Events
 from codex_mcp.base.settings.nearest import nearest
 from codex_mcp.codex.config.overrides import parse_overrides
-from codex_mcp.codex.config.permissions import without_writable
 from codex_mcp.codex.config.profiles import read_user_config
 from codex_mcp.codex.core import ThreadSpec
 from codex_mcp.codex.events.translator import Event
@@ -118,7 +117,7 @@ def _place_of_copy(arguments: StartArguments, source: ForkSource, *, has_worktre
         raise Refused(f"cannot copy agent {source.agent.identity}: its folder {cwd} is gone; name another one in `cwd`")
     if spec.base is None or not (has_worktree or arguments.cwd):
         return spec
-    return replace(spec, base=None, config=without_writable(spec.config))
+    return replace(spec, base=None, entries={})
 
 
 def _wants_worktree(arguments: StartArguments, role: Role, settings: Settings) -> bool:

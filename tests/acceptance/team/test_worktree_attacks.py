@@ -1,0 +1,100 @@
+"""A hostile agent in its worktree, on the real Codex and its sandbox.
+
+It attacks with everything that it can write, against every run of git outside of the sandbox: ours, Codex's own, and
+those of the user and of the lead.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.team.test_worktrees import WRITING, run
+from tests.support.repositories import branches, git, repository
+from tests.support.servers.commands import command
+from tests.support.team.fixtures import Team
+from tests.support.team.scenes import TEAM_SCRIPT
+
+SUPPORT = Path(__file__).parents[2] / "support/team"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    attack, places = [(SUPPORT / name).read_text() for name in ("worktree_attacks.sh", "writable_places.py")]
+    files = {"a": "x\n", "sub/deep/b": "x\n", "attack.sh": attack, "places.py": places}
+    folder = repository(tmp_path / "repo", **files)
+    git(folder, "config", "core.hooksPath", ".husky")  # as a popular tool for hooks does it
+    return folder
+
+
+@pytest.mark.parametrize("folder", ["", "sub/deep"])
+async def test_nothing_that_an_agent_writes_runs_outside_of_its_sandbox(
+    team: Team, checkout: Path, tmp_path: Path, folder: str
+) -> None:
+    mark = tmp_path / "mark"
+    before = {path: path.read_bytes() for path in (checkout / ".git").rglob("*") if path.is_file()}
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        up = "/".join(".." for _ in folder.split("/") if folder) or "."
+        attack = run(f"sh {up}/attack.sh {mark}")
+        done = await server.start(attack, identity="arch", cwd=str(checkout / folder), **WRITING)
+        assert "committed" in done["content"], done
+        assert "attacked" in done["content"]
+        tree = Path(done["worktree"]["path"])
+        assert done["worktree"]["branch"] == "codex/renamed"
+        assert not mark.exists()
+        again = await server.reply("arch", run("cat honest.txt; echo next >next.txt"))
+        assert "honest" in again["content"], again
+        for of in ("turn", "thread", "uncommitted"):
+            await server.run("codex_diff", {"id": "arch", "of": of})
+        await server.run("codex_review", {"cwd": str(tree)})
+        await server.run("codex_review", {"cwd": str(tree / folder)})
+        assert not mark.exists()
+        for words in ("status", "diff HEAD", "log -p --all", "stash list"):
+            git(tree, *words.split())
+            git(tree / folder, *words.split())
+        for words in ("add -A", "status", "diff --cached", "reset -q"):
+            git(tree, *words.split())
+        assert not mark.exists()
+        closed = await server.close_agent("arch")
+        assert closed["worktree"]["path"] == str(tree), closed
+        await server.start_with({"codex_id": done["codex_id"], "prompt": run("echo here")})
+        await server.close_agent("arch")
+        command(server.setup.home, "threads", "--prune", "--older-than", "0")
+    assert not mark.exists()
+    assert git(checkout, "show", f"codex/renamed:{Path(folder) / 'honest.txt'}") == "honest"
+    assert branches(checkout) == ["codex/renamed", "main"]
+    for path, data in before.items():
+        assert path.read_bytes() == data, path
+    assert git(checkout, "fsck", "--strict", "--no-dangling") == ""
+    assert git(checkout, "status", "--porcelain") == ""
+
+
+async def test_an_agent_can_write_its_files_and_its_own_repository_and_nothing_else(
+    team: Team, checkout: Path, tmp_path: Path
+) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        look = run(f"python3 places.py {tmp_path} >found.txt; wc -l found.txt")
+        done = await server.start(look, identity="arch", cwd=str(checkout), **WRITING)
+        tree = Path(done["worktree"]["path"])
+        found = (tree / "found.txt").read_text().splitlines()
+    places = [Path(line.removeprefix("writable: ")) for line in found]
+    assert tree / "a" in places
+    assert tree.parent / ".git/HEAD" in places
+    allowed = (tree, tree.parent / ".git")
+    assert [path for path in places if not any(path.is_relative_to(place) for place in allowed)] == []
+    assert [path for path in places if path.is_relative_to(tree / ".git")] == []
+
+
+@pytest.mark.parametrize("sandbox", ["read-only", "danger-full-access"])
+async def test_agents_in_other_sandboxes_use_what_everyone_sees(team: Team, checkout: Path, sandbox: str) -> None:
+    async with team(script=TEAM_SCRIPT) as (server, _):
+        options = {"worktree": True, "sandbox": sandbox, "approval-policy": "never"}
+        text = run(
+            "git status -sb; echo x >new.txt && git add new.txt && git commit -qm made-by-agent; git log --oneline -1"
+        )
+        done = await server.start(text, identity="arch", cwd=str(checkout), **options)
+        assert "## codex/arch" in done["content"], done
+        assert done["worktree"]["commits"] == (0 if sandbox == "read-only" else 1)
+        assert (await server.close_agent("arch"))["worktree"]["path"] is None
+    assert git(checkout, "log", "--format=%s", "main..codex/arch") == (
+        "" if sandbox == "read-only" else "made-by-agent"
+    )
